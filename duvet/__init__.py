@@ -1,0 +1,1 @@
+"""duvet links specifications to the code that implements and tests them."""

@@ -1,0 +1,1 @@
+"""The configuration: finding it, reading it, checking it and explaining it."""

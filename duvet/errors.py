@@ -1,0 +1,28 @@
+"""The errors that duvet raises, from the least specific to the most."""
+
+
+class DuvetError(Exception):
+    """Something a user can put right; the message says what, where and how."""
+
+    def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.line = line
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
+        return place + self.message
+
+
+class UnreadableError(DuvetError):
+    """A file that should be read can't be read."""
+
+
+class FetchError(DuvetError):
+    """A specification can't be downloaded."""
+
+
+class OutputError(DuvetError):
+    """A result can't be written."""

@@ -1,0 +1,187 @@
+"""The records that every part of duvet shares. They are frozen: data flows one way."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+
+
+class Level(IntEnum):
+    """How strongly a requirement binds, weakest first."""
+
+    AUTO = 0
+    MAY = 1
+    SHOULD = 2
+    MUST = 3
+
+
+class Kind(IntEnum):
+    """What an annotation says about its quote, in the order in which annotations sort."""
+
+    SPEC = 0
+    TEST = 1
+    CITATION = 2
+    EXCEPTION = 3
+    TODO = 4
+    IMPLICATION = 5
+
+
+class Format(IntEnum):
+    """How a specification is written; AUTO is decided when its text is read."""
+
+    AUTO = 0
+    IETF = 1
+    MARKDOWN = 2
+
+
+class Severity(StrEnum):
+    """Whether a problem fails the run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Place(Struct, frozen=True):
+    """A stretch of one line of a file, counted in characters from 1; column 0 is the whole line."""
+
+    line: int = 0
+    column: int = 0
+    width: int = 1
+
+
+class Note(Struct, frozen=True):
+    """Something to point at in the file of a problem."""
+
+    place: Place
+    label: str
+
+
+class Problem(Struct, frozen=True):
+    """Something wrong, with where it is and what to do about it."""
+
+    code: str
+    message: str
+    path: str = ""
+    place: Place = Place()
+    label: str = ""
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """Problems are listed by path and place, whatever phase found them."""
+        return (self.path, self.place.line, self.place.column, self.code, self.message)
+
+
+class ProblemsError(DuvetError):
+    """Work that can't go on, with every reason why."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        first = problems[0]
+        super().__init__(first.message, path=first.path, line=first.place.line, hint=first.hint)
+        self.problems = problems
+
+
+class Target(Struct, frozen=True):
+    """What an annotation points at, as it is written: `spec#section`."""
+
+    spec: str
+    section: str
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        spec, _, section = text.partition("#")
+        return cls(spec, section)
+
+    def __str__(self) -> str:
+        return f"{self.spec}#{self.section}" if self.section else self.spec
+
+
+class Source(Struct, frozen=True):
+    """Where in its file an annotation stands: offsets in characters, for order and diagnostics."""
+
+    target: tuple[int, int] = (0, 0)
+    text: tuple[int, int] = (0, 0)
+    quote: tuple[int, int] = (0, 0)
+
+
+class Annotation(Struct, frozen=True):
+    """One comment or one entry of a requirement file."""
+
+    path: str
+    line: int
+    kind: Kind
+    target: str
+    quote: str
+    level: Level = Level.AUTO
+    format: Format = Format.AUTO
+    reason: str = ""
+    """Why; for a requirement of a requirement file its text as written, line ends included."""
+    feature: str = ""
+    tracking_issue: str = ""
+    tags: tuple[str, ...] = ()
+    blob_link: str | None = None
+    from_file: bool = False
+    """Written in a requirement file, not in a comment."""
+    source: Source = Source()
+
+
+class Section(Struct, frozen=True):
+    """A part of a specification. Offsets count bytes in the specification's file."""
+
+    id: str
+    title: str
+    heading: tuple[int, int]
+    """The bytes of the whole title as it stands in the file."""
+    full_title: str
+    """Those bytes as text; a heading over several lines has line ends in it."""
+    lines: tuple[str, ...]
+    starts: tuple[int, ...]
+    """The offset of each line."""
+    breaks: frozenset[int] = frozenset()
+    """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
+
+
+class Locator(Struct, frozen=True):
+    """The identity of a specification: a normalised URL or a path, read in a format."""
+
+    name: str
+    is_url: bool = False
+    format: Format = Format.AUTO
+
+
+class Specification(Struct, frozen=True):
+    """A document and its sections."""
+
+    id: str
+    name: str
+    locator: Locator
+    url: str
+    """The canonical URL, or the path in the project."""
+    path: str
+    """The file that holds the text."""
+    format: Format
+    title: str
+    """What awslabs duvet shows as title; empty for IETF text."""
+    description: str
+    data: bytes
+    sections: tuple[Section, ...]
+
+
+class Extracted(Struct, frozen=True):
+    """A normative sentence found in a section."""
+
+    level: Level
+    pieces: tuple[str, ...]
+    """The sentence line by line, each line trimmed."""
+
+
+class Range(Struct, frozen=True, order=True):
+    """Bytes of a specification's file, the end excluded."""
+
+    start: int
+    end: int

@@ -1,0 +1,86 @@
+"""Every kind of problem that duvet reports, with its stable code."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from duvet.model import Note, Place, Problem, Severity
+
+
+class Rule(Struct, frozen=True):
+    """One kind of problem."""
+
+    code: str
+    name: str
+    severity: Severity = Severity.ERROR
+
+    def problem(
+        self,
+        message: str,
+        path: str = "",
+        place: Place = Place(),  # noqa: B008 - frozen
+        *,
+        label: str = "",
+        hint: str = "",
+        notes: tuple[Note, ...] = (),
+    ) -> Problem:
+        """A problem of this kind, here."""
+        return Problem(self.code, message, path, place, label, hint, self.severity, notes)
+
+
+def _warning(code: str, name: str) -> Rule:
+    return Rule(code, name, Severity.WARNING)
+
+
+# Configuration
+CONFIG_SYNTAX = Rule("DUV001", "config-syntax")
+CONFIG_UNKNOWN_KEY = Rule("DUV002", "config-unknown-key")
+CONFIG_MISSING_KEY = Rule("DUV003", "config-missing-key")
+CONFIG_WRONG_TYPE = Rule("DUV004", "config-wrong-type")
+CONFIG_BAD_VALUE = Rule("DUV005", "config-bad-value")
+CONFIG_BAD_PATTERN = Rule("DUV006", "config-bad-pattern")
+CONFIG_BAD_TEMPLATE = Rule("DUV007", "config-bad-template")
+
+# Reading files
+FILE_UNREADABLE = Rule("DUV010", "file-unreadable")
+FILE_NOT_UTF8 = Rule("DUV011", "file-not-utf8")
+FILE_NOT_REGULAR = Rule("DUV012", "file-not-regular")
+LINK_LOOP = _warning("DUV013", "link-loop")
+
+# Annotations in comments
+COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")
+COMMENT_REPEATED_KEY = Rule("DUV021", "comment-repeated-key")
+COMMENT_BAD_TYPE = Rule("DUV022", "comment-bad-type")
+COMMENT_BAD_LEVEL = Rule("DUV023", "comment-bad-level")
+COMMENT_BAD_FORMAT = Rule("DUV024", "comment-bad-format")
+COMMENT_NO_TARGET = Rule("DUV025", "comment-no-target")
+COMMENT_KEY_NOT_ALLOWED = Rule("DUV026", "comment-key-not-allowed")
+COMMENT_STRAY_CONTENT = _warning("DUV027", "comment-stray-content")
+COMMENT_CUT = _warning("DUV028", "comment-cut")
+
+# Requirement files
+REQUIREMENT_SYNTAX = Rule("DUV030", "requirement-syntax")
+REQUIREMENT_UNKNOWN_KEY = Rule("DUV031", "requirement-unknown-key")
+REQUIREMENT_MISSING_KEY = Rule("DUV032", "requirement-missing-key")
+REQUIREMENT_WRONG_TYPE = Rule("DUV033", "requirement-wrong-type")
+REQUIREMENT_BAD_VALUE = Rule("DUV034", "requirement-bad-value")
+REQUIREMENT_REPEATED_KEY = Rule("DUV035", "requirement-repeated-key")
+REQUIREMENT_STALE = _warning("DUV036", "requirement-stale")
+
+# Targets
+TARGET_UNRESOLVED = Rule("DUV040", "target-unresolved")
+TARGET_BAD_URL = Rule("DUV041", "target-bad-url")
+TARGET_NO_SECTION = Rule("DUV042", "target-no-section")
+TARGET_UNKNOWN_SECTION = Rule("DUV043", "target-unknown-section")
+TARGET_TWO_SPELLINGS = _warning("DUV044", "target-two-spellings")
+SPECIFICATION_UNFETCHED = Rule("DUV045", "specification-unfetched")
+
+# Quotes
+QUOTE_NOT_FOUND = Rule("DUV050", "quote-not-found")
+QUOTE_ONE_EDIT = _warning("DUV051", "quote-one-edit")
+
+# Gates
+SNAPSHOT_MISSING = Rule("DUV060", "snapshot-missing")
+SNAPSHOT_DIFFERS = Rule("DUV061", "snapshot-differs")
+GATE_NOT_CITED = Rule("DUV062", "gate-not-cited")
+GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")

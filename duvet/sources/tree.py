@@ -1,0 +1,135 @@
+"""The reading protocol: every input of a trace comes through a Tree."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+from duvet.errors import UnreadableError
+
+
+class Entry(NamedTuple):
+    """A name in a folder."""
+
+    name: str
+    is_folder: bool
+
+
+class Tree(Protocol):
+    """Files below a root. Paths are relative to the root, or absolute, with forward slashes."""
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a regular file; UnreadableError where there is none."""
+
+    def is_file(self, path: str) -> bool:
+        """Whether a regular file is there."""
+
+    def exists(self, path: str) -> bool:
+        """Whether anything is there."""
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        """What a folder holds, in no order; nothing where there is no folder."""
+
+    def identity(self, folder: str) -> object:
+        """What two paths to one folder have in common, to see loops."""
+
+
+class DiskTree:
+    """The files on disk below a folder."""
+
+    def __init__(self, root: str = "") -> None:
+        self.root = root
+
+    def at(self, path: str) -> str:
+        return os.path.join(self.root, path) if self.root else path or "."
+
+    def read(self, path: str) -> bytes:
+        try:
+            # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
+            handle = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            with open(handle, "rb", buffering=0) as file:
+                info = os.fstat(handle)
+                if not stat.S_ISREG(info.st_mode):
+                    raise UnreadableError(_kind_of(info.st_mode), path=path)
+                return file.read()
+        except OSError as error:
+            raise UnreadableError(describe(error), path=path) from error
+
+    def is_file(self, path: str) -> bool:
+        return os.path.isfile(self.at(path))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(self.at(path))
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        try:
+            with os.scandir(self.at(folder)) as found:
+                for entry in found:
+                    yield Entry(entry.name, entry.is_dir())
+        except OSError as error:
+            if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                return
+            raise UnreadableError(describe(error), path=folder) from error
+
+    def identity(self, folder: str) -> object:
+        info = os.stat(self.at(folder))
+        return (info.st_dev, info.st_ino)
+
+
+class MemoryTree:
+    """Files held in memory, laid over another tree or alone."""
+
+    def __init__(self, files: Mapping[str, bytes], below: Tree | None = None) -> None:
+        self.files = files
+        self.below = below
+        self._folders: dict[str, dict[str, bool]] = {}
+        for path in files:
+            self._place(path)
+
+    def _place(self, path: str) -> None:
+        folder, _, name = path.rpartition("/")
+        is_folder = False
+        while name:
+            self._folders.setdefault(folder, {})[name] = is_folder
+            is_folder = True
+            folder, _, name = folder.rpartition("/")
+
+    def read(self, path: str) -> bytes:
+        found = self.files.get(path)
+        if found is not None:
+            return found
+        if self.below is not None:
+            return self.below.read(path)
+        raise UnreadableError("No such file or directory (os error 2)", path=path)
+
+    def is_file(self, path: str) -> bool:
+        return path in self.files or (self.below is not None and self.below.is_file(path))
+
+    def exists(self, path: str) -> bool:
+        here = path in self.files or path.rstrip("/") in self._folders
+        return here or (self.below is not None and self.below.exists(path))
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        own = self._folders.get(folder.rstrip("/"), {})
+        for name, is_folder in own.items():
+            yield Entry(name, is_folder)
+        if self.below is not None:
+            yield from (entry for entry in self.below.entries(folder) if entry.name not in own)
+
+    def identity(self, folder: str) -> object:
+        if self.below is not None and self.below.exists(folder):
+            return self.below.identity(folder)
+        return folder.rstrip("/")
+
+
+def describe(error: OSError) -> str:
+    """What the system says, with its number."""
+    return f"{error.strerror or error} (os error {error.errno})"
+
+
+def _kind_of(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "Is a directory (os error 21)"
+    return "not a regular file"

@@ -1,0 +1,1 @@
+"""What the subcommands share at the terminal: options, progress, errors and outputs."""

@@ -1,0 +1,71 @@
+"""Views of text: white space, lines and places, as Unicode and awslabs duvet see them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from duvet.errors import UnreadableError
+from duvet.model import Place
+
+# Unicode's White_Space property. str.strip() also takes U+001C to U+001F, which are not in it.
+WHITESPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+BOM = "\ufeff"
+
+
+def trim(text: str) -> str:
+    """The text without white space around it."""
+    return text.strip(WHITESPACE)
+
+
+def decode(data: bytes, path: str) -> str:
+    """The text of a file, which has to be UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        bad = data[: error.start].count(b"\n") + 1
+        length = error.end - error.start
+        message = f"invalid utf-8 sequence of {length} bytes from index {error.start}"
+        raise UnreadableError(message, path=path, line=bad, hint="save the file as UTF-8") from error
+
+
+def line_starts(text: str) -> list[int]:
+    """The offset of the first character of each line."""
+    starts = [0]
+    found = text.find("\n")
+    while found >= 0:
+        starts.append(found + 1)
+        found = text.find("\n", found + 1)
+    return starts
+
+
+def place_of(text: str, start: int, end: int) -> Place:
+    """Where the characters from start to end stand, cut at the end of the first line."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    stop = min(end, len(text) if line_end < 0 else line_end)
+    return Place(text.count("\n", 0, start) + 1, start - line_start + 1, max(1, stop - start))
+
+
+def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:
+    """The index of the line that holds the offset."""
+    return bisect_right(starts, offset) - 1
+
+
+def byte_length(text: str) -> int:
+    """How many bytes the text takes in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def byte_slice(text: str, start: int, end: int) -> str:
+    """The part of the text between two byte offsets."""
+    if text.isascii():
+        return text[start:end]
+    return text.encode()[start:end].decode(errors="replace")
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,1 @@
+"""From annotations and specifications to a trace."""

@@ -1,0 +1,1 @@
+"""The reports: finished data in, bytes out, one module a format."""

@@ -1,0 +1,1 @@
+"""The templates: data that Jinja renders."""
