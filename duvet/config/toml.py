@@ -1,0 +1,105 @@
+"""Reads TOML, and tells where in the file each key and value stands."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+from duvet.config.toml_spans import Keys, Span, Spans, spans
+from duvet.errors import DuvetError
+from duvet.model import Place
+from duvet.text import BOM, place_of
+
+_POSITION = re.compile(
+    r"(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL
+)
+
+
+class TomlError(DuvetError):
+    """A file that isn't TOML."""
+
+    def __init__(self, reason: str, path: str, place: Place) -> None:
+        message = f"TOML parse error at line {place.line}, column {place.column}: {reason}"
+        super().__init__(message, path=path, line=place.line)
+        self.place = place
+
+
+class TomlEncodingError(TomlError):
+    """A TOML file that isn't UTF-8."""
+
+
+class Toml:
+    """A TOML document; its places are looked for when one is asked for."""
+
+    def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
+        self.values = values
+        self.text = text
+        self.path = path
+
+    def value_place(self, *keys: str | int) -> Place:
+        """The place of a value, or of the nearest table around it: `value_place("source", 0, "pattern")`."""
+        return self._place(self.value_span(*keys))
+
+    def key_place(self, *keys: str | int) -> Place:
+        """The place of the last of the keys, or of the nearest table around it."""
+        spans = self._spans.get(keys)
+        return self._place(spans.key if spans else self.value_span(*keys))
+
+    def value_span(self, *keys: str | int) -> Span:
+        """The characters of a value, or of the nearest table around it; (0, 0) where there is neither."""
+        while keys:
+            if spans := self._spans.get(keys):
+                return spans.value
+            keys = keys[:-1]
+        return (0, 0)
+
+    def headers(self, name: str) -> list[int]:
+        """The line of each table in an array of tables: of its `[[name]]`, or of its `{`."""
+        lines: list[int] = []
+        while spans := self._spans.get((name, len(lines))):
+            lines.append(self._place(spans.value).line)
+        return lines
+
+    def _place(self, span: Span) -> Place:
+        return place_of(self.text, *span)
+
+    @cached_property
+    def _spans(self) -> dict[Keys, Spans]:
+        return spans(self.text)
+
+
+def parse(data: bytes, path: str) -> Toml:
+    """The document in a file, or TomlError."""
+    import tomllib
+
+    text = _decode(data, path)
+    try:
+        return Toml(tomllib.loads(text.removeprefix(BOM)), text, path)
+    except RecursionError:
+        raise TomlError("nested too deeply", path, Place(1, 1)) from None
+    except ValueError as error:
+        raise _syntax_error(str(error), text, path) from error
+
+
+def _decode(data: bytes, path: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        reason = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
+        raise TomlEncodingError(reason, path, _end_of(before)) from error
+
+
+def _syntax_error(message: str, text: str, path: str) -> TomlError:
+    found = _POSITION.fullmatch(message)
+    if not found:
+        # Values that are well formed but can't be held, such as integers of thousands of digits.
+        return TomlError(message, path, Place(1, 1))
+    reason = found["reason"][:1].lower() + found["reason"][1:]
+    place = Place(int(found["line"]), int(found["column"])) if found["line"] else _end_of(text)
+    return TomlError(reason, path, place)
+
+
+def _end_of(text: str) -> Place:
+    return place_of(text, len(text), len(text))

@@ -1,0 +1,73 @@
+"""How wrong keys and values of TOML files are worded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+
+def unknown_field(name: str, known: Sequence[str]) -> str:
+    """A key that doesn't belong here."""
+    return f"unknown field `{name}`, {_expected(known)}"
+
+
+def missing_field(name: str) -> str:
+    """A key that has to be here."""
+    return f"missing field `{name}`"
+
+
+def duplicate_field(name: str) -> str:
+    """A key that stands here twice, spelt in different ways."""
+    return f"duplicate field `{name}`"
+
+
+def unknown_variant(value: str, known: Sequence[str]) -> str:
+    """A string that isn't one of those that may stand here."""
+    return f"unknown variant `{value}`, {_expected(known)}"
+
+
+def invalid_type(value: Any, expected: str) -> str:
+    """A value of another type than `expected`, which names one with its article: `a string`."""
+    return f"invalid type: {described(value)}, expected {expected}"
+
+
+def described(value: Any) -> str:
+    """A TOML value: its type and, where it is short, itself."""
+    match value:
+        case bool():
+            return f"boolean `{str(value).lower()}`"
+        case int():
+            return f"integer `{value}`"
+        case float():
+            return f"floating point `{value}`"
+        case str():
+            return f"string {quoted(value)}"
+        case datetime() | date() | time():
+            return "datetime"
+        case list():
+            return "sequence"
+        case _:
+            return "map"
+
+
+def quoted(text: str) -> str:
+    """The text in double quotes, on one line."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question that names the known word nearest to this one; nothing where none is near."""
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, 1)
+    return f"did you mean `{by_lower[near[0]]}`?" if near else ""
+
+
+def _expected(names: Sequence[str]) -> str:
+    if len(names) <= 2:
+        return f"expected {' or '.join(f'`{name}`' for name in names)}" if names else "there are no fields"
+    return f"expected one of {', '.join(f'`{name}`' for name in names)}"

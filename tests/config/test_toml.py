@@ -1,0 +1,165 @@
+"""TOML documents and the places of what is in them."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.toml import TomlEncodingError, TomlError, parse
+from duvet.model import Place
+
+DOCUMENT = """\
+# a comment with [brackets] and a = sign
+'$schema' = "one" # trailing
+dotted . "two words".key = 3
+
+[report.html] # note
+enabled = true
+
+[[source]]
+pattern = '''
+many # no comment
+lines'''
+comment-style = { meta = "//=", content = 'x}y' }
+
+  [[ source ]]
+pattern = \"\"\"a "quoted" \\\\ \\
+  b\"\"\"\"
+when = 1979-05-27 07:32:00Z
+list = [ # comment ]
+  [1, 2],
+  { deep = [ { key = "v" } ] },
+]
+[source.inner]
+last = 1
+"""
+
+VALUE_PLACES: list[tuple[tuple[str | int, ...], Place]] = [
+    (("$schema",), Place(2, 13, 5)),
+    (("dotted",), Place(3, 1, 6)),
+    (("dotted", "two words"), Place(3, 10, 11)),
+    (("dotted", "two words", "key"), Place(3, 28, 1)),
+    (("report",), Place(5, 1, 13)),
+    (("report", "html", "enabled"), Place(6, 11, 4)),
+    (("source", 0), Place(8, 1, 10)),
+    (("source", 0, "pattern"), Place(9, 11, 3)),
+    (("source", 0, "comment-style"), Place(12, 17, 33)),
+    (("source", 0, "comment-style", "content"), Place(12, 43, 5)),
+    (("source", 1), Place(14, 3, 12)),
+    (("source", 1, "pattern"), Place(15, 11, 18)),
+    (("source", 1, "when"), Place(17, 8, 20)),
+    (("source", 1, "list"), Place(18, 8, 13)),
+    (("source", 1, "list", 0, 1), Place(19, 7, 1)),
+    (("source", 1, "list", 1, "deep", 0, "key"), Place(20, 22, 3)),
+    (("source", 1, "inner", "last"), Place(23, 8, 1)),
+]
+
+
+@pytest.mark.parametrize(("keys", "place"), VALUE_PLACES)
+def test_value_place(keys: tuple[str | int, ...], place: Place) -> None:
+    assert parse(DOCUMENT.encode(), "x.toml").value_place(*keys) == place
+
+
+def test_key_place() -> None:
+    toml = parse(DOCUMENT.encode(), "x.toml")
+    keys: list[tuple[str | int, ...]] = [("$schema",), ("report", "html"), ("source", 0, "comment-style", "content")]
+    assert [toml.key_place(*key) for key in keys] == [Place(2, 1, 9), Place(5, 9, 4), Place(12, 33, 7)]
+
+
+def test_absent_keys_have_the_place_of_the_table_around_them() -> None:
+    toml = parse(DOCUMENT.encode(), "x.toml")
+    assert toml.value_place("source", 0, "absent", 3) == Place(8, 1, 10)
+    assert toml.key_place("source", 0, "absent") == Place(8, 1, 10)
+    assert toml.key_place("absent") == Place(1, 1)
+
+
+def test_headers() -> None:
+    assert parse(DOCUMENT.encode(), "x.toml").headers("source") == [8, 14]
+    assert parse(b"spec = [\n {a = 1},\n\n {}]", "x.toml").headers("spec") == [2, 4]
+    assert parse(b"spec = 1", "x.toml").headers("spec") == []
+
+
+def test_a_byte_order_mark_and_windows_line_ends() -> None:
+    toml = parse("\ufeffa = 'x'\r\n[[b]]\r\nc = '''\r\ny\r\n'''\r\n".encode(), "x.toml")
+    assert toml.values == {"a": "x", "b": [{"c": "y\n"}]}
+    assert [toml.key_place("b", 0, "c"), *toml.headers("b")] == [Place(3, 1), 2]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\n[[source]\n", "line 2, column 9: expected ']]' at the end of an array declaration"),
+        (b"a = 'x", 'line 1, column 7: expected "\'"'),
+        (b"a = 1\nb", "line 2, column 2: expected '=' after a key in a key/value pair"),
+        (b"a = " + b"[" * 5000, "line 1, column 1: nested too deeply"),
+        (b"a = 'x'\nb\xff", "line 2, column 2: invalid utf-8 sequence of 1 bytes from index 9"),
+    ],
+)
+def test_errors(data: bytes, message: str) -> None:
+    with pytest.raises(TomlError) as caught:
+        parse(data, "x.toml")
+    assert caught.value.message == f"TOML parse error at {message}"
+    assert caught.value.path == "x.toml"
+
+
+def test_bytes_that_are_no_text_are_told_apart() -> None:
+    with pytest.raises(TomlEncodingError):
+        parse(b"\xff", "x.toml")
+
+
+def test_a_number_too_long_to_hold_is_an_error() -> None:
+    with pytest.raises(TomlError, match="TOML parse error at line 1, column 1: "):
+        parse(b"a = " + b"9" * 5000, "x.toml")
+
+
+KEYS = st.one_of(
+    st.from_regex(r"[A-Za-z0-9_-]{1,4}", fullmatch=True),
+    st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters="'\x7f"), max_size=4).map(
+        lambda text: f"'{text}'"
+    ),
+    st.sampled_from(['"a b"', '"\\u00e9"', '"\\"]"', '"#"']),
+)
+SCALARS = st.sampled_from(
+    ["1", "-1.5e3", "true", "1979-05-27 07:32:00", "'a # b'", '"x\\"]}"', "'''a\n'b''\n''''", '"""\\\n ""\\"""" """""']
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: "[ # ]\n" + ",\n".join(items) + "\n]"),
+        st.dictionaries(KEYS, inner, max_size=3).map(
+            lambda items: "{" + ", ".join(f"{key} = {value}" for key, value in items.items()) + "}"
+        ),
+    ),
+    max_leaves=6,
+)
+STATEMENTS = st.one_of(
+    st.builds("{} = {} # ]".format, KEYS, VALUES),
+    st.builds("{} . {} = {}".format, KEYS, KEYS, VALUES),
+    st.builds("[{}]".format, KEYS),
+    st.builds("[ {}.{} ]".format, KEYS, KEYS),
+    st.builds("[[{}]] # '''".format, KEYS),
+)
+
+
+def paths(value: Any, keys: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
+    """Every value in a document with its keys, but tables, which have only a header."""
+    if isinstance(value, dict):
+        return [path for key, inner in value.items() for path in paths(inner, (*keys, key))]
+    if isinstance(value, list):
+        return [path for key, inner in enumerate(value) for path in paths(inner, (*keys, key))]
+    return [(keys, value)]
+
+
+@given(st.lists(STATEMENTS, max_size=6).map("\n".join))
+def test_the_text_at_the_place_of_a_value_is_that_value(text: str) -> None:
+    try:
+        toml = parse(text.encode(), "x.toml")
+    except TomlError:
+        return
+    for keys, value in paths(toml.values):
+        start, end = toml.value_span(*keys)
+        assert tomllib.loads(f"value = {text[start:end]}")["value"] == value
