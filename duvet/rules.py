@@ -46,6 +46,7 @@ FILE_UNREADABLE = Rule("DUV010", "file-unreadable")
 FILE_NOT_UTF8 = Rule("DUV011", "file-not-utf8")
 FILE_NOT_REGULAR = Rule("DUV012", "file-not-regular")
 LINK_LOOP = _warning("DUV013", "link-loop")
+FILE_ODD_NAME = _warning("DUV014", "file-odd-name")
 
 # Annotations in comments
 COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")

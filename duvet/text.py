@@ -69,3 +69,23 @@ def byte_slice(text: str, start: int, end: int) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 error`, `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quoted(text: str) -> str:
+    """The text between double quotes, with what can't be seen escaped."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    if not escaped.isprintable():
+        escaped = "".join(
+            char if char.isprintable() else _ESCAPES.get(char, f"\\u{{{ord(char):x}}}") for char in escaped
+        )
+    return f'"{escaped}"'
+
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+
+
+def path_key(path: str) -> str:
+    """A key that sorts paths part by part: the root first, then `..`, then names."""
+    if ".." in path:
+        path = "/".join("\1" if part == ".." else part for part in path.split("/"))
+    return path.replace("/", "\0")

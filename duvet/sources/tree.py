@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from duvet.errors import UnreadableError
 
 
-class Entry(NamedTuple):
-    """A name in a folder."""
+class Entry(Protocol):
+    """A name in a folder; os.DirEntry is one."""
 
-    name: str
-    is_folder: bool
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder, or a link to one."""
+
+    def is_symlink(self) -> bool:
+        """Whether it is a link."""
 
 
 class Tree(Protocol):
@@ -66,8 +73,7 @@ class DiskTree:
     def entries(self, folder: str) -> Iterator[Entry]:
         try:
             with os.scandir(self.at(folder)) as found:
-                for entry in found:
-                    yield Entry(entry.name, entry.is_dir())
+                yield from found
         except OSError as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return
@@ -76,6 +82,20 @@ class DiskTree:
     def identity(self, folder: str) -> object:
         info = os.stat(self.at(folder))
         return (info.st_dev, info.st_ino)
+
+
+class MemoryEntry:
+    """A name in a folder that is held in memory."""
+
+    def __init__(self, name: str, is_folder: bool) -> None:
+        self.name = name
+        self._is_folder = is_folder
+
+    def is_dir(self) -> bool:
+        return self._is_folder
+
+    def is_symlink(self) -> bool:
+        return False
 
 
 class MemoryTree:
@@ -114,7 +134,7 @@ class MemoryTree:
     def entries(self, folder: str) -> Iterator[Entry]:
         own = self._folders.get(folder.rstrip("/"), {})
         for name, is_folder in own.items():
-            yield Entry(name, is_folder)
+            yield MemoryEntry(name, is_folder)
         if self.below is not None:
             yield from (entry for entry in self.below.entries(folder) if entry.name not in own)
 
