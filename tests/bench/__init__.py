@@ -1,0 +1,1 @@
+"""Measures duvet against its budgets: `make bench`."""
