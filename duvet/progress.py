@@ -1,0 +1,11 @@
+"""How the library tells what it is doing; the terminal decides whether and how to show it."""
+
+
+class Progress:
+    """Hears of each step; this one keeps it to itself."""
+
+    def begin(self, step: str) -> None:
+        """A step begins: `Scanning sources`."""
+
+    def end(self, outcome: str) -> None:
+        """The step that began last is over: `Scanned 3 sources`."""

@@ -1,0 +1,31 @@
+"""Where in its file an annotation's parts stand, for diagnostics."""
+
+from __future__ import annotations
+
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Place
+from duvet.sources.tree import Tree
+from duvet.text import BOM, place_of
+
+
+class Places:
+    """Reads a file again, once, when something in it has to be pointed at."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._texts: dict[str, str] = {}
+
+    def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
+        """The place of a span of the annotation; its first line where the span is empty."""
+        text = self._text(annotation.path)
+        if span == (0, 0) or span[1] > len(text):
+            return Place(annotation.line)
+        return place_of(text, *span)
+
+    def _text(self, path: str) -> str:
+        if path not in self._texts:
+            try:
+                self._texts[path] = self.tree.read(path).decode(errors="replace")
+            except DuvetError:
+                self._texts[path] = ""
+        return self._texts[path]

@@ -1,0 +1,147 @@
+"""The requirements of a trace as people see them: one a sentence, with one status."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from msgspec import Struct
+
+from duvet.model import Annotation, Level, Section, Specification
+from duvet.trace.records import CITATION, EXCUSED, EXCEPTION, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
+
+
+class Status(IntEnum):
+    """What a requirement has got so far, worst first."""
+
+    NOT_STARTED = 0
+    IN_PROGRESS = 1
+    NEEDS_TESTS = 2
+    DONE = 3
+
+    @property
+    def words(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+
+class State(IntEnum):
+    """The finer state behind a status, worst first."""
+
+    UNCITED = 0
+    TO_DO = 1
+    MISSING_IMPLEMENTATION = 2
+    PARTIAL = 3
+    MISSING_TEST = 4
+    EXCEPTION = 5
+    IMPLIED = 6
+    COMPLETE = 7
+
+    @property
+    def words(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+    @property
+    def status(self) -> Status:
+        return _STATUS_OF[self]
+
+
+_STATUS_OF = {
+    State.UNCITED: Status.NOT_STARTED,
+    State.TO_DO: Status.NOT_STARTED,
+    State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
+    State.PARTIAL: Status.IN_PROGRESS,
+    State.MISSING_TEST: Status.NEEDS_TESTS,
+    State.EXCEPTION: Status.DONE,
+    State.IMPLIED: Status.DONE,
+    State.COMPLETE: Status.DONE,
+}
+
+
+class Requirement(Struct, frozen=True):
+    """A normative sentence of a section, with all that refers to it."""
+
+    specification: Specification
+    section: Section
+    text: str
+    level: Level
+    state: State
+    matches: tuple[Match, ...]
+    ids: tuple[int, ...]
+    """The annotations that state it."""
+    related: tuple[int, ...]
+    """The annotations that refer to it."""
+
+    @property
+    def id(self) -> str:
+        """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
+        from blake3 import blake3
+
+        return blake3(self.text.encode()).hexdigest()
+
+    @property
+    def status(self) -> Status:
+        return self.state.status
+
+
+def requirements_of(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
+    """The requirements of a specification in its order."""
+    groups: dict[tuple[int, str], list[Match]] = {}
+    for match in coverage.matches:
+        if match.flags & SPEC:
+            text = " ".join(annotations[match.ids[0]].quote.split())
+            groups.setdefault((match.section, text), []).append(match)
+    found = [_requirement(coverage, text, matches, annotations) for (_, text), matches in groups.items()]
+    return tuple(sorted(found, key=_place))
+
+
+def _place(requirement: Requirement) -> tuple[int, int, str]:
+    first = requirement.matches[0]
+    return (first.section, first.pieces[0].start, requirement.text)
+
+
+def _requirement(
+    coverage: Coverage, text: str, matches: list[Match], annotations: tuple[Annotation, ...]
+) -> Requirement:
+    ids = sorted(id for match in matches for id in match.ids if id in coverage.tallies)
+    tallies = {match.pieces: coverage.tallies[_stating(match, coverage)] for match in matches}.values()
+    return Requirement(
+        coverage.specification,
+        coverage.specification.sections[matches[0].section],
+        text,
+        max(annotations[id].level for id in ids),
+        min((state_of(tally) for tally in tallies), default=State.UNCITED),
+        tuple(matches),
+        tuple(ids),
+        tuple(sorted({id for tally in tallies for id in tally.related})),
+    )
+
+
+def _stating(match: Match, coverage: Coverage) -> int:
+    return next(id for id in match.ids if id in coverage.tallies)
+
+
+def state_of(tally: Tally) -> State:
+    """The state of a requirement: that of its least covered byte."""
+    found = {flags & _SEEN for flags, count in tally.bytes_by_flags.items() if count}
+    states = {_state_of_bytes(flags) for flags in found}
+    if not states or max(states) <= State.TO_DO:
+        return max(states, default=State.UNCITED)
+    if min(states) <= State.TO_DO:
+        return State.PARTIAL
+    return min(states)
+
+
+_SEEN = TODO | EXCEPTION | TEST | IMPLICATION | CITATION | EXCUSED
+
+
+def _state_of_bytes(flags: int) -> State:
+    if flags & CITATION and flags & TEST:
+        return State.COMPLETE
+    if flags & IMPLICATION:
+        return State.IMPLIED
+    if flags & EXCUSED:
+        return State.EXCEPTION
+    if flags & (CITATION | EXCEPTION):
+        return State.MISSING_TEST
+    if flags & TEST:
+        return State.MISSING_IMPLEMENTATION
+    return State.TO_DO if flags & TODO else State.UNCITED
