@@ -1,0 +1,43 @@
+"""What tests in several folders share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SHARED = Path(os.environ.get("DUVET_SHARED") or ROOT.parent / "shared").resolve()
+CONFORMANCE = "conformance"
+"""The property under which a test keeps how many cases of which set have passed."""
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of data with known answers, which stands beside the repository."""
+    if not SHARED.is_dir():
+        if os.environ.get("DUVET_REQUIRE_SHARED"):
+            pytest.fail(f"{SHARED} is absent, and DUVET_REQUIRE_SHARED is set")
+        pytest.skip(f"{SHARED} is absent: put the shared folder there, or name it in DUVET_SHARED")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def duvet_command() -> str:
+    """The installed command of the Python that runs the tests."""
+    return str(Path(sys.executable).with_name("duvet"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line that says how many cases of the conformance sets have passed."""
+    cases: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        for key, value in report.user_properties:
+            if key == CONFORMANCE:
+                name, count = value
+                cases[name] += count
+    if cases:
+        terminalreporter.write_line("conformance: " + ", ".join(f"{cases[name]} {name}" for name in cases) + " passed")

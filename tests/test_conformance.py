@@ -1,0 +1,47 @@
+"""Black-box conformance with awslabs duvet: the shared sets, through their own runners, as real processes.
+
+They run here, so that `make test` holds them on every Python, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CONFORMANCE, SHARED
+
+AREAS = sorted(folder.name for folder in SHARED.glob("probes/open/*")) or ["all"]
+Record = Callable[[str, object], None]
+
+
+def run_cases(runner: Path, duvet: str, *arguments: str) -> int:
+    """How many cases have passed; none may fail."""
+    done = subprocess.run(
+        [sys.executable, str(runner), "--duvet", duvet, *arguments], capture_output=True, text=True, check=False
+    )
+    counts = re.search(r"(\d+) passed, (\d+) failed\n$", done.stdout)
+    assert counts, done.stdout + done.stderr
+    assert counts[1] != "0" and counts[2] == "0", done.stdout
+    return int(counts[1])
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record) -> None:
+    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "probes" / "open" / area))
+    record_property(CONFORMANCE, ("probes", cases))
+
+
+def test_golden(shared: Path, duvet_command: str, record_property: Record) -> None:
+    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "golden"))
+    record_property(CONFORMANCE, ("golden projects", cases))
+
+
+@pytest.mark.parametrize(("kind", "noun"), [("rfc", "RFCs"), ("markdown", "Markdown files")])
+def test_documents(kind: str, noun: str, shared: Path, duvet_command: str, record_property: Record) -> None:
+    cases = run_cases(shared / "tools" / "oracle.py", duvet_command, kind, str(shared / kind))
+    record_property(CONFORMANCE, (noun, cases))
