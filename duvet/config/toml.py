@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from duvet.config.toml_spans import Keys, Span, Spans, spans
 from duvet.errors import DuvetError
 from duvet.model import Place
-from duvet.text import BOM, place_of
+from duvet.text import BOM, line_at, line_starts, place_of
 
-_POSITION = re.compile(
-    r"(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL
-)
+if TYPE_CHECKING:
+    from duvet.config.toml_spans import Keys, Span, Spans
+
+_POSITION = r"(?P<reason>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
 
 
 class TomlError(DuvetError):
@@ -61,11 +61,32 @@ class Toml:
             lines.append(self._place(spans.value).line)
         return lines
 
+    def string(self, *keys: str | int) -> str:
+        """A string with its line ends as they stand in the file."""
+        start, end = self.value_span(*keys)
+        if self.text.find("\r\n", start, end) >= 0:
+            from duvet.config.toml_strings import with_line_ends
+
+            return with_line_ends(self.text[start:end])
+        value: Any = self.values
+        for key in keys:
+            value = value[key]
+        return str(value)
+
     def _place(self, span: Span) -> Place:
-        return place_of(self.text, *span)
+        start, end = span
+        line = line_at(self._starts, start)
+        line_start, line_end = self._starts[line], self._starts[line + 1] - 1
+        return Place(line + 1, start - line_start + 1, max(1, min(end, line_end) - start))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [*line_starts(self.text), len(self.text) + 1]
 
     @cached_property
     def _spans(self) -> dict[Keys, Spans]:
+        from duvet.config.toml_spans import spans
+
         return spans(self.text)
 
 
@@ -92,7 +113,7 @@ def _decode(data: bytes, path: str) -> str:
 
 
 def _syntax_error(message: str, text: str, path: str) -> TomlError:
-    found = _POSITION.fullmatch(message)
+    found = re.fullmatch(_POSITION, message, re.DOTALL)
     if not found:
         # Values that are well formed but can't be held, such as integers of thousands of digits.
         return TomlError(message, path, Place(1, 1))

@@ -1,0 +1,94 @@
+"""Writes what was extracted from a section, as a requirement file or as Rust comments."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from duvet.config.toml_text import has_controls, multi_line_string, one_line_string, without_controls
+from duvet.model import Annotation, Extracted, Format, Kind, Section, Source
+
+_BEFORE_TARGET = "target = "
+_HEADER = "[[spec]]"
+_AFTER_QUOTE = "\n\n"
+
+
+class _Parts(NamedTuple):
+    """What stands above the first table of a file, and the quote of each table in its quotes."""
+
+    head: str
+    quotes: list[str]
+
+
+def toml_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
+    """The requirement file of a section."""
+    head, quotes = _parts(target, section, found)
+    tables = [
+        f"{_before_quote(extracted)}{quote}{_AFTER_QUOTE}" for extracted, quote in zip(found, quotes, strict=True)
+    ]
+    return (head + "".join(tables)).encode()
+
+
+def annotations(path: str, target: str, section: Section, found: Sequence[Extracted]) -> list[Annotation]:
+    """What reading that file gives, without writing or parsing it."""
+    head, quotes = _parts(target, section, found)
+    full_target = f"{target}#{section.id}"
+    target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(full_target)))
+    line, position = head.count("\n") + 1, len(head)
+    read = []
+    for extracted, quote in zip(found, quotes, strict=True):
+        start = position + len(_before_quote(extracted))
+        end = start + len(quote)
+        source = Source(target_span, (position, position + len(_HEADER)), (start, end))
+        text, written = " ".join(extracted.pieces), "\n".join(extracted.pieces) + "\n"
+        read.append(
+            Annotation(
+                path,
+                line,
+                Kind.SPEC,
+                full_target,
+                text,
+                extracted.level,
+                Format.AUTO,
+                written,
+                from_file=True,
+                source=source,
+            )
+        )
+        line += 2 + quote.count("\n") + len(_AFTER_QUOTE)
+        position = end + len(_AFTER_QUOTE)
+    return read
+
+
+def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
+    """The same as comments of a Rust module, each a requirement by itself."""
+    full_target = f"{target}#{section.id}"
+    # A carriage return may not stand in a comment that documents.
+    context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
+    title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
+    blocks = [
+        f"//= {full_target}\n//= type=spec\n//= level={extracted.level.name}\n"
+        + "".join(f"//# {piece}\n" for piece in extracted.pieces)
+        + "\n"
+        for extracted in found
+    ]
+    return f"//! {full_target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
+
+
+def _parts(target: str, section: Section, found: Sequence[Extracted]) -> _Parts:
+    head = f"{_BEFORE_TARGET}{one_line_string(f'{target}#{section.id}')}\n\n{_comment(section)}\n"
+    texts = ["\n".join(extracted.pieces) for extracted in found]
+    together = "\n".join(texts)
+    if "'''" in together or has_controls(together.encode()):
+        return _Parts(head, [multi_line_string(text) for text in texts])
+    return _Parts(head, [f"'''\n{text}\n'''" for text in texts])
+
+
+def _comment(section: Section) -> str:
+    """The title and the text of the section."""
+    title = section.full_title.replace("\n", "\n# ")
+    lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
+    comment = f"# {title}\n#\n{lines}"
+    return without_controls(comment) if has_controls(comment.encode()) else comment
+
+
+def _before_quote(extracted: Extracted) -> str:
+    return f'{_HEADER}\nlevel = "{extracted.level.name}"\nquote = '
