@@ -19,7 +19,7 @@ class _Parts(NamedTuple):
 
 
 def toml_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
-    """The requirement file of a section."""
+    """The requirement file of a section; the target names that section, too."""
     head, quotes = _parts(target, section, found)
     tables = [
         f"{_before_quote(extracted)}{quote}{_AFTER_QUOTE}" for extracted, quote in zip(found, quotes, strict=True)
@@ -30,8 +30,7 @@ def toml_file(target: str, section: Section, found: Sequence[Extracted]) -> byte
 def annotations(path: str, target: str, section: Section, found: Sequence[Extracted]) -> list[Annotation]:
     """What reading that file gives, without writing or parsing it."""
     head, quotes = _parts(target, section, found)
-    full_target = f"{target}#{section.id}"
-    target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(full_target)))
+    target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
     read = []
     for extracted, quote in zip(found, quotes, strict=True):
@@ -44,7 +43,7 @@ def annotations(path: str, target: str, section: Section, found: Sequence[Extrac
                 path,
                 line,
                 Kind.SPEC,
-                full_target,
+                target,
                 text,
                 extracted.level,
                 Format.AUTO,
@@ -60,21 +59,20 @@ def annotations(path: str, target: str, section: Section, found: Sequence[Extrac
 
 def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
     """The same as comments of a Rust module, each a requirement by itself."""
-    full_target = f"{target}#{section.id}"
     # A carriage return may not stand in a comment that documents.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
     blocks = [
-        f"//= {full_target}\n//= type=spec\n//= level={extracted.level.name}\n"
+        f"//= {target}\n//= type=spec\n//= level={extracted.level.name}\n"
         + "".join(f"//# {piece}\n" for piece in extracted.pieces)
         + "\n"
         for extracted in found
     ]
-    return f"//! {full_target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
+    return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
 def _parts(target: str, section: Section, found: Sequence[Extracted]) -> _Parts:
-    head = f"{_BEFORE_TARGET}{one_line_string(f'{target}#{section.id}')}\n\n{_comment(section)}\n"
+    head = f"{_BEFORE_TARGET}{one_line_string(target)}\n\n{_comment(section)}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
     if "'''" in together or has_controls(together.encode()):
