@@ -1,0 +1,59 @@
+"""Reads a configuration file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import ValidationError, convert
+
+from duvet import rules
+from duvet.config.expressions import ExpressionError
+from duvet.config.schema import BUILT_IN_REQUIREMENTS, Config
+from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig
+from duvet.config.toml import Toml, TomlEncodingError, TomlError, parse
+from duvet.model import ProblemsError
+
+
+def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
+    """The configuration in a file, or ProblemsError with everything that is wrong with it."""
+    toml = _document(data, path)
+    table = read_tables(toml, environ)
+    return Config(
+        path=path,
+        schema=table.schema.value,
+        extended=table.schema.means,
+        sources=tuple(source.rule() for source in table.source),
+        requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in table.requirement),
+        specifications=tuple(specification.rule() for specification in table.specification),
+        report=table.report,
+        toml=toml,
+    )
+
+
+def read_tables(toml: Toml, environ: Mapping[str, str]) -> ConfigTable:
+    """The tables of a configuration, their defaults and variables filled in."""
+    table = _table_type(toml)
+    try:
+        return convert(toml.values, table).settled(environ)
+    except (ValidationError, ExpressionError):
+        from duvet.config.check import problems
+
+        raise ProblemsError(problems(toml, table, environ)) from None
+
+
+def _document(data: bytes, path: str) -> Toml:
+    try:
+        return parse(data, path)
+    except TomlError as error:
+        rule = rules.FILE_NOT_UTF8 if isinstance(error, TomlEncodingError) else rules.CONFIG_SYNTAX
+        raise ProblemsError((rule.problem(error.message, path, error.place),)) from error
+
+
+def _table_type(toml: Toml) -> type[ConfigTable]:
+    """The tables of the file's schema; a file that names none is held against all that we know."""
+    name = toml.values.get("$schema")
+    if any(name == schema.value and not schema.means for schema in SchemaName):
+        return UpstreamConfig
+    from duvet.config.extended import ExtendedConfig
+
+    return ExtendedConfig

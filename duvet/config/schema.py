@@ -1,0 +1,129 @@
+"""The configuration as the rest of duvet sees it: everything settled, nothing left to look up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from duvet.config.toml import Toml
+from duvet.model import Format, Kind, Place
+from duvet.rules import Rule
+
+BUILT_IN_REQUIREMENTS = (
+    ".duvet/requirements/**/*.toml",
+    ".duvet/todos/**/*.toml",
+    ".duvet/exceptions/**/*.toml",
+)
+
+META, CONTENT = "//=", "//#"
+
+Template = Annotated[str, Meta(extra={"template": True})]
+"""Text in which `${{ NAME }}` stands for an environment variable."""
+
+
+class SourceRule(Struct, frozen=True):
+    """Which files to scan for comments, and how."""
+
+    patterns: tuple[str, ...]
+    meta: str = META
+    content: str = CONTENT
+    kind: Kind = Kind.CITATION
+    """What a comment is that does not say its type."""
+    blob_link: str | None = None
+    exclude: tuple[str, ...] = ()
+    gitignore: bool = False
+    language: str = ""
+
+
+class SpecificationRule(Struct, frozen=True):
+    """A specification whose requirements are extracted."""
+
+    source: str
+    """A URL, or a path in the project."""
+    format: Format = Format.AUTO
+
+
+class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """A table of the file, with its keys as they are written there."""
+
+
+class TableError(ValueError):
+    """What is wrong with a table whose values are each right."""
+
+    def __init__(self, rule: Rule, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+class HtmlReport(Table, frozen=True, kw_only=True):
+    """The page, and the links that every kind of report shares."""
+
+    enabled: Annotated[bool, Meta(description="Write the HTML report")] = True
+    path: Annotated[str, Meta(description="Where the HTML report is written")] = ".duvet/reports/report.html"
+    blob_link: Annotated[Template | None, Meta(description="The URL below which sources can be read")] = None
+    issue_link: Annotated[Template | None, Meta(description="The URL where issues are opened")] = None
+
+
+class JsonReport(Table, frozen=True, kw_only=True):
+    """The report as JSON."""
+
+    enabled: Annotated[bool, Meta(description="Write the JSON report")] = False
+    path: Annotated[str, Meta(description="Where the JSON report is written")] = ".duvet/reports/report.json"
+
+
+class SnapshotReport(Table, frozen=True, kw_only=True):
+    """The text that is committed to see coverage change."""
+
+    enabled: Annotated[bool, Meta(description="Write the snapshot, or check it in CI")] = False
+    path: Annotated[str, Meta(description="Where the snapshot is written")] = ".duvet/snapshot.txt"
+
+
+class Report(Table, frozen=True, kw_only=True):
+    """The reports that every run writes."""
+
+    html: Annotated[HtmlReport, Meta(description="The HTML report")] = HtmlReport()
+    json: Annotated[JsonReport, Meta(description="The JSON report")] = JsonReport()
+    snapshot: Annotated[SnapshotReport, Meta(description="The snapshot of coverage")] = SnapshotReport()
+
+
+class Config(Struct, frozen=True):
+    """One configuration file."""
+
+    path: str
+    schema: str
+    extended: bool
+    sources: tuple[SourceRule, ...]
+    requirements: tuple[str, ...]
+    """Patterns of requirement files, the built-in ones first."""
+    specifications: tuple[SpecificationRule, ...]
+    report: Report
+    toml: Toml
+    """The file, to find places in."""
+
+    @property
+    def specifications_folder(self) -> str:
+        """Where downloaded specifications are kept."""
+        return self._beside("specifications")
+
+    @property
+    def requirements_folder(self) -> str:
+        """Where extracted requirements are written."""
+        return self._beside("requirements")
+
+    def source_place(self, source: int, key: str = "pattern", index: int = 0) -> Place:
+        """Where a value of a source stands, or else the source itself."""
+        return self.toml.value_place("source", source, key, index)
+
+    def requirement_place(self, index: int) -> Place:
+        """Where a pattern of requirement files stands; line 0 for a built-in one."""
+        written = index - len(BUILT_IN_REQUIREMENTS)
+        return Place() if written < 0 else self.toml.value_place("requirement", written, "pattern")
+
+    def specification_place(self, index: int) -> Place:
+        """Where the source of a specification stands."""
+        return self.toml.value_place("specification", index, "source")
+
+    def _beside(self, name: str) -> str:
+        folder, slash, _ = self.path.rpartition("/")
+        return f"{folder}{slash}{name}"
