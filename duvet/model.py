@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -154,7 +155,7 @@ class Locator(Struct, frozen=True):
     format: Format = Format.AUTO
 
 
-class Specification(Struct, frozen=True):
+class Specification(Struct, frozen=True, dict=True):
     """A document and its sections."""
 
     id: str
@@ -171,6 +172,11 @@ class Specification(Struct, frozen=True):
     data: bytes
     sections: tuple[Section, ...]
 
+    @cached_property
+    def by_id(self) -> dict[str, int]:
+        """The index of each section by its id."""
+        return {section.id: index for index, section in enumerate(self.sections)}
+
 
 class Extracted(Struct, frozen=True):
     """A normative sentence found in a section."""
@@ -178,10 +184,3 @@ class Extracted(Struct, frozen=True):
     level: Level
     pieces: tuple[str, ...]
     """The sentence line by line, each line trimmed."""
-
-
-class Range(Struct, frozen=True, order=True):
-    """Bytes of a specification's file, the end excluded."""
-
-    start: int
-    end: int

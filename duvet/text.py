@@ -85,7 +85,25 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
 def path_key(path: str) -> str:
-    """A key that sorts paths part by part: the root first, then `..`, then names."""
-    if ".." in path:
-        path = "/".join("\1" if part == ".." else part for part in path.split("/"))
+    """A key that sorts paths part by part: the root first, then `.`, then `..`, then names."""
+    if "./" in path or path.endswith("."):
+        path = "/".join(_LOW_PARTS.get(part, part) for part in path.split("/"))
     return path.replace("/", "\0")
+
+
+_LOW_PARTS = {".": "\1", "..": "\2"}
+
+
+def path_parts(path: str) -> list[str]:
+    """The parts of a path, `/` for the root; what changes nothing (`//`, an inner `.`) is left out."""
+    parts = [part for part in path.split("/") if part and part != "."]
+    if path.startswith("/"):
+        return ["/", *parts]
+    return [".", *parts] if path == "." or path.startswith("./") else parts
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """The beginning of a text, cut between words."""
+    if len(text) <= most:
+        return text
+    return text[:most].rsplit(" ", 1)[0] + " …"
