@@ -1,0 +1,20 @@
+"""How a specification is written, where nobody says."""
+
+from __future__ import annotations
+
+import re
+
+from duvet.model import Format
+from duvet.text import WHITESPACE
+
+_MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
+_MARKDOWN_START = re.compile(rf"[{WHITESPACE}]*(?:#|\[//\]:)")
+
+
+def detect(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
+    """The format of a file: what is wanted, or what its name and its first character tell."""
+    if wanted is not Format.AUTO:
+        return wanted
+    if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
+        return Format.MARKDOWN
+    return Format.IETF

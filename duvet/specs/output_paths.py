@@ -1,0 +1,31 @@
+"""Where the requirements extracted from a specification are written."""
+
+from __future__ import annotations
+
+import posixpath
+
+from duvet.specs.urls import without_extension
+from duvet.text import path_parts
+
+_FIXED = ("/", ".", "..")
+
+
+def requirements_folder(source: str, out: str, downloads: str = "") -> str:
+    """The folder below `out` for the requirements of the specification in the file `source`.
+
+    It repeats the path of the source: from the folder of downloads, where a configuration has one and the source is in
+    it, else from `out`, where the source is in that, else from the root or the working directory.
+    """
+    parts = path_parts(source)
+    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in _FIXED]
+    return posixpath.join(out, without_extension("/".join(kept)))
+
+
+def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
+    """The file in that folder for a section; an id never names another folder."""
+    return posixpath.join(folder, f"{section.replace('/', '%2F')}.{extension}")
+
+
+def _below(parts: list[str], folder: str) -> list[str]:
+    start = path_parts(folder)
+    return parts[len(start) :] if start and parts[: len(start)] == start else []

@@ -1,0 +1,32 @@
+"""The format of a specification, where nobody says."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import Format
+from duvet.specs.detect import detect
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "format"),
+    [
+        ("a/spec.md", "plain", Format.MARKDOWN),
+        ("spec.markdown", "plain", Format.MARKDOWN),
+        ("spec.txt", "\n\u3000 # Title", Format.MARKDOWN),
+        ("spec.txt", "[//]: # (licence)", Format.MARKDOWN),
+        ("spec.txt", "\ufeff# Title", Format.IETF),
+        ("spec.txt", "1.  Title", Format.IETF),
+        ("spec.MD", "plain", Format.IETF),
+        (".md", "plain", Format.IETF),
+        ("a/.md", "plain", Format.IETF),
+        ("md", "", Format.IETF),
+    ],
+)
+def test_detect(path: str, text: str, format: Format) -> None:
+    assert detect(path, text) is format
+
+
+def test_what_is_wanted_wins() -> None:
+    assert detect("spec.md", "# Title", Format.IETF) is Format.IETF
+    assert detect("spec.txt", "1.  Title", Format.MARKDOWN) is Format.MARKDOWN
