@@ -1,0 +1,75 @@
+"""The section that a target means."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import Format, Locator, Section, Specification
+from duvet.specs.sections import find_section, nearest_sections, section_index
+
+
+def specification(format: Format, titles: dict[str, str]) -> Specification:
+    sections = tuple(Section(id, title, (0, 0), title, (), ()) for id, title in titles.items())
+    return Specification("s", "S", Locator("s"), "s", "s", format, "", "", b"", sections)
+
+
+RFC = specification(
+    Format.IETF,
+    {
+        "section-1": "Introduction",
+        "section-2": "Body",
+        "section-2.1": "Head of the Body",
+        "appendix-A": "Tail",
+        "name-references": "References",
+    },
+)
+PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "": ""})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "id"),
+    [
+        ("section-2.1", "section-2.1"),
+        ("2.1", "section-2.1"),
+        ("appendix-2.1", "section-2.1"),
+        ("section-section-2.1", "section-2.1"),
+        ("A", "appendix-A"),
+        ("section-A", "appendix-A"),
+        ("section-appendix-A", "appendix-A"),
+        ("name-references", "name-references"),
+    ],
+)
+def test_ietf_ids_may_lack_their_prefix(wanted: str, id: str) -> None:
+    found = find_section(RFC, wanted)
+    assert found is not None and found.id == id
+
+
+@pytest.mark.parametrize(
+    "wanted", ["", "section-", "a", "references", "name-introduction", "2.1.", "appendix-section-1"]
+)
+def test_unknown_sections(wanted: str) -> None:
+    assert find_section(RFC, wanted) is None
+
+
+def test_markdown_ids_are_exact() -> None:
+    wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
+    assert [section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("section-2.11", ["section-2.1"]),
+        ("name-introduction", ["section-1"]),
+        ("introductoin", ["section-1"]),
+        ("section-7", []),
+        ("", []),
+    ],
+)
+def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
+    assert nearest_sections(RFC, wanted) == near
+
+
+def test_nearest_sections_of_markdown() -> None:
+    assert nearest_sections(PAGE, "Sub-Parts") == ["sub-part"]
+    assert nearest_sections(specification(Format.MARKDOWN, {}), "x") == []
