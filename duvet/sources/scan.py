@@ -26,33 +26,40 @@ class Wanted(Struct, frozen=True):
     styles: tuple[Style, ...]
 
 
-def find_sources(source_rules: Iterable[SourceRule], tree: Tree, report: Report) -> list[Wanted]:
+class Origin(Struct, frozen=True):
+    """Where a pattern is written."""
+
+    path: str = ""
+    place: Place = Place()
+
+
+def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report: Report) -> list[Wanted]:
     """Every file that a rule matches, once, with every different style."""
     styles: dict[str, dict[Style, None]] = {}
-    for rule in source_rules:
+    for rule, origin in given:
         style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
-        for path in _matched(rule, tree, report):
+        for path in _matched(rule, origin, tree, report):
             styles.setdefault(path, {})[style] = None
     return [Wanted(path, tuple(found)) for path, found in styles.items()]
 
 
-def _matched(rule: SourceRule, tree: Tree, report: Report) -> Iterable[str]:
+def _matched(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Iterable[str]:
     view: Tree = tree
     if rule.gitignore:
         from duvet.sources.ignored import UnignoredTree
 
         view = UnignoredTree(tree)
-    found = [path for pattern in rule.patterns for path in find_files(pattern, view, report)]
-    excluded = {path for pattern in rule.exclude for path in find_files(pattern, view, report)}
+    found = [path for pattern in rule.patterns for path in find_files(pattern, view, report, origin)]
+    excluded = {path for pattern in rule.exclude for path in find_files(pattern, view, report, origin)}
     return [path for path in found if path not in excluded]
 
 
-def find_files(pattern: str, tree: Tree, report: Report) -> list[str]:
+def find_files(pattern: str, tree: Tree, report: Report, origin: Origin) -> list[str]:
     """The paths that a pattern matches; a pattern that means nothing is a problem."""
     try:
         return expand(compile_pattern(pattern), tree, report)
     except PatternError as error:
-        report(rules.CONFIG_BAD_PATTERN.problem(error.message, hint=error.hint))
+        report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, origin.place, hint=error.hint))
     except DuvetError as error:
         report(unreadable(error))
     return []

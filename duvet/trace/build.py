@@ -2,14 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from posixpath import normpath
+
 from duvet import rules
-from duvet.model import Annotation, Locator, Problem, Specification
+from duvet.model import Annotation, Place, Problem, Specification
 from duvet.progress import Progress
 from duvet.sources.tree import Tree
 from duvet.specs.library import Library, assign_ids
 from duvet.specs.resolve import locator_key
-from duvet.text import place_of
 from duvet.trace.coverage import cover
-from duvet.trace.link import link
+from duvet.trace.link import Linked, link
 from duvet.trace.records import Coverage, Match, Trace
 
+
+def build(
+    annotations: tuple[Annotation, ...],
+    library: Library,
+    tree: Tree,
+    base: str,
+    problems: Iterable[Problem],
+    progress: Progress,
+) -> Trace:
+    """Resolve, match and cover. What is wrong stands in the trace beside what was found before."""
+    linked = link(annotations, library, tree, base, progress)
+    progress.begin("Sorting references")
+    coverages = _coverages(annotations, linked)
+    match_of: list[Match | None] = [None] * len(annotations)
+    for coverage in coverages:
+        for match in coverage.matches:
+            for id in match.ids:
+                match_of[id] = match
+    progress.end(f"Sorted {linked.references} references")
+    found = {*problems, *linked.problems, *_two_spellings(annotations, coverages)}
+    return Trace(annotations, tuple(match_of), coverages, tuple(sorted(found, key=lambda one: one.sort_key)))
+
+
+def _coverages(annotations: tuple[Annotation, ...], linked: Linked) -> tuple[Coverage, ...]:
+    locators = sorted(linked.matches, key=locator_key)
+    named = assign_ids(linked.specifications[locator] for locator in locators)
+    return tuple(
+        cover(specification, linked.matches[locator], annotations)
+        for locator, specification in zip(locators, named, strict=True)
+    )
+
+
+def _two_spellings(annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...]) -> Iterator[Problem]:
+    """One text under two names is two specifications in every report, which is hardly ever meant."""
+    known: dict[str, Specification] = {}
+    for coverage in coverages:
+        specification = coverage.specification
+        first = known.setdefault(normpath(specification.path), specification)
+        if first is not specification:
+            annotation = annotations[min(coverage.matches[0].ids)]
+            yield rules.TARGET_TWO_SPELLINGS.problem(
+                f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
+                annotation.path,
+                Place(annotation.line),
+                hint=f"write {first.locator.name} everywhere",
+            )
+
+
+def _described(specification: Specification) -> str:
+    wanted = specification.locator.format
+    return specification.locator.name + (f" (as {wanted.name.lower()})" if wanted else "")

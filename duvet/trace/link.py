@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
+from duvet.model import Annotation, Kind, Locator, Problem, Specification
+from duvet.progress import Progress
 from duvet.sources.tree import Tree
 from duvet.specs.library import Library
 from duvet.specs.resolve import resolve
-from duvet.specs.sections import find_section, nearest_sections
+from duvet.specs.sections import nearest_sections, section_index
 from duvet.text import quoted
 from duvet.trace.match import Matcher
 from duvet.trace.places import Places
@@ -31,6 +32,7 @@ class Failure(NamedTuple):
     rule: rules.Rule
     message: str
     hint: str = ""
+    label: str = "referenced here"
     once: bool = False
 
 
@@ -40,7 +42,7 @@ class Linked(NamedTuple):
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
     problems: list[Problem]
-    sections: int
+    references: int
 
 
 class Linker:
@@ -99,10 +101,8 @@ class Linker:
                 f"reference to {locator.name} is missing a section",
                 f"write {locator.name}#SECTION",
             )
-        section = find_section(specification, wanted)
-        if section is None:
-            return _unknown_section(specification, wanted)
-        return Spot(specification, specification.sections.index(section))
+        index = section_index(specification, wanted)
+        return _unknown_section(specification, wanted) if index is None else Spot(specification, index)
 
     def _load(self, locator: Locator) -> Specification | Failure:
         if locator not in self._loaded:
@@ -119,9 +119,7 @@ class Linker:
             return
         self._reported.add(spot)
         place = self.places.of(annotation, annotation.source.target)
-        self.problems.append(
-            spot.rule.problem(spot.message, annotation.path, place, label="referenced here", hint=spot.hint)
-        )
+        self.problems.append(spot.rule.problem(spot.message, annotation.path, place, label=spot.label, hint=spot.hint))
 
 
 def _unknown_section(specification: Specification, wanted: str) -> Failure:
@@ -131,26 +129,72 @@ def _unknown_section(specification: Specification, wanted: str) -> Failure:
     return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
 
-def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base: str) -> Linked:
+def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base: str, progress: Progress) -> Linked:
     """Every annotation matched, or its problem; annotations are in their final order."""
     linker = Linker(library, tree, base)
-    matches: dict[Locator, list[Match]] = {}
+    progress.begin("Loading specifications")
     groups = linker.spots(annotations)
+    progress.end(f"Loaded {len(linker.specifications)} specifications")
+    progress.begin("Mapping sections")
+    progress.end(f"Mapped {len(groups)} sections")
+    progress.begin("Matching references")
+    matches: dict[Locator, list[Match]] = {}
     for (locator, index), quotes in groups.items():
-        specification = linker.specifications[locator]
-        found = matches.setdefault(locator, [])
-        matcher = Matcher(specification.sections[index])
+        section = _Quoted(linker, annotations, linker.specifications[locator], index)
+        matches.setdefault(locator, []).extend(section.matches(quotes))
+    references = sum(len(match.pieces) * len(match.ids) for found in matches.values() for match in found)
+    progress.end(f"Matched {references} references")
+    return Linked(matches, linker.specifications, linker.problems, references)
+
+
+class _Quoted:
+    """The quotes of one section."""
+
+    def __init__(
+        self, linker: Linker, annotations: tuple[Annotation, ...], specification: Specification, index: int
+    ) -> None:
+        self.linker = linker
+        self.annotations = annotations
+        self.specification = specification
+        self.index = index
+        self.section = specification.sections[index]
+
+    def matches(self, quotes: dict[str, list[int]]) -> Iterator[Match]:
+        """A match for each quote that stands in the section; a problem for each that does not."""
+        matcher = Matcher(self.section)
         for quote, ids in quotes.items():
-            place = matcher.find(quote)
-            if place is None:
-                linker.problems += [_not_found(linker, annotations[id], specification, index) for id in ids]
+            members = [self.annotations[id] for id in ids]
+            found = matcher.find(quote)
+            if found is None:
+                self._report(members, self._not_found())
                 continue
-            pieces, fit = place
+            pieces, fit = found
             if fit is Fit.ONE_EDIT:
-                linker.problems += [_one_edit(linker, annotations[id]) for id in ids]
-            members = [annotations[id] for id in ids]
-            found.append(Match(index, pieces, fit, tuple(ids), _flags(members), max(a.level for a in members)))
-    return Linked(matches, linker.specifications, linker.problems, len(groups))
+                self._report(members, _ONE_EDIT)
+            yield Match(self.index, pieces, fit, tuple(ids), _flags(members), max(one.level for one in members))
+
+    def _report(self, members: list[Annotation], failure: Failure) -> None:
+        for annotation in members:
+            place = self.linker.places.of(annotation, annotation.source.quote)
+            problem = failure.rule.problem(
+                failure.message, annotation.path, place, label=failure.label, hint=failure.hint
+            )
+            self.linker.problems.append(problem)
+
+    def _not_found(self) -> Failure:
+        message = f'could not find text in section "{self.section.id}" of {self.specification.locator.name}'
+        if any(self.section.lines):
+            hint = "quote the section's words as they stand there; only spacing may differ"
+            return Failure(rules.QUOTE_NOT_FOUND, message, hint, "text here")
+        return Failure(rules.QUOTE_NOT_FOUND, message, "quote nothing to refer to its title", "section is empty")
+
+
+_ONE_EDIT = Failure(
+    rules.QUOTE_ONE_EDIT,
+    "this quote differs from the specification by one character; it is accepted",
+    "quote the section's words as they stand there",
+    "text here",
+)
 
 
 def _flags(members: list[Annotation]) -> int:
@@ -160,26 +204,3 @@ def _flags(members: list[Annotation]) -> int:
         if annotation.kind is Kind.EXCEPTION and annotation.reason.strip():
             flags |= EXCUSED
     return flags
-
-
-def _not_found(linker: Linker, annotation: Annotation, specification: Specification, index: int) -> Problem:
-    section = specification.sections[index]
-    empty = not any(line.strip() for line in section.lines)
-    return rules.QUOTE_NOT_FOUND.problem(
-        f'could not find text in section "{section.id}" of {specification.locator.name}',
-        annotation.path,
-        linker.places.of(annotation, annotation.source.quote),
-        label="section is empty" if empty else "text here",
-        hint="" if empty else "quote the section's words as they stand there; only spacing may differ",
-    )
-
-
-def _one_edit(linker: Linker, annotation: Annotation) -> Problem:
-    return rules.QUOTE_ONE_EDIT.problem(
-        "this quote differs from the specification by one character; it is accepted",
-        annotation.path,
-        linker.places.of(annotation, annotation.source.quote),
-        label="text here",
-        hint="quote the section's words as they stand there",
-    )
-

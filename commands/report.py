@@ -1,0 +1,61 @@
+"""`duvet report`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.options import open_project, switch, trace_options
+from duvet.terminal.wishes import Wishes
+
+
+@click.command(cls=Subcommand)
+@trace_options
+@click.option("--json", metavar="FILE", help="Write upstream's first JSON format.")
+@click.option("--json-v2", metavar="FILE", help="Write upstream's second JSON format, which `duvet merge` reads.")
+@click.option("--html", metavar="FILE", help="Write a page.")
+@click.option("--lcov", metavar="DIR", help="Write a coverage file for each specification.")
+@switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")
+@switch("--require-citations", default=True, help="Whether --ci without a snapshot asks for code.")
+@switch("--require-tests", default=True, help="Whether --ci without a snapshot asks for tests.")
+@click.option("--blob-link", metavar="URL", help="Where the sources can be read.")
+@click.option("--issue-link", metavar="URL", help="Where issues are opened.")
+@click.option("--strict", is_flag=True, help="Take warnings as errors.")
+@click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
+@click.pass_context
+def report(
+    ctx: click.Context,
+    json: str | None,
+    json_v2: str | None,
+    html: str | None,
+    lcov: str | None,
+    ci: bool | None,
+    require_citations: bool,
+    require_tests: bool,
+    blob_link: str | None,
+    issue_link: str | None,
+    strict: bool,
+    prune: bool,
+    **where: Any,
+) -> None:
+    """Check every citation and report what is covered.
+
+    Extracts the requirements of the configured specifications, reads the annotations of all sources, and writes the
+    reports that the configuration or the options name. A summary goes to standard error.
+
+    Exits with 1 when an annotation is wrong, or when a check of --ci fails.
+
+    \b
+    Examples:
+      duvet report
+      duvet report --html coverage.html --json coverage.json
+      duvet report --ci --require-tests false
+    """
+    from duvet.terminal.reporting import run_report
+
+    wishes = Wishes(
+        json, json_v2, html, lcov, require_citations, require_tests, ci, blob_link, issue_link, strict, prune
+    )
+    ctx.exit(run_report(open_project(**where), wishes))

@@ -1,0 +1,187 @@
+"""The one door to a project: from its configuration to its trace, read step by step as it is asked for."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from duvet.config.read import read_config
+from duvet.config.schema import Config, SourceRule
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Problem
+from duvet.progress import Progress
+from duvet.sources.order import ordered
+from duvet.sources.scan import Origin, find_files, find_sources, scan_file, unreadable
+from duvet.sources.tree import DiskTree, MemoryTree, Tree
+from duvet.specs.extraction import Extraction, extract_configured
+from duvet.specs.fetch import Policy, fetch
+from duvet.specs.library import Library
+from duvet.specs.requirement_files import read
+from duvet.trace.build import build
+from duvet.trace.finished import Finished
+from duvet.trace.records import Trace
+from duvet.trace.requirements import Requirement, requirements_of
+
+CONFIG_PATH = ".duvet/config.toml"
+
+
+class Options(Struct, frozen=True):
+    """What a caller may ask for beside the configuration."""
+
+    config_path: str | None = None
+    sources: tuple[SourceRule, ...] = ()
+    requirements: tuple[str, ...] = ()
+    """Patterns of further requirement files."""
+    spec_path: str | None = None
+    """Where downloads are kept, less its last folder, for projects without a configuration."""
+    policy: Policy = Policy()
+
+
+class Project:
+    """A folder with specifications, sources and, mostly, a configuration. Nothing is written here."""
+
+    def __init__(
+        self,
+        root: str = "",
+        options: Options = Options(),  # noqa: B008 - frozen
+        *,
+        environ: Mapping[str, str] | None = None,
+        tree: Tree | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.root = os.path.abspath(root).replace(os.sep, "/")
+        self.options = options
+        self.environ = environ or {}
+        self.disk = DiskTree(root)
+        self.tree = tree or self.disk
+        self.progress = progress or Progress()
+
+    @cached_property
+    def config(self) -> Config | None:
+        """The configuration, or None where there is none; ProblemsError where it is wrong."""
+        path = self._config_path()
+        return read_config(self.tree.read(path), path, self.environ) if path else None
+
+    def _config_path(self) -> str | None:
+        named = self.options.config_path
+        if named is None:
+            return CONFIG_PATH if self.tree.exists(CONFIG_PATH) else None
+        # One file has one name: extracted requirements are found again below it.
+        return posixpath.normpath(named.replace(os.sep, "/")).removeprefix(f"{self.root}/")
+
+    @cached_property
+    def library(self) -> Library:
+        """The specifications, loaded as they are asked for."""
+        return Library(self.tree, self.downloads, self._fetch, self.root)
+
+    @property
+    def downloads(self) -> str:
+        """Where downloaded specifications are kept."""
+        if self.config:
+            return self.config.specifications_folder
+        return posixpath.join(self.options.spec_path or "", "specs")
+
+    def _fetch(self, url: str, path: str) -> bytes:
+        self.progress.begin(f"Downloading {url}")
+        data = fetch(url, self.disk.at(path), self.options.policy)
+        self.progress.end(f"Downloaded {url}")
+        return data
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """The requirements of the configured specifications."""
+        if self.config is None:
+            return Extraction({}, {}, {}, [])
+        self.progress.begin("Extracting requirements")
+        extraction = extract_configured(self.config, self.library)
+        count = len(self.config.specifications)
+        self.progress.end(
+            f"Extracted requirements from {count} specifications"
+            if count
+            else "Extracted no requirements - config does not include any specifications"
+        )
+        return extraction
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Every annotation, resolved; what is wrong stands in it as problems."""
+        problems = list(self.extraction.problems)
+        annotations = _Reading(self, problems.append).annotations()
+        return build(annotations, self.library, self.tree, self.root, problems, self.progress)
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The requirements of every specification that is referred to, in the order of reports."""
+        trace = self.trace
+        return tuple(one for coverage in trace.coverages for one in requirements_of(coverage, trace.annotations))
+
+    def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
+        """All that a report may show; links given here win over the configuration."""
+        html = self.config.report.html if self.config else None
+        return Finished(
+            self.trace,
+            self.requirements,
+            self.root,
+            blob_link if blob_link is not None else html and html.blob_link,
+            issue_link if issue_link is not None else html and html.issue_link,
+        )
+
+
+class _Reading:
+    """One reading of all sources and requirement files."""
+
+    def __init__(self, project: Project, report: Callable[[Problem], None]) -> None:
+        self.project = project
+        self.report = report
+        self.tree = MemoryTree(project.extraction.files, project.tree)
+        self.by_path: dict[str, list[Annotation]] = {}
+
+    def annotations(self) -> tuple[Annotation, ...]:
+        progress = self.project.progress
+        progress.begin("Scanning sources")
+        sources = find_sources(self._source_rules(), self.project.tree, self.report)
+        files = self._requirement_files()
+        progress.end(f"Scanned {sum(len(one.styles) for one in sources) + len(files)} sources")
+        progress.begin("Parsing annotations")
+        for wanted in sources:
+            self._add(wanted.path, scan_file(wanted, self.project.tree, self.report))
+        for path in files:
+            self._add(path, self._in_requirement_file(path))
+        found = ordered(self.by_path)
+        progress.end(f"Parsed {len(found)} annotations")
+        return found
+
+    def _add(self, path: str, annotations: list[Annotation]) -> None:
+        if annotations:
+            self.by_path.setdefault(path, []).extend(annotations)
+
+    def _source_rules(self) -> list[tuple[SourceRule, Origin]]:
+        config = self.project.config
+        configured = [] if config is None else list(enumerate(config.sources))
+        found = [(rule, Origin(config.path, config.source_place(index))) for index, rule in configured if config]
+        return [*found, *((rule, Origin()) for rule in self.project.options.sources)]
+
+    def _requirement_files(self) -> list[str]:
+        config = self.project.config
+        patterns = [] if config is None else list(enumerate(config.requirements))
+        found = [(text, Origin(config.path, config.requirement_place(index))) for index, text in patterns if config]
+        found += [(text, Origin()) for text in self.project.options.requirements]
+        paths = (path for text, origin in found for path in find_files(text, self.tree, self.report, origin))
+        return list(dict.fromkeys(paths))
+
+    def _in_requirement_file(self, path: str) -> list[Annotation]:
+        extracted = self.project.extraction.annotations.get(path)
+        if extracted is not None:
+            return extracted
+        try:
+            annotations, problems = read(path, self.tree.read(path))
+        except DuvetError as error:
+            self.report(unreadable(error))
+            return []
+        for problem in problems:
+            self.report(problem)
+        return annotations

@@ -1,0 +1,101 @@
+"""The requirements of the configured specifications: as files to write, and as annotations right away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from duvet import rules
+from duvet.config.schema import Config
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Extracted, Place, Problem, ProblemsError, Section, Specification
+from duvet.sources.globs import compile_pattern, expand
+from duvet.sources.tree import Tree
+from duvet.specs.extract import requirements
+from duvet.specs.library import Library
+from duvet.specs.output_paths import requirements_file, requirements_folder
+from duvet.specs.requirement_text import annotations, toml_file
+from duvet.specs.resolve import locate
+
+
+class Extraction(Struct, frozen=True):
+    """What the configured specifications ask for; files by path, with the annotations that they hold."""
+
+    files: dict[str, bytes]
+    annotations: dict[str, list[Annotation]]
+    folders: dict[str, str]
+    """The folder of requirement files of each specification, and how their targets begin."""
+    problems: list[Problem]
+
+
+def extract_configured(config: Config, library: Library) -> Extraction:
+    """Extract the requirements of every configured specification, in memory."""
+    extraction = Extraction({}, {}, {}, [])
+    for index, rule in enumerate(config.specifications):
+        try:
+            specification = library.load(locate(rule.source, rule.format))
+        except DuvetError as error:
+            extraction.problems.append(_unavailable(config, index, error))
+            continue
+        _extract(config, specification, extraction)
+    return extraction
+
+
+def _extract(config: Config, specification: Specification, extraction: Extraction) -> None:
+    name = specification.locator.name
+    folder = requirements_folder(specification.path, config.requirements_folder, config.specifications_folder)
+    extraction.folders[folder] = f"{name}#"
+    for section, found in extracted_sections(specification):
+        path = requirements_file(folder, section.id)
+        target = f"{name}#{section.id}"
+        extraction.files[path] = toml_file(target, section, found)
+        extraction.annotations[path] = annotations(path, target, section, found)
+
+
+def extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[Extracted, ...]]]:
+    """The sections that hold requirements."""
+    for section in specification.sections:
+        found = requirements(section)
+        if found:
+            yield section, found
+
+
+def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
+    if isinstance(error, ProblemsError):
+        problem = error.problems[0]
+        message, hint = problem.message, problem.hint
+    else:
+        message, hint = str(error), error.hint
+    place = config.specification_place(index)
+    return rules.SPECIFICATION_UNFETCHED.problem(message, config.path, place, label="configured here", hint=hint)
+
+
+_GENERATED = re.compile(rb'target = "([^"\n]*)"\n\n# [^\n]*\n#\n')
+
+
+def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
+    """Files that an earlier extraction wrote for sections that ask for nothing any more."""
+    for folder, target in sorted(extraction.folders.items()):
+        for path in expand(compile_pattern(f"{folder}/*.toml"), tree, lambda _: None):
+            if path not in extraction.files and _is_generated(path, target, tree):
+                yield path
+
+
+def _is_generated(path: str, target: str, tree: Tree) -> bool:
+    try:
+        found = _GENERATED.match(tree.read(path))
+    except DuvetError:
+        return False
+    return found is not None and found[1].decode(errors="replace").startswith(target)
+
+
+def stale_problem(path: str) -> Problem:
+    """The warning about a stale file."""
+    return rules.REQUIREMENT_STALE.problem(
+        "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
+        path,
+        Place(1),
+        hint="`duvet report --prune` removes it",
+    )

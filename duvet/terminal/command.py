@@ -1,0 +1,65 @@
+"""The kind of click command that duvet's subcommands are: strict about options, as awslabs duvet is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class Subcommand(click.Command):
+    """Names every missing option at once, and refuses an option that is given twice but counts once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, order = self.make_parser(ctx).parse_args(list(args))
+        if not ctx.resilient_parsing and not given.get("help"):
+            self._check_missing(ctx, {param.name for param in order if given.get(param.name or "") is not None})
+            self._check_repeated(ctx, order)
+        return super().parse_args(ctx, args)
+
+    def _check_missing(self, ctx: click.Context, given: set[str | None]) -> None:
+        missing = [param for param in self.get_params(ctx) if param.required and param.name not in given]
+        if missing:
+            lines = "\n".join(f"  {_shown(param, ctx)}" for param in missing)
+            raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
+
+    def _check_repeated(self, ctx: click.Context, order: list[click.Parameter]) -> None:
+        for param, count in Counter(order).items():
+            if count > 1 and isinstance(param, click.Option) and not param.multiple and not param.is_flag:
+                raise click.UsageError(f"the argument '{_shown(param, ctx)}' cannot be used multiple times", ctx)
+
+
+def _shown(param: click.Parameter, ctx: click.Context) -> str:
+    metavar = f"<{param.human_readable_name if isinstance(param, click.Argument) else (param.name or '').upper()}>"
+    return metavar if isinstance(param, click.Argument) else f"{param.opts[-1]} {metavar}"
+
+
+class LazyGroup(click.Group):
+    """Imports the module of a subcommand when it is asked for."""
+
+    def __init__(self, *args: Any, modules: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.modules:
+            return None
+        command = getattr(import_module(self.modules[cmd_name]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """`duvet help COMMAND` is `duvet COMMAND --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        if args == ["--help"]:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,56 @@
+"""The one printer of errors and warnings, and the one place that chooses exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from duvet.errors import DuvetError
+from duvet.model import Place, Problem, ProblemsError, Severity
+from duvet.terminal.settings import Settings, settings
+
+OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
+    """Print problems to standard error, each with its place in the source."""
+    from duvet.reports.problems import render
+
+    shown = shown or settings()
+    found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
+    if found:
+        sys.stderr.write(render(found, _Sources().line, shown.colour))
+
+
+def warn(text: str) -> None:
+    """Print a warning that has no place."""
+    sys.stderr.write(f"warning: {text}\n")
+
+
+def as_problems(error: DuvetError) -> tuple[Problem, ...]:
+    """What an error has to say."""
+    if isinstance(error, ProblemsError):
+        return error.problems
+    return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
+
+
+class _Sources:
+    """Lines of the files that problems point at."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, path: str, number: int) -> str | None:
+        if path not in self._lines:
+            self._lines[path] = _read_lines(path)
+        lines = self._lines[path]
+        return lines[number - 1] if 0 < number <= len(lines) else None
+
+
+def _read_lines(path: str) -> list[str]:
+    from duvet.sources.tree import DiskTree
+
+    try:
+        return DiskTree().read(path).decode(errors="replace").split("\n")
+    except DuvetError:
+        return []

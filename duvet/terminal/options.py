@@ -1,0 +1,99 @@
+"""Options that several subcommands share, and the project that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from duvet.terminal.progress import Lines
+from duvet.terminal.settings import settings
+
+if TYPE_CHECKING:
+    from duvet.project import Project
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Accepted because older command lines give them; they mean nothing any more.
+_IGNORED = {
+    "-p/--package": "NAME",
+    "--features": "FEATURES",
+    "--exclude": "NAME",
+    "--target": "TRIPLE",
+    "--target-dir": "DIR",
+    "--manifest-path": "FILE",
+}
+_IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--no-cargo")
+
+
+def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Function], Function]:
+    """An option that means true when it stands alone, and takes `true` or `false` otherwise."""
+    return click.option(
+        name,
+        type=_Truth(),
+        is_flag=False,
+        flag_value="true",
+        default=default,
+        metavar="[true|false]",
+        help=help,
+        show_default=default is not None,
+    )
+
+
+class _Truth(click.ParamType):
+    name = "boolean"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        if value in (True, False):
+            return bool(value)
+        if value not in ("true", "false"):
+            self.fail(f"'{value}' is neither true nor false", param, ctx)
+        return bool(value == "true")
+
+
+def trace_options(function: Function) -> Function:
+    """Where the configuration, the sources and the specifications are."""
+    for option in reversed(_trace_options()):
+        function = option(function)
+    return function
+
+
+def _trace_options() -> list[Callable[[Function], Function]]:
+    return [
+        click.option("--config-path", metavar="FILE", help="The configuration [default: .duvet/config.toml]."),
+        click.option("--offline", is_flag=True, help="Download nothing."),
+        click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
+        click.option("--source-pattern", "source_patterns", metavar="[(META,CONTENT)]GLOB", multiple=True, hidden=True),
+        click.option("--spec-pattern", "spec_patterns", metavar="GLOB", multiple=True, hidden=True),
+        click.option("--spec-path", metavar="DIR", hidden=True),
+        *(
+            click.option(*names.split("/"), metavar=metavar, hidden=True, expose_value=False)
+            for names, metavar in _IGNORED.items()
+        ),
+        *(click.option(name, is_flag=True, hidden=True, expose_value=False) for name in _IGNORED_FLAGS),
+    ]
+
+
+def open_project(
+    config_path: str | None,
+    offline: bool,
+    allow_http: bool,
+    source_patterns: tuple[str, ...],
+    spec_patterns: tuple[str, ...],
+    spec_path: str | None,
+) -> Project:
+    """The project in the working directory that these options describe."""
+    from duvet.project import Options, Project
+    from duvet.sources.legacy import source_rule
+    from duvet.specs.fetch import Policy
+
+    shown = settings()
+    options = Options(
+        config_path=config_path or shown.config_path,
+        sources=tuple(map(source_rule, source_patterns)),
+        requirements=spec_patterns,
+        spec_path=spec_path,
+        policy=Policy(offline=offline, allow_http=allow_http),
+    )
+    return Project(options=options, environ=shown.environ, progress=Lines(shown))

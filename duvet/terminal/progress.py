@@ -1,0 +1,49 @@
+"""The steps of a run as lines on standard error, in the layout of awslabs duvet."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from duvet.progress import Progress
+from duvet.terminal.settings import Settings
+
+_WIDTH = 12
+
+
+class Lines(Progress):
+    """Prints each step as it begins, and its outcome with the time that it took."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        # Elapsed times would differ from run to run where the lines are compared.
+        self.timed = "DUVET_INTERNAL_CI" not in settings.environ
+        self.started = 0.0
+
+    def begin(self, step: str) -> None:
+        self.started = time.perf_counter()
+        self._print(step, "36;1")
+
+    def end(self, outcome: str) -> None:
+        elapsed = _elapsed(time.perf_counter() - self.started) if self.timed else ""
+        self._print(outcome, "32;1", elapsed)
+
+    def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
+        if self.settings.quiet:
+            return
+        verb, _, rest = text.partition(" ")
+        verb = verb.rjust(_WIDTH)
+        if self.settings.colour:
+            verb = f"\x1b[{code}m{verb}\x1b[0m"
+            elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed
+        tail = "" if elapsed is None else f" {elapsed}"
+        sys.stderr.write(f"{verb} {rest}{tail}\n")
+
+
+def _elapsed(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.2f}s"
+    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1:
+            return f"{int(seconds * factor)}{unit}"
+    return f"{int(seconds * 1e9)}ns"

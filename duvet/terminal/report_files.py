@@ -1,0 +1,76 @@
+"""The files that a run of `duvet report` writes, in upstream's order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import BinaryIO
+
+from duvet.model import Problem
+from duvet.project import Project
+from duvet.terminal.outputs import rendered
+from duvet.terminal.wishes import Wishes
+from duvet.trace.finished import Finished
+
+Files = Iterator[tuple[str, bytes]]
+_Render = Callable[[Finished, BinaryIO], None]
+
+
+def all_files(
+    project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
+) -> Files:
+    """Every report that is wished for or configured; the snapshot is None where it was checked instead."""
+    from duvet.reports import json_v1, json_v2, lcov
+
+    environ, config = project.environ, project.config
+    configured = config.report.json.path if config and config.report.json.enabled else None
+    first = (wishes.json, configured, environ.get("DUVET_INTERNAL_CI_JSON"))
+    yield from _copies(first, json_v1.render, finished)
+    yield from _copies((wishes.json_v2, environ.get("DUVET_INTERNAL_CI_JSON_V2")), json_v2.render, finished)
+    yield from pages(project, wishes, finished, problems)
+    if wishes.lcov:
+        for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
+            yield os.path.join(wishes.lcov, name), data
+    if snapshot is not None:
+        yield from _snapshots(project, snapshot)
+
+
+def pages(project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...]) -> Files:
+    """The page, which is written also when something is wrong."""
+    config = project.config
+    configured = config.report.html.path if config and config.report.html.enabled else None
+    wanted = (wishes.html, configured, project.environ.get("DUVET_INTERNAL_CI_HTML"))
+    if any(wanted):
+        from duvet.reports import html
+
+        yield from _copies(wanted, partial(_page, html.render, problems), finished)
+
+
+def _page(
+    render: Callable[[Finished, tuple[Problem, ...], BinaryIO], None],
+    problems: tuple[Problem, ...],
+    finished: Finished,
+    out: BinaryIO,
+) -> None:
+    render(finished, problems, out)
+
+
+def _copies(paths: tuple[str | None, ...], render: _Render, finished: Finished) -> Files:
+    """One rendering under each of the names that are given."""
+    wanted = list(dict.fromkeys(path for path in paths if path))
+    if wanted:
+        data = rendered(partial(render, finished))
+        yield from ((path, data) for path in wanted)
+
+
+def snapshot_path(project: Project) -> str | None:
+    """Where the snapshot is kept, if the configuration wants one."""
+    config = project.config
+    return config.report.snapshot.path if config and config.report.snapshot.enabled else None
+
+
+def _snapshots(project: Project, snapshot: bytes) -> Files:
+    for path in (snapshot_path(project), project.environ.get("DUVET_INTERNAL_CI_SNAPSHOT")):
+        if path:
+            yield path, snapshot

@@ -1,0 +1,73 @@
+"""The checks of CI mode: the committed snapshot where there is one, else the requirements themselves."""
+
+from __future__ import annotations
+
+import sys
+
+from duvet import rules
+from duvet.errors import DuvetError
+from duvet.model import Problem
+from duvet.project import Project
+from duvet.terminal.report_files import snapshot_path
+from duvet.terminal.settings import Settings
+from duvet.terminal.wishes import Wishes
+from duvet.trace.gates import check
+from duvet.trace.records import Trace
+
+_CONTEXT = 4
+
+
+def checks_snapshot(project: Project, wishes: Wishes) -> bool:
+    """Whether the snapshot is compared instead of written."""
+    return _is_ci(project, wishes) and snapshot_path(project) is not None
+
+
+def _is_ci(project: Project, wishes: Wishes) -> bool:
+    """Asked for, or with a snapshot to check in an environment that says so; an empty `CI` says so too."""
+    if wishes.ci is not None:
+        return wishes.ci
+    return snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
+
+
+def gate_problems(project: Project, wishes: Wishes, trace: Trace, snapshot: bytes, shown: Settings) -> list[Problem]:
+    """What keeps CI from passing."""
+    if not _is_ci(project, wishes):
+        return []
+    path = snapshot_path(project)
+    if path is None:
+        return list(check(trace, citations=wishes.require_citations, tests=wishes.require_tests))
+    project.progress.begin(f"Checking {path}")
+    found = _compare(project, path, snapshot, shown)
+    if not found:
+        project.progress.end(f"Checked {path}")
+    return found
+
+
+def _compare(project: Project, path: str, snapshot: bytes, shown: Settings) -> list[Problem]:
+    try:
+        committed = project.tree.read(path)
+    except DuvetError as error:
+        message = "Could not read report snapshot. This is required to enforce CI checks."
+        hint = f"{error.message}; run `duvet report` and commit {path}"
+        return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
+    if committed == snapshot:
+        return []
+    sys.stderr.write(f"\nDifferences detected in {path}:\n\n{_difference(committed, snapshot, shown.colour)}\n")
+    message = "Report snapshot does not match with CI mode enabled."
+    hint = f"if the change is meant, run `duvet report` and commit {path}"
+    return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
+
+
+def _difference(old: bytes, new: bytes, colour: bool) -> str:
+    from difflib import unified_diff
+
+    one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
+    lines = list(unified_diff(one, other, n=_CONTEXT, lineterm=""))[2:]
+    if not lines:
+        lines = ["(only the line ends differ)"]
+    return "\n".join(_coloured(line) if colour else line for line in lines)
+
+
+def _coloured(line: str) -> str:
+    code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
+    return f"\x1b[{code}m{line}\x1b[0m" if code else line

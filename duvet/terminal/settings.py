@@ -1,0 +1,37 @@
+"""What the options before the subcommand and the environment say about the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+from msgspec import Struct
+
+
+class Settings(Struct, frozen=True):
+    """How to talk to this terminal."""
+
+    environ: Mapping[str, str]
+    config_path: str | None = None
+    colour: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+def settings() -> Settings:
+    """The settings of this run."""
+    found = click.get_current_context().find_object(Settings)
+    return found or Settings(os.environ)
+
+
+def wants_colour(choice: str, environ: Mapping[str, str]) -> bool:
+    """Whether to colour what goes to standard error; see no-color.org and bixense.com/clicolors."""
+    if choice != "auto":
+        return choice == "always"
+    if "NO_COLOR" in environ:
+        return False
+    if environ.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    return sys.stderr.isatty() and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
