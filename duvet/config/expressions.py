@@ -60,7 +60,7 @@ def _is_text(value: str) -> bool:
 
 
 def _undefined(expression: str, names: list[str]) -> ExpressionError:
-    from duvet.config.wording import quoted
+    from duvet.text import quoted
 
     hint = f"set the environment variable {' or '.join(names)}, or end with a text in quotes: `|| 'text'`"
     if names == ["``"]:

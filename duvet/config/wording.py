@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
+from duvet.text import quoted
+
 
 def unknown_field(name: str, known: Sequence[str]) -> str:
     """A key that doesn't belong here."""
@@ -49,13 +51,6 @@ def described(value: Any) -> str:
             return "sequence"
         case _:
             return "map"
-
-
-def quoted(text: str) -> str:
-    """The text in double quotes, on one line."""
-    import json
-
-    return json.dumps(text, ensure_ascii=False)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

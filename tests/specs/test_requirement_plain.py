@@ -11,56 +11,61 @@ from hypothesis import strategies as st
 from duvet.specs.requirement_checked import read_checked
 from duvet.specs.requirement_plain import read_plain
 
-STRINGS = st.sampled_from(
+PLAIN = st.sampled_from(
     [
         "'a'",
         "''",
         "'a#b'",
         '"c \' # d"',
         '""',
-        "'MUST'",
-        '"SHOULD"',
         "'''x'''",
         "''''''",
         "'''\n'''",
         "'''\n one''\n\n two\u3000 \u2028\n'''",
         "'''\n[[spec]]\nquote = 'no'\n'''",
-        "'''y''''",
-        "'md'",
-        '"a\\tb"',
-        '"""z"""',
-        "3",
-        "['a']",
-        "'a",
     ]
 )
-KEYS = st.sampled_from(
-    [
-        "target",
-        "quote",
-        "quote",
-        "quote",
-        "level",
-        "format",
-        "reason",
-        "feature",
-        "tracking-issue",
-        "tags",
-        "x-1",
-        "'quote'",
-    ]
-)
-NAMES = st.sampled_from(["spec", "spec", "exception", "TODO", "todo", "specs", "test", "a.b", " spec "])
-ENDS = st.sampled_from(["\n", "\n", "\n\n", " # note 'x\n", "\t\n\n  # more\n  ", "\r\n", "\x0c\n", "", " "])
-STATEMENTS = st.one_of(
-    st.builds("[[{}]]{}".format, NAMES, ENDS),
-    st.builds("{} = {}{}".format, KEYS, STRINGS, ENDS),
-    st.builds('[[spec]]\nlevel = "{}"\nquote = {}{}'.format, st.sampled_from(["MUST", "AUTO", "X"]), STRINGS, ENDS),
-)
-BEGINNINGS = st.sampled_from(["", "\n", "# first\n", "\ufeff", 'target = "a.md#b"\n\n# Title\n#\n# [[spec]]\n\n'])
+ODD = st.sampled_from(["'''y''''", '"a\\tb"', '"""z"""', "3", "['a']", "'a", "'a' 'b'", "'\x0c'"])
+ENDS = st.sampled_from(["\n", "\n\n", " # note 'x\n", "\t\n\n  # more\n  "])
+ODD_ENDS = st.sampled_from(["\r\n", "\x0c\n", "", " ", "#"])
 
 
-@given(BEGINNINGS, st.lists(STATEMENTS, max_size=6).map("".join))
+def statements(keys: list[str], values: st.SearchStrategy[str] = PLAIN) -> st.SearchStrategy[str]:
+    """Some of these keys, in any order, each with a value of its own."""
+    given_keys = st.lists(st.sampled_from(keys), unique=True, max_size=3)
+    lines = given_keys.flatmap(
+        lambda names: st.tuples(*(st.builds(f"{name} = {{}}{{}}".format, values, ENDS) for name in names))
+    )
+    return lines.map("".join)
+
+
+LEVELS = st.sampled_from(["level = 'MUST'\n", 'level = "MAY"\n', "", "", "level='X'\n", "format = 'md'\n"])
+TABLES = st.one_of(
+    st.builds("[[spec]]{}{}quote = {}{}{}".format, ENDS, LEVELS, PLAIN, ENDS, statements(["target"])),
+    st.builds('[[spec]]\nlevel = "{}"\nquote = {}{}'.format, st.sampled_from(["MUST", "AUTO"]), PLAIN, ENDS),
+    st.builds("[[exception]]{}quote = {}\nreason = {}{}{}".format, ENDS, PLAIN, PLAIN, ENDS, statements(["target"])),
+    st.builds(
+        "[[{}]]{}quote = {}{}{}".format,
+        st.sampled_from(["TODO", "TODO", "todo"]),
+        ENDS,
+        PLAIN,
+        ENDS,
+        statements(["target", "reason", "feature", "tracking-issue", "tracking_issue"]),
+    ),
+)
+MISTAKES = st.one_of(
+    st.builds("[[{}]]{}".format, st.sampled_from(["spec", "specs", "test", "a.b", " spec "]), ENDS),
+    st.builds("quote = {}{}".format, ODD, ENDS),
+    st.builds("target = {}{}".format, PLAIN, ODD_ENDS),
+    statements(["tags", "x-1", "'quote'", "quote", "level"]),
+)
+BEGINNINGS = st.sampled_from(
+    ["", "\n", "# first\n", "\ufeff", *['target = "a.md#b"\n\n# Title\n#\n# [[spec]]\n\n'] * 4]
+)
+FILES = st.lists(st.one_of(*[TABLES] * 9, MISTAKES), max_size=4).map("".join)
+
+
+@given(BEGINNINGS, FILES)
 def test_agreement(beginning: str, statements: str) -> None:
     data = (beginning + statements).encode()
     found = read_plain("x.toml", data)
