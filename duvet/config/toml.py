@@ -113,13 +113,15 @@ def _decode(data: bytes, path: str) -> str:
 
 
 def _syntax_error(message: str, text: str, path: str) -> TomlError:
+    from duvet.config.toml_reasons import reason
+
     found = re.fullmatch(_POSITION, message, re.DOTALL)
     if not found:
-        # Values that are well formed but can't be held, such as integers of thousands of digits.
-        return TomlError(message, path, Place(1, 1))
-    reason = found["reason"][:1].lower() + found["reason"][1:]
+        # All other limits are about where the text goes wrong; this one is Python's, for whole numbers.
+        long = re.search("[0-9_]{4300,}", text)
+        return TomlError("number of too many digits", path, place_of(text, *long.span()) if long else Place(1, 1))
     place = Place(int(found["line"]), int(found["column"])) if found["line"] else _end_of(text)
-    return TomlError(reason, path, place)
+    return TomlError(reason(found["reason"]), path, place)
 
 
 def _end_of(text: str) -> Place:
