@@ -1,32 +1,23 @@
-"""`duvet config`: what is in force, and where it comes from."""
+"""`duvet config`"""
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from duvet.config.explain import explain_file
-from duvet.config.json_schema import json_schema
-from duvet.reports import config_json, config_table
-from duvet.sources.tree import DiskTree
-
-_FORMATS = {"table": config_table.render, "json": config_json.render}
+from duvet.terminal.command import Subcommand
 
 
-@click.command("config")
-@click.option("--config-path", metavar="PATH", default="", help="Explain this file instead of `.duvet/config.toml`.")
+@click.command(cls=Subcommand)
+@click.option("--config-path", metavar="FILE", help="The configuration [default: .duvet/config.toml].")
 @click.option(
     "--schema",
     type=click.Choice(["upstream", "extended"]),
     is_flag=False,
     flag_value="upstream",
-    help="Print the JSON Schema of the file instead, for editors: upstream's (by default) or our own.",
+    help="Print the JSON Schema of the file for editors: upstream's, which is the default, or our own.",
 )
-@click.option(
-    "--format", type=click.Choice(list(_FORMATS)), default="table", show_default=True, help="How settings are shown."
-)
-def config(config_path: str, schema: str | None, format: str) -> None:
+@click.option("--format", type=click.Choice(["table", "json"]), default="table", help="How settings are shown.")
+def config(config_path: str | None, schema: str | None, format: str) -> None:
     """Show every setting that is in force, its value, and where that comes from.
 
     A value comes from a line of the file, from an environment variable that the line names, from the
@@ -38,8 +29,19 @@ def config(config_path: str, schema: str | None, format: str) -> None:
       duvet config --format json | jq '.[] | select(.origin == "file")'
       duvet config --schema extended > config.schema.json
     """
-    out = click.get_text_stream("stdout")
+    from functools import partial
+
+    from duvet.config.explain import explain_file
+    from duvet.config.json_schema import json_schema
+    from duvet.reports import config_settings
+    from duvet.sources.tree import DiskTree
+    from duvet.terminal.outputs import rendered, write_file
+    from duvet.terminal.settings import settings
+
+    shown = settings()
     if schema:
-        config_json.render_schema(json_schema(extended=schema == "extended"), out)
+        render = partial(config_settings.render_schema, json_schema(extended=schema == "extended"))
     else:
-        _FORMATS[format](explain_file(DiskTree(), config_path, os.environ), out)
+        explained = explain_file(DiskTree(), config_path or shown.config_path, shown.environ)
+        render = partial(config_settings.FORMATS[format], explained)
+    write_file("-", rendered(render))

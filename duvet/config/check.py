@@ -132,6 +132,8 @@ def _refused(table: type, values: dict[str, Any], at: _At) -> Iterator[Problem]:
     try:
         convert(values, table)
     except ValidationError as error:
-        cause = error.__cause__
-        rule = cause.rule if isinstance(cause, TableError) else rules.CONFIG_BAD_VALUE
-        yield at.problem(rule, str(cause or error))
+        match error.__cause__:
+            case TableError() as refusal:
+                yield at.problem(refusal.rule, str(refusal), refusal.hint)
+            case _:
+                yield at.problem(rules.CONFIG_BAD_VALUE, str(error))

@@ -47,7 +47,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     option: str = ""
 
 
-def explain_file(tree: Folders, given_path: str, environ: Mapping[str, str]) -> tuple[Setting, ...]:
+def explain_file(tree: Folders, given_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Every setting of the configuration that is given, or else of this folder's."""
     path = require_config(tree, given_path)
     given = {"config-path": Given("--config-path", path)} if given_path else {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from duvet.errors import DuvetError
-from duvet.text import trim
+from duvet.text import quoted, trim
 
 _OPEN, _CLOSE, _OR, _QUOTE = "${{", "}}", "||", "'"
 
@@ -60,8 +60,6 @@ def _is_text(value: str) -> bool:
 
 
 def _undefined(expression: str, names: list[str]) -> ExpressionError:
-    from duvet.text import quoted
-
     hint = f"set the environment variable {' or '.join(names)}, or end with a text in quotes: `|| 'text'`"
     if names == ["``"]:
         hint = "name an environment variable or a text: `${{ NAME || 'text' }}`"

@@ -1,6 +1,6 @@
 """The tables of a configuration file in our own schema: upstream's keys and more."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
 from collections.abc import Mapping
 from typing import Annotated, Self
@@ -30,7 +30,8 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
-            raise TableError(CONFIG_MISSING_KEY, missing_field("pattern"))
+            hint = "name the files, or a `language` that has some"
+            raise TableError(CONFIG_MISSING_KEY, missing_field("pattern"), hint)
 
     def style(self) -> tuple[str, str]:
         return super().style() if self.language is None else self.language.style

@@ -24,14 +24,14 @@ class Folders(Protocol):
         """What two paths to one folder have in common."""
 
 
-def find_config(tree: Folders, given: str = "") -> str | None:
+def find_config(tree: Folders, given: str | None = None) -> str | None:
     """The file that is given, or else the one of this very folder; none where there is none."""
     if given:
         return given
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
 
 
-def require_config(tree: Folders, given: str = "") -> str:
+def require_config(tree: Folders, given: str | None = None) -> str:
     """The configuration file, or an error that says where one would be."""
     found = find_config(tree, given)
     if found:

@@ -1,6 +1,6 @@
 """The configuration as the rest of duvet sees it: everything settled, nothing left to look up."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
 from typing import Annotated
 
@@ -51,9 +51,10 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, renam
 class TableError(ValueError):
     """What is wrong with a table whose values are each right."""
 
-    def __init__(self, rule: Rule, message: str) -> None:
+    def __init__(self, rule: Rule, message: str, hint: str) -> None:
         super().__init__(message)
         self.rule = rule
+        self.hint = hint
 
 
 class HtmlReport(Table, frozen=True, kw_only=True):

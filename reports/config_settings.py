@@ -1,20 +1,34 @@
-"""The settings of a configuration as a table for people."""
+"""The settings of a configuration as a table or as JSON, and its schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Iterable, Mapping
+from typing import Any, BinaryIO
+
+from msgspec import json
 
 from duvet.config.explain import Origin, Setting
 
 
-def render(settings: Iterable[Setting], out: IO[str]) -> None:
+def render_table(settings: Iterable[Setting], out: BinaryIO) -> None:
     """One line a setting: its key, its value and where that comes from."""
     rows = [(setting.key, _value(setting.value), _origin(setting)) for setting in settings]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
-    for key, value, origin in rows:
-        out.write(f"{key:{keys}}  {value:{values}}  {origin}\n")
+    out.writelines(f"{key:{keys}}  {value:{values}}  {origin}\n".encode() for key, value, origin in rows)
+
+
+def render_json(settings: Iterable[Setting], out: BinaryIO) -> None:
+    """An array of settings."""
+    out.write(json.format(json.encode(list(settings)), indent=2) + b"\n")
+
+
+def render_schema(schema: Mapping[str, Any], out: BinaryIO) -> None:
+    """A JSON Schema."""
+    out.write(json.format(json.encode(schema), indent=2) + b"\n")
+
+
+FORMATS = {"table": render_table, "json": render_json}
 
 
 def _value(value: Any) -> str:

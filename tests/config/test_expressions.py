@@ -1,0 +1,97 @@
+"""Expressions in link templates."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.expressions import Expansion, ExpressionError, expand
+
+ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
+
+EXPANSIONS = [
+    ("", Expansion("")),
+    ("https://host/main", Expansion("https://host/main")),
+    ("$REV/${REV}/{{REV}}/}}", Expansion("$REV/${REV}/{{REV}}/}}")),
+    ("x/${{ REV }}/y", Expansion("x/abc/y", ("REV",))),
+    ("${{REV}}${{B}}${{REV}}", Expansion("abczzzabc", ("REV", "B"))),
+    ("${{ NONE || REV || B }}", Expansion("abc", ("REV",))),
+    ("${{NONE||'text'||B}}", Expansion("text")),
+    ("${{ 'x y' }}", Expansion("x y")),
+    ("${{ 'open }}", Expansion("open")),
+    ("${{ 'two''' }}", Expansion("two")),
+    ("${{ '' }}", Expansion("")),
+    ("${{ EMPTY || 'b' }}", Expansion("", ("EMPTY",))),
+    ("${{ BYTES || 'b' }}", Expansion("b")),
+    ("${{ 'a}b' }}}}", Expansion("a}b}}")),
+    ("${{\u00a0REV\u2003}}", Expansion("abc", ("REV",))),
+]
+
+
+@pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
+def test_expands(template: str, expansion: Expansion) -> None:
+    assert expand(template, ENVIRON) == expansion
+
+
+ERRORS = [
+    ("${{ REV", 'expected "}}"', "close the expression: `${{ NAME }}`"),
+    ("${{ '${{ REV }}", 'expected "}}"', "close the expression: `${{ NAME }}`"),
+    (
+        "x/${{ NONE }}",
+        'failed to evaluate expression: " NONE "',
+        "set the environment variable `NONE`, or end with a text in quotes: `|| 'text'`",
+    ),
+    (
+        "${{ NONE || dflt }}",
+        'failed to evaluate expression: " NONE || dflt "',
+        "set the environment variable `NONE` or `dflt`, or end with a text in quotes: `|| 'text'`",
+    ),
+    (
+        '${{ "B" }}',
+        'failed to evaluate expression: " \\"B\\" "',
+        "set the environment variable `\"B\"`, or end with a text in quotes: `|| 'text'`",
+    ),
+    (
+        "${{}}",
+        'failed to evaluate expression: ""',
+        "name an environment variable or a text: `${{ NAME || 'text' }}`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("template", "message", "hint"), ERRORS)
+def test_says_why_a_template_has_no_value(template: str, message: str, hint: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        expand(template, ENVIRON)
+    assert (error.value.message, error.value.hint) == (message, hint)
+
+
+NAMES = st.text("ABC_", min_size=1, max_size=3)
+ENVIRONS = st.dictionaries(NAMES, st.text(max_size=5), max_size=4)
+TEXTS = st.text(st.characters(exclude_characters="${}'|", exclude_categories=["Cs"]), max_size=8)
+PIECES = st.one_of(TEXTS, st.builds("${{{{ {} || '{}' }}}}".format, NAMES, TEXTS))
+
+
+@given(st.text())
+def test_any_text_expands_or_says_why(template: str) -> None:
+    try:
+        expand(template, {"A": "a"})
+    except ExpressionError as error:
+        assert error.message.startswith(("expected", "failed"))
+
+
+@given(st.lists(PIECES, max_size=6), ENVIRONS)
+def test_each_expression_expands_on_its_own(pieces: list[str], environ: dict[str, str]) -> None:
+    parts = [expand(piece, environ).text for piece in pieces]
+    assert expand("".join(pieces), environ).text == "".join(parts)
+
+
+@given(st.lists(PIECES, max_size=6), ENVIRONS)
+def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
+    template = "".join(pieces)
+    expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)
+    assert expand(template, environ).text == expected
+    assert set(expand(template, environ).variables) <= set(environ)

@@ -1,0 +1,186 @@
+"""Configuration files that can be read."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from duvet.config.read import read_config
+from duvet.config.schema import (
+    BUILT_IN_REQUIREMENTS,
+    Config,
+    HtmlReport,
+    JsonReport,
+    Report,
+    SnapshotReport,
+    SourceRule,
+    SpecificationRule,
+)
+from duvet.config.toml import Toml
+from duvet.model import Format, Kind, Place
+
+UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+EXTENDED = "duvet-cli/config/v1"
+PATH = ".duvet/config.toml"
+NO_TOML = Toml({}, "", "")
+DEFAULTS = Config(
+    path=PATH,
+    schema=UPSTREAM,
+    extended=False,
+    sources=(),
+    requirements=BUILT_IN_REQUIREMENTS,
+    specifications=(),
+    report=Report(),
+    toml=NO_TOML,
+)
+
+EVERYTHING = """
+[[source]]
+pattern = "src/**/*.rs"
+
+[[source]]
+pattern = "test/*.py"
+comment-style = { meta = "##=", content = "##%" }
+type = "test"
+blob-link = "https://host/${{ REV || 'main' }}"
+
+[[source]]
+pattern = "lua/*"
+comment-style.content = "--"
+type = "implementation"
+
+[[requirement]]
+pattern = "more/*.toml"
+
+[[specification]]
+source = "https://www.rfc-editor.org/rfc/rfc2324"
+
+[[specification]]
+source = "spec.md"
+format = "md"
+
+[[specification]]
+format = "IETF"
+
+[report.html]
+enabled = false
+path = "page.html"
+blob-link = "https://host/blob"
+issue-link = "${{ NAME }}/issues"
+
+[report.json]
+enabled = true
+path = "out.json"
+
+[report.snapshot]
+enabled = true
+path = "snapshot.txt"
+"""
+
+
+def read(text: str, schema: str = UPSTREAM) -> Config:
+    config = read_config(f"'$schema' = \"{schema}\"\n{text}".encode(), PATH, {"REV": "abc", "NAME": "me"})
+    return structs.replace(config, toml=NO_TOML)
+
+
+def test_everything_in_upstreams_schema() -> None:
+    assert read(EVERYTHING) == structs.replace(
+        DEFAULTS,
+        sources=(
+            SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
+            SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
+            SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
+        ),
+        requirements=(*BUILT_IN_REQUIREMENTS, "more/*.toml"),
+        specifications=(
+            SpecificationRule("https://www.rfc-editor.org/rfc/rfc2324"),
+            SpecificationRule("spec.md", Format.MARKDOWN),
+            SpecificationRule("", Format.IETF),
+        ),
+        report=Report(
+            html=HtmlReport(enabled=False, path="page.html", blob_link="https://host/blob", issue_link="me/issues"),
+            json=JsonReport(enabled=True, path="out.json"),
+            snapshot=SnapshotReport(enabled=True, path="snapshot.txt"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"])
+def test_every_name_of_upstreams_schema(name: str) -> None:
+    schema = f"https://awslabs.github.io/duvet/config/{name}"
+    assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
+
+
+def test_our_schema_holds_upstreams_keys() -> None:
+    assert read(EVERYTHING, EXTENDED) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+
+
+def sources(text: str) -> tuple[SourceRule, ...]:
+    return read(text, EXTENDED).sources
+
+
+def test_a_language_gives_patterns_and_a_style() -> None:
+    assert sources('source = [{ language = "python" }]') == (
+        SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
+    )
+
+
+def test_a_pattern_and_a_style_win_over_those_of_the_language() -> None:
+    assert sources('source = [{ language = "c", pattern = "*.c", comment-style.meta = "//=" }]') == (
+        SourceRule(("*.c",), "//=", "*#", language="c"),
+    )
+
+
+def test_lists_of_patterns() -> None:
+    text = 'source = [{ pattern = ["a/*", "b/*"], exclude = ["a/x", "a/y"], gitignore = true }, { pattern = "c" }]'
+    assert sources(text) == (
+        SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True),
+        SourceRule(("c",)),
+    )
+
+
+def test_one_exclusion_needs_no_list() -> None:
+    assert sources('source = [{ pattern = "a/*", exclude = "a/x" }]') == (SourceRule(("a/*",), exclude=("a/x",)),)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("'$", "\ufeff'$"), ("\n", "\r\n")])
+def test_byte_order_marks_and_line_ends_do_not_matter(change: tuple[str, str]) -> None:
+    text = f"'$schema' = \"{UPSTREAM}\"\n[report]\nhtml.path = 'x'\n".replace(*change)
+    config = read_config(text.encode(), PATH, {})
+    assert structs.replace(config, toml=NO_TOML) == structs.replace(DEFAULTS, report=Report(html=HtmlReport(path="x")))
+
+
+@pytest.mark.parametrize(
+    ("path", "folders"),
+    [
+        (PATH, (".duvet/specifications", ".duvet/requirements")),
+        ("config.toml", ("specifications", "requirements")),
+        ("/a/b.toml", ("/a/specifications", "/a/requirements")),
+    ],
+)
+def test_folders_stand_beside_the_file(path: str, folders: tuple[str, str]) -> None:
+    config = structs.replace(DEFAULTS, path=path)
+    assert (config.specifications_folder, config.requirements_folder) == folders
+
+
+def test_places_of_what_others_check() -> None:
+    text = f"""'$schema' = "{EXTENDED}"
+[[source]]
+pattern = ["a", "b"]
+exclude = "c"
+[[source]]
+language = "go"
+[[requirement]]
+pattern = "d"
+[[specification]]
+source = "e"
+"""
+    config = read_config(text.encode(), PATH, {})
+    assert [
+        config.source_place(0, "pattern", 1),
+        config.source_place(0, "exclude"),
+        config.source_place(1),
+        config.requirement_place(0),
+        config.requirement_place(3),
+        config.specification_place(0),
+    ] == [Place(3, 17, 3), Place(4, 11, 3), Place(5, 1, 10), Place(), Place(8, 11, 3), Place(10, 10, 3)]
