@@ -20,7 +20,8 @@ def without_controls(text: str) -> str:
 
 def one_line_string(text: str) -> str:
     """The text in double quotes."""
-    return f'"{text.translate(_ESCAPED_LINE)}"'
+    plain = text.isprintable() and '"' not in text and "\\" not in text
+    return f'"{text if plain else text.translate(_ESCAPED_LINE)}"'
 
 
 def multi_line_string(text: str) -> str:

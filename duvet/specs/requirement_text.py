@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from duvet.config.toml_text import has_controls, multi_line_string, one_line_string, without_controls
-from duvet.model import Annotation, Extracted, Format, Kind, Section, Source
+from duvet.model import Annotation, Extracted, Format, Kind, Level, Section, Source
 
 _BEFORE_TARGET = "target = "
 _HEADER = "[[spec]]"
 _AFTER_QUOTE = "\n\n"
+_BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level in Level}
 
 
 class _Parts(NamedTuple):
@@ -18,23 +19,50 @@ class _Parts(NamedTuple):
     quotes: list[str]
 
 
+def requirement_file(
+    path: str, target: str, section: Section, found: Sequence[Extracted]
+) -> tuple[bytes, list[Annotation]]:
+    """The requirement file of a section with what reading it gives; the target names that section, too."""
+    parts = _parts(target, section, found)
+    return _toml(parts, found), _annotations(path, target, parts, found)
+
+
 def toml_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
-    """The requirement file of a section; the target names that section, too."""
-    head, quotes = _parts(target, section, found)
-    tables = [
-        f"{_before_quote(extracted)}{quote}{_AFTER_QUOTE}" for extracted, quote in zip(found, quotes, strict=True)
-    ]
-    return (head + "".join(tables)).encode()
+    """The requirement file of a section."""
+    return _toml(_parts(target, section, found), found)
 
 
 def annotations(path: str, target: str, section: Section, found: Sequence[Extracted]) -> list[Annotation]:
-    """What reading that file gives, without writing or parsing it."""
-    head, quotes = _parts(target, section, found)
+    """What reading the requirement file of a section gives, without writing or parsing it."""
+    return _annotations(path, target, _parts(target, section, found), found)
+
+
+def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
+    """The same as comments of a Rust module, each a requirement by itself."""
+    # A carriage return may not stand in a comment that documents.
+    context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
+    title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
+    blocks = [
+        f"//= {target}\n//= type=spec\n//= level={extracted.level.name}\n"
+        + "".join(f"//# {piece}\n" for piece in extracted.pieces)
+        + "\n"
+        for extracted in found
+    ]
+    return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
+
+
+def _toml(parts: _Parts, found: Sequence[Extracted]) -> bytes:
+    quotes = zip(found, parts.quotes, strict=True)
+    return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
+
+
+def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracted]) -> list[Annotation]:
+    head, quotes = parts
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
     read = []
     for extracted, quote in zip(found, quotes, strict=True):
-        start = position + len(_before_quote(extracted))
+        start = position + len(_BEFORE_QUOTE[extracted.level])
         end = start + len(quote)
         source = Source(target_span, (position, position + len(_HEADER)), (start, end))
         text, written = " ".join(extracted.pieces), "\n".join(extracted.pieces) + "\n"
@@ -57,20 +85,6 @@ def annotations(path: str, target: str, section: Section, found: Sequence[Extrac
     return read
 
 
-def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
-    """The same as comments of a Rust module, each a requirement by itself."""
-    # A carriage return may not stand in a comment that documents.
-    context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
-    title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
-    blocks = [
-        f"//= {target}\n//= type=spec\n//= level={extracted.level.name}\n"
-        + "".join(f"//# {piece}\n" for piece in extracted.pieces)
-        + "\n"
-        for extracted in found
-    ]
-    return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
-
-
 def _parts(target: str, section: Section, found: Sequence[Extracted]) -> _Parts:
     head = f"{_BEFORE_TARGET}{one_line_string(target)}\n\n{_comment(section)}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
@@ -86,7 +100,3 @@ def _comment(section: Section) -> str:
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"
     return without_controls(comment) if has_controls(comment.encode()) else comment
-
-
-def _before_quote(extracted: Extracted) -> str:
-    return f'{_HEADER}\nlevel = "{extracted.level.name}"\nquote = '

@@ -13,7 +13,7 @@ from duvet.model import Extracted, Level, Section
 from duvet.specs.requirement_checked import read_checked
 from duvet.specs.requirement_files import read
 from duvet.specs.requirement_text import annotations as annotations_of
-from duvet.specs.requirement_text import rust_file, toml_file
+from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
 from duvet.text import trim
 
 TARGET = "oven.md#door"
@@ -94,6 +94,7 @@ def test_annotations_are_those_that_reading_gives(
     data = toml_file(target, whole, found)
     made = annotations_of("x.toml", target, whole, found)
     assert (made, []) == read("x.toml", data) == read_checked("x.toml", data)
+    assert requirement_file("x.toml", target, whole, found) == (data, made)
 
 
 def test_annotations_of_real_requirements(shared: Path) -> None:
