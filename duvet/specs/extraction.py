@@ -16,7 +16,7 @@ from duvet.sources.tree import Tree
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
-from duvet.specs.requirement_text import annotations, toml_file
+from duvet.specs.requirement_text import annotations, rust_file, toml_file
 from duvet.specs.resolve import locate
 
 
@@ -52,6 +52,22 @@ def _extract(config: Config, specification: Specification, extraction: Extractio
         target = f"{name}#{section.id}"
         extraction.files[path] = toml_file(target, section, found)
         extraction.annotations[path] = annotations(path, target, section, found)
+
+
+EXTENSIONS = {"toml": toml_file, "rs": rust_file}
+
+
+def extract_one(specification: Specification, out: str, downloads: str, extension: str) -> tuple[Extraction, int]:
+    """The files for one specification below a folder, and the number of requirements in them."""
+    name = specification.locator.name
+    folder = requirements_folder(specification.path, out, downloads)
+    extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
+    count = 0
+    for section, found in extracted_sections(specification):
+        path = requirements_file(folder, section.id, extension)
+        extraction.files[path] = EXTENSIONS[extension](f"{name}#{section.id}", section, found)
+        count += len(found)
+    return extraction, count
 
 
 def extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[Extracted, ...]]]:

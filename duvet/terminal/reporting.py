@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from functools import partial
 
 from msgspec.structs import replace
 
-from duvet.errors import OutputError
 from duvet.model import Problem, Severity
-from duvet.outputs import store_changed
 from duvet.project import Project
 from duvet.reports import snapshot as snapshot_report
 from duvet.reports import summary
-from duvet.sources.tree import describe
-from duvet.specs.extraction import stale_files, stale_problem
 from duvet.terminal.failures import FAILED, OK, report
 from duvet.terminal.outputs import rendered, write_file
 from duvet.terminal.report_files import Files, all_files, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
+from duvet.terminal.requirement_writing import write_requirements
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.wishes import Wishes
 from duvet.trace.finished import Finished
@@ -31,7 +27,7 @@ Problems = tuple[Problem, ...]
 def run_report(project: Project, wishes: Wishes) -> int:
     """Make every report and print what is wrong; the exit code."""
     shown = settings()
-    stale = _write_requirements(project, wishes)
+    stale = write_requirements(project, project.extraction, prune=wishes.prune)
     finished = project.finished(wishes.blob_link, wishes.issue_link)
     problems = _judged((*finished.trace.problems, *stale), wishes)
     if _fails(problems):
@@ -59,26 +55,6 @@ def _fails(problems: Problems) -> bool:
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
     found = tuple(problems)
     return tuple(replace(one, severity=Severity.ERROR) for one in found) if wishes.strict else found
-
-
-def _write_requirements(project: Project, wishes: Wishes) -> list[Problem]:
-    """Write the requirement files that changed; stale ones are pruned before they are read, or warned about."""
-    for path, data in project.extraction.files.items():
-        store_changed(project.disk.at(path), data)
-    stale = list(stale_files(project.extraction, project.tree))
-    if not wishes.prune:
-        return [stale_problem(path) for path in stale]
-    for path in stale:
-        _remove(project, path)
-    return []
-
-
-def _remove(project: Project, path: str) -> None:
-    try:
-        os.unlink(project.disk.at(path))
-    except OSError as error:
-        raise OutputError(f"can't remove this file: {describe(error)}", path=path) from error
-    project.progress.end(f"Removed {path}")
 
 
 def _write(project: Project, files: Files) -> None:

@@ -9,7 +9,8 @@ from duvet import rules
 from duvet.model import Annotation, Place, Problem, Specification
 from duvet.progress import Progress
 from duvet.sources.tree import Tree
-from duvet.specs.library import Library, assign_ids
+from duvet.specs.library import Library
+from duvet.specs.names import assign_ids
 from duvet.specs.resolve import locator_key
 from duvet.trace.coverage import cover
 from duvet.trace.link import Linked, link

@@ -1,0 +1,32 @@
+"""Extracted requirements go to disk: what changed is written, what is stale is named or removed."""
+
+from __future__ import annotations
+
+import os
+
+from duvet.errors import OutputError
+from duvet.model import Problem
+from duvet.outputs import store_changed
+from duvet.project import Project
+from duvet.sources.tree import describe
+from duvet.specs.extraction import Extraction, stale_files, stale_problem
+
+
+def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
+    """Write the files whose bytes differ; a warning for each stale one, unless it is to be removed."""
+    for path, data in extraction.files.items():
+        store_changed(project.disk.at(path), data)
+    stale = list(stale_files(extraction, project.tree))
+    if not prune:
+        return [stale_problem(path) for path in stale]
+    for path in stale:
+        _remove(project, path)
+    return []
+
+
+def _remove(project: Project, path: str) -> None:
+    try:
+        os.unlink(project.disk.at(path))
+    except OSError as error:
+        raise OutputError(f"can't remove this file: {describe(error)}", path=path) from error
+    project.progress.end(f"Removed {path}")
