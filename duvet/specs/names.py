@@ -15,7 +15,7 @@ from duvet.specs.urls import without_extension
 
 _RFC_FILE = re.compile(r"rfc0*([1-9]\d*)", re.IGNORECASE)
 _RFC_NAME = re.compile(r"RFC (\d+)")
-_FRONT = re.compile(r"\s*(?:[^\n]*\n){0,20}?(?:Request for Comments|RFC):\s*0*([1-9]\d*)\b")
+_FRONT = re.compile(r"\s*(?:[^\n]*\n){0,20}?(?:Request for Comments|RFC)(?::| -)\s*0*([1-9]\d*)\b")
 
 
 def stem(path: str) -> str:

@@ -19,6 +19,7 @@ def specification(path: str, name: str = "") -> Specification:
         ("RFC0791", "", "RFC 791"),
         ("coffee.txt", "\nNetwork Working Group      L. Masinter\nRequest for Comments: 2324    1 April\n", "RFC 2324"),
         ("ip.txt", "\n\nRFC:  791\n", "RFC 791"),
+        ("monitor.txt", "\n\n      RFC - 869\n", "RFC 869"),
         ("draft-ietf-tea-00.txt", "Internet-Draft\n\nUpdates RFC: none", "draft-ietf-tea-00"),
     ],
 )

@@ -1,0 +1,106 @@
+"""The specifications of a run: found, read, parsed once and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from duvet.errors import FetchError
+from duvet.model import Format, Locator, Section, Specification
+from duvet.sources.tree import Tree
+from duvet.specs.detect import detect
+from duvet.specs.names import ietf_name, stem
+from duvet.specs.resolve import displayed
+from duvet.specs.urls import cache_path, canonical_url
+from duvet.text import decode
+
+Fetcher = Callable[[str, str], bytes]
+"""Downloads a URL into a file and gives back what is now in it."""
+
+_FRONT = 8192
+"""The characters that hold the first page of a text."""
+
+
+class _Parsed(Struct, frozen=True):
+    """A text without what depends on where it was found."""
+
+    data: bytes
+    heading: str
+    title: str
+    description: str
+    sections: tuple[Section, ...]
+
+
+class Library:
+    """Loads specifications; what was read or parsed once is kept."""
+
+    def __init__(self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "") -> None:
+        self.tree = tree
+        self.folder = folder
+        self.fetcher = fetcher
+        self.cwd = cwd
+        self._loaded: dict[Locator, Specification] = {}
+        self._fetched: dict[str, bytes] = {}
+        self._parsed: dict[tuple[bytes, Format], _Parsed] = {}
+
+    def load(self, locator: Locator) -> Specification:
+        """The specification, read and parsed; a DuvetError where that can't be done."""
+        known = self._loaded.get(locator)
+        if known is None:
+            known = self._loaded[locator] = self._load(locator)
+        return known
+
+    def path(self, locator: Locator) -> str:
+        """The file that holds the text."""
+        return cache_path(locator.name, self.folder) if locator.is_url else locator.name
+
+    def _load(self, locator: Locator) -> Specification:
+        path = self.path(locator)
+        data = self._read(locator, path)
+        text = decode(data, path)
+        format = detect(path, text, locator.format)
+        parsed = self._parse(data, text, format)
+        return Specification(
+            id="",
+            name=ietf_name(path, text[:_FRONT]) if format is Format.IETF else parsed.heading or stem(path),
+            locator=locator,
+            url=canonical_url(locator.name) if locator.is_url else displayed(locator, self.cwd).removeprefix("./"),
+            path=path,
+            format=format,
+            title=parsed.title,
+            description=parsed.description,
+            data=parsed.data,
+            sections=parsed.sections,
+        )
+
+    def _read(self, locator: Locator, path: str) -> bytes:
+        if not locator.is_url or self.tree.exists(path):
+            return self.tree.read(path)
+        url = canonical_url(locator.name)
+        if self.fetcher is None:
+            raise FetchError(f"{url} has not been downloaded", hint=f"put its text into {path}")
+        if path not in self._fetched:
+            self._fetched[path] = self.fetcher(url, path)
+        return self._fetched[path]
+
+    def _parse(self, data: bytes, text: str, format: Format) -> _Parsed:
+        """One text under two names is parsed once."""
+        key = (data, format)
+        if key not in self._parsed:
+            self._parsed[key] = _markdown(data) if format is Format.MARKDOWN else _ietf(data, text)
+        return self._parsed[key]
+
+
+def _markdown(data: bytes) -> _Parsed:
+    from duvet.specs import markdown
+
+    document = markdown.parse(data)
+    first = document.sections[0].title if document.sections else ""
+    return _Parsed(data, document.title or first, document.title, document.description, document.sections)
+
+
+def _ietf(data: bytes, text: str) -> _Parsed:
+    from duvet.specs import ietf
+
+    return _Parsed(data, "", "", ietf.front_title(text[:_FRONT]), ietf.parse(data))

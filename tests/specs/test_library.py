@@ -1,0 +1,129 @@
+"""From a target's specification to its sections."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from duvet.errors import DuvetError, FetchError, UnreadableError
+from duvet.model import Format, Locator, Specification
+from duvet.sources.tree import DiskTree, MemoryTree
+from duvet.specs.library import Library
+from duvet.specs.resolve import locate
+
+PAGE = b"# Tea\n\nHow to make it,\nand how to drink it.\n\n## Pot\n\nThe pot MUST be warm.\n"
+TEXT = b"""Network Working Group                                        A. Leaf
+Request for Comments: 99901                                    May 2001
+Category: Informational
+
+                            The Pot Protocol
+
+1.  Pot
+
+   The pot MUST be warm.
+"""
+FILES = {"tea.md": PAGE, "./tea.md": PAGE, "d/example.com/tea.txt": PAGE, "pot.txt": TEXT, "bad.md": b"# T\n\nT\xc3("}
+
+
+def library() -> Library:
+    return Library(MemoryTree(FILES), "d", cwd="/w")
+
+
+def ids(specification: Specification) -> list[str]:
+    return [section.id for section in specification.sections]
+
+
+def test_markdown() -> None:
+    found = library().load(Locator("tea.md"))
+    assert found == Specification(
+        id="",
+        name="Tea",
+        locator=Locator("tea.md"),
+        url="tea.md",
+        path="tea.md",
+        format=Format.MARKDOWN,
+        title="Tea",
+        description=found.description,
+        data=PAGE,
+        sections=found.sections,
+    )
+    assert (found.description, ids(found)) == ("How to make it, and how to drink it.", ["tea", "pot"])
+
+
+def test_ietf_text() -> None:
+    found = library().load(Locator("pot.txt"))
+    shown = (found.name, found.title, found.description, found.format, ids(found))
+    assert shown == ("RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"])
+
+
+def test_a_url_has_its_text_in_the_folder_of_downloads() -> None:
+    found = library().load(locate("https://EXAMPLE.com/tea.md"))
+    shown = (found.locator.name, found.url, found.path, found.name, found.format)
+    address = "https://example.com/tea.md"
+    assert shown == (address, address, "d/example.com/tea.txt", "Tea", Format.MARKDOWN)
+
+
+def test_nothing_is_parsed_twice() -> None:
+    shelf = library()
+    one, two = shelf.load(Locator("tea.md")), shelf.load(Locator("./tea.md"))
+    assert shelf.load(Locator("tea.md")) is one
+    assert (one.sections is two.sections, one.data is two.data, two.url) == (True, True, "tea.md")
+    assert shelf.load(Locator("tea.md", format=Format.IETF)).sections == ()
+
+
+def test_a_text_without_headings_is_called_as_its_file() -> None:
+    tree = MemoryTree({"a/plain.md": b"text", "a/plain.txt": b"text"})
+    shelf = Library(tree, "d")
+    assert [shelf.load(Locator(path)).name for path in tree.files] == ["plain", "plain"]
+
+
+def test_the_first_heading_stands_in_for_a_title() -> None:
+    shelf = Library(MemoryTree({"s.md": b"## Pot\n\n### Lid\n"}), "d")
+    found = shelf.load(Locator("s.md"))
+    assert (found.name, found.title) == ("Pot", "")
+
+
+def test_what_is_not_there_is_fetched_once() -> None:
+    wanted: list[tuple[str, str]] = []
+
+    def fetcher(url: str, path: str) -> bytes:
+        wanted.append((url, path))
+        return TEXT
+
+    shelf = Library(MemoryTree({}), "d", fetcher)
+    addresses = ["https://tools.ietf.org/rfc/rfc99902.html", "https://www.rfc-editor.org/rfc/rfc99902"]
+    first, second = [shelf.load(locate(address)) for address in addresses]
+    assert wanted == [("https://www.rfc-editor.org/rfc/rfc99902.txt", "d/www.rfc-editor.org/rfc/rfc99902.txt")]
+    assert (first.name, first.sections is second.sections) == ("RFC 99902", True)
+
+
+def test_nobody_fetches() -> None:
+    with pytest.raises(FetchError) as caught:
+        library().load(locate("https://example.com/cake.md"))
+    error = caught.value
+    message = "https://example.com/cake.md has not been downloaded"
+    assert (str(error), error.hint) == (message, "put its text into d/example.com/cake.txt")
+
+
+def test_what_is_not_utf8() -> None:
+    with pytest.raises(UnreadableError) as caught:
+        library().load(Locator("bad.md"))
+    assert str(caught.value) == "bad.md:3: invalid utf-8 sequence of 1 bytes from index 6"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("folder", "folder: Is a directory (os error 21)"),
+        ("pipe", "pipe: not a regular file"),
+        ("nope.md", "nope.md: No such file or directory (os error 2)"),
+    ],
+)
+def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DuvetError) as caught:
+        Library(DiskTree(str(tmp_path)), "d").load(Locator(name))
+    assert str(caught.value) == message
