@@ -31,15 +31,13 @@ def render_schema(schema: Mapping[str, Any], out: BinaryIO) -> None:
 FORMATS = {"table": render_table, "json": render_json}
 
 
-def _value(value: Any) -> str:
+def _value(value: str | bool | tuple[str, ...] | None) -> str:
     match value:
-        case None | [] | "":
-            return "-"
         case bool():
             return str(value).lower()
-        case list():
-            return ", ".join(value)
-    return str(value)
+        case tuple():
+            return ", ".join(value) or "-"
+    return value or "-"
 
 
 def _origin(setting: Setting) -> str:

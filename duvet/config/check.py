@@ -76,10 +76,18 @@ def _well_typed(choice: Option, value: Any, at: _At) -> Iterable[Problem]:
 
 def _wrong_type(choices: list[Option], value: Any, at: _At) -> Problem:
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
-    hint = ""
-    if isinstance(value, dict) and expected == "a sequence":
-        hint = f"write `[[{at.keys[-1]}]]`, a table for each"
-    return at.problem(rules.CONFIG_WRONG_TYPE, wording.invalid_type(value, expected), hint)
+    return at.problem(rules.CONFIG_WRONG_TYPE, wording.invalid_type(value, expected), _header(value, expected, at))
+
+
+def _header(value: Any, expected: str, at: _At) -> str:
+    """How to write the header of a table, where one with the wrong brackets stands."""
+    name = ".".join(key for key in at.keys if isinstance(key, str))
+    match value, expected:
+        case {}, "a sequence":
+            return f"write `[[{name}]]`, a table for each"
+        case [{}, *_], "a table":
+            return f"write `[{name}]`, one table only"
+    return ""
 
 
 def _array(kind: inspect.VarTupleType, values: list[Any], at: _At) -> Iterator[Problem]:

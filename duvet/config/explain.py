@@ -38,7 +38,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     """One value that is in force."""
 
     key: str
-    value: Any
+    value: str | bool | tuple[str, ...] | None
     origin: Origin
     path: str = ""
     line: int = 0

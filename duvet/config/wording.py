@@ -40,7 +40,8 @@ def described(value: Any) -> str:
         case bool():
             return f"boolean `{str(value).lower()}`"
         case int():
-            return f"integer `{value}`"
+            # Python refuses to write out integers of thousands of digits.
+            return f"integer `{value}`" if value.bit_length() < 64 else "integer"
         case float():
             return f"floating point `{value}`"
         case str():

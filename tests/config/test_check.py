@@ -133,10 +133,16 @@ def test_wrong_types_everywhere() -> None:
     ]
 
 
-def test_a_table_where_there_may_be_many() -> None:
-    assert found("[source]\npattern = 'x'") == [
-        "2:1+8 DUV004 invalid type: map, expected a sequence; write `[[source]]`, a table for each"
+def test_headers_with_the_wrong_brackets() -> None:
+    text = "[source]\npattern = 'x'\n[[report.html]]\npath = 'x'\n"
+    assert found(text) == [
+        "2:1+8 DUV004 invalid type: map, expected a sequence; write `[[source]]`, a table for each",
+        "4:1+15 DUV004 invalid type: sequence, expected a table; write `[report.html]`, one table only",
     ]
+
+
+def test_an_integer_that_can_not_be_written_out() -> None:
+    assert found(f"source = 0x{'F' * 5000}") == ["2:10+5002 DUV004 invalid type: integer, expected a sequence"]
 
 
 TYPOS = """sources = []

@@ -1,0 +1,120 @@
+"""What is in force, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from duvet.config.explain import Given, Origin, Setting, explain, explain_file
+from duvet.config.find import CONFIG_PATH
+from duvet.config.read import read_config
+from duvet.errors import UnreadableError
+from duvet.sources.tree import MemoryTree
+
+UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+TEXT = f"""'$schema' = "{UPSTREAM}"
+[[source]]
+pattern = "src/*.rs"
+blob-link = "https://host/${{{{ REV || 'main' }}}}"
+[report.html]
+enabled = false
+issue-link = "${{{{ HOST }}}}/${{{{ REV }}}}"
+"""
+ENVIRON = {"REV": "abc", "HOST": "https://host"}
+BUILT_IN = [(f"requirement .duvet/{folder}/**/*.toml built in") for folder in ("requirements", "todos", "exceptions")]
+REPORTS = [
+    "report.json.enabled False default",
+    "report.json.path .duvet/reports/report.json default",
+    "report.snapshot.enabled False default",
+    "report.snapshot.path .duvet/snapshot.txt default",
+]
+
+
+def explained(text: str, given: Mapping[str, Given] | None = None) -> list[str]:
+    """The settings, a line each: `key value origin, line and variables or the option`."""
+    config = read_config(text.encode(), CONFIG_PATH, ENVIRON)
+    return [shown(setting) for setting in explain(config, ENVIRON, given or {})]
+
+
+def shown(setting: Setting) -> str:
+    details = [str(setting.line) if setting.line else "", *setting.variables, setting.option]
+    return " ".join([setting.key, str(setting.value), setting.origin, *filter(None, details)])
+
+
+def test_every_setting_of_upstreams_schema() -> None:
+    assert explained(TEXT) == [
+        "config-path .duvet/config.toml default",
+        f"$schema {UPSTREAM} file 1",
+        "source[0].pattern src/*.rs file 3",
+        "source[0].type implementation default",
+        "source[0].blob-link https://host/abc file 4 REV",
+        "source[0].comment-style.meta //= default",
+        "source[0].comment-style.content //# default",
+        "report.html.enabled False file 6",
+        "report.html.path .duvet/reports/report.html default",
+        "report.html.blob-link None default",
+        "report.html.issue-link https://host/abc file 7 HOST REV",
+        *REPORTS,
+        *BUILT_IN,
+    ]
+
+
+def test_every_setting_of_our_schema() -> None:
+    text = """'$schema' = "duvet-cli/config/v1"
+source = [{ language = "go", exclude = "x" }]
+requirement = [{ pattern = "r" }]
+specification = [
+  { source = "s" },
+]
+"""
+    assert explained(text) == [
+        "config-path .duvet/config.toml default",
+        "$schema duvet-cli/config/v1 file 1",
+        "source[0].pattern ('**/*.go',) default",
+        "source[0].type implementation default",
+        "source[0].blob-link None default",
+        "source[0].exclude x file 2",
+        "source[0].gitignore False default",
+        "source[0].language go file 2",
+        "source[0].comment-style.meta //= default",
+        "source[0].comment-style.content //# default",
+        "requirement[0].pattern r file 3",
+        "report.html.enabled True default",
+        "report.html.path .duvet/reports/report.html default",
+        "report.html.blob-link None default",
+        "report.html.issue-link None default",
+        *REPORTS,
+        "specification[0].source s file 5",
+        "specification[0].format None default",
+        *BUILT_IN,
+    ]
+
+
+def test_the_command_line_wins() -> None:
+    given = {"report.html.issue-link": Given("--issue-link", "https://issues")}
+    lines = [line for line in explained(TEXT, given) if "issue-link" in line]
+    assert lines == ["report.html.issue-link https://issues command line --issue-link"]
+
+
+def test_a_file_that_is_given() -> None:
+    tree = MemoryTree({"other.toml": TEXT.encode()})
+    settings = explain_file(tree, "other.toml", ENVIRON)
+    assert settings[:2] == (
+        Setting("config-path", "other.toml", Origin.COMMAND_LINE, option="--config-path"),
+        Setting("$schema", UPSTREAM, Origin.FILE, "other.toml", 1),
+    )
+
+
+def test_the_file_of_the_folder() -> None:
+    tree = MemoryTree({CONFIG_PATH: TEXT.encode()})
+    assert explain_file(tree, None, ENVIRON)[0] == Setting("config-path", CONFIG_PATH, Origin.DEFAULT)
+
+
+def test_no_file() -> None:
+    with pytest.raises(UnreadableError) as error:
+        explain_file(MemoryTree({}), None, {})
+    assert (str(error.value), error.value.hint) == (
+        ".duvet/config.toml: no configuration in this folder",
+        "write one with `duvet init`",
+    )
