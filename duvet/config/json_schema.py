@@ -20,7 +20,7 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 
 def _without_null(node: Any) -> Any:
     """The schema without null, which stands for an absent value in our records and which TOML can't write."""
-    if isinstance(node, list):
+    if isinstance(node, (list, tuple)):
         return [_without_null(item) for item in node if item != {"type": "null"}]
     if not isinstance(node, dict):
         return node
