@@ -97,7 +97,7 @@ class Project:
         if self.config is None:
             return Extraction({}, {}, {}, [])
         self.progress.begin("Extracting requirements")
-        extraction = extract_configured(self.config, self.library)
+        extraction = extract_configured(self.config, self.library, self.root)
         count = len(self.config.specifications)
         self.progress.end(
             f"Extracted requirements from {count} specifications"

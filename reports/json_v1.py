@@ -61,12 +61,17 @@ def document(report: Finished) -> Json:
 
 
 def names_of(report: Finished) -> list[str]:
-    """The key of each specification; one file in two formats gets two keys, which upstream fails to do."""
+    """The key of each specification. One file read in two formats gets two keys, where upstream repeats one.
+
+    One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
+    """
+    formats: dict[str, Format] = {}
     names: list[str] = []
     for coverage in report.trace.coverages:
-        specification = coverage.specification
-        name = displayed(specification.locator, report.root)
-        names.append(name if name not in names else f"{name}?format={specification.format.name.lower()}")
+        locator = coverage.specification.locator
+        name = displayed(locator, report.root)
+        first = formats.setdefault(name, locator.format)
+        names.append(name if locator.format is first else f"{name}?format={locator.format.name.lower()}")
     return names
 
 
@@ -75,7 +80,7 @@ def _specification(coverage: Coverage) -> Json:
     found: Json = {"title": specification.title} if specification.title else {}
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     stated = _stated_by_section(coverage)
-    found["requirements"] = sorted(id for ids in stated.values() for id in ids)
+    found["requirements"] = sorted(coverage.tallies)
     found["sections"] = [
         _section(section, coverage.sections.get(index, {}), stated.get(index))
         for index, section in enumerate(specification.sections)
@@ -86,7 +91,8 @@ def _specification(coverage: Coverage) -> Json:
 def _stated_by_section(coverage: Coverage) -> dict[int, list[int]]:
     stated: dict[int, list[int]] = {}
     for match in coverage.matches:
-        if match.flags & SPEC:
+        # A requirement that only names the section's title stands in no line of it.
+        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
             stated.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     return {section: sorted(ids) for section, ids in stated.items()}
 
@@ -123,7 +129,7 @@ def _target_paths(report: Finished) -> list[str | None]:
 
 
 def _annotation(annotation: Annotation, target_path: str | None) -> Json:
-    path, _, section = annotation.target.partition("#")
+    path, hash_sign, section = annotation.target.partition("#")
     fields = {
         "source": annotation.path,
         "target_path": target_path if target_path is not None else path,
@@ -137,7 +143,8 @@ def _annotation(annotation: Annotation, target_path: str | None) -> Json:
         "blob_link": annotation.blob_link,
         "tags": annotation.tags,
     }
-    return {key: value for key, value in fields.items() if value}
+    found = {key: value for key, value in fields.items() if value}
+    return {**found, "target_section": section} if hash_sign else found
 
 
 def _status(tally: Tally) -> Json:

@@ -16,8 +16,8 @@ from duvet.sources.tree import Tree
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
-from duvet.specs.requirement_text import annotations, rust_file, toml_file
-from duvet.specs.resolve import locate
+from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
+from duvet.specs.resolve import displayed, locate
 
 
 class Extraction(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Extraction(Struct, frozen=True):
     problems: list[Problem]
 
 
-def extract_configured(config: Config, library: Library) -> Extraction:
+def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, in memory."""
     extraction = Extraction({}, {}, {}, [])
     for index, rule in enumerate(config.specifications):
@@ -39,27 +39,28 @@ def extract_configured(config: Config, library: Library) -> Extraction:
         except DuvetError as error:
             extraction.problems.append(_unavailable(config, index, error))
             continue
-        _extract(config, specification, extraction)
+        _extract(config, specification, root, extraction)
     return extraction
 
 
-def _extract(config: Config, specification: Specification, extraction: Extraction) -> None:
-    name = specification.locator.name
+def _extract(config: Config, specification: Specification, root: str, extraction: Extraction) -> None:
+    name = displayed(specification.locator, root)
     folder = requirements_folder(specification.path, config.requirements_folder, config.specifications_folder)
     extraction.folders[folder] = f"{name}#"
     for section, found in extracted_sections(specification):
         path = requirements_file(folder, section.id)
         target = f"{name}#{section.id}"
-        extraction.files[path] = toml_file(target, section, found)
-        extraction.annotations[path] = annotations(path, target, section, found)
+        extraction.files[path], extraction.annotations[path] = requirement_file(path, target, section, found)
 
 
 EXTENSIONS = {"toml": toml_file, "rs": rust_file}
 
 
-def extract_one(specification: Specification, out: str, downloads: str, extension: str) -> tuple[Extraction, int]:
+def extract_one(
+    specification: Specification, out: str, downloads: str, root: str, extension: str
+) -> tuple[Extraction, int]:
     """The files for one specification below a folder, and the number of requirements in them."""
-    name = specification.locator.name
+    name = displayed(specification.locator, root)
     folder = requirements_folder(specification.path, out, downloads)
     extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
     count = 0

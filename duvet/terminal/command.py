@@ -14,13 +14,15 @@ class Subcommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given, _, order = self.make_parser(ctx).parse_args(list(args))
-        if not ctx.resilient_parsing and not given.get("help"):
-            self._check_missing(ctx, {param.name for param in order if given.get(param.name or "") is not None})
+        asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
+        if not ctx.resilient_parsing and not asks_for_help:
+            self._check_missing(ctx, given)
             self._check_repeated(ctx, order)
         return super().parse_args(ctx, args)
 
-    def _check_missing(self, ctx: click.Context, given: set[str | None]) -> None:
-        missing = [param for param in self.get_params(ctx) if param.required and param.name not in given]
+    def _check_missing(self, ctx: click.Context, given: dict[str, Any]) -> None:
+        required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
+        missing = [param for param, name in required if name not in given or param.value_is_missing(given[name])]
         if missing:
             lines = "\n".join(f"  {_shown(param, ctx)}" for param in missing)
             raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)

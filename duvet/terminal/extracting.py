@@ -25,6 +25,6 @@ def run_extract(project: Project, target: str, written: str, extension: str, out
     project.progress.begin(f"Extracting requirements from {target}")
     specification = project.library.load(locate(target, _FORMATS[written.lower()]))
     downloads = project.downloads if project.config else ""
-    extraction, count = extract_one(specification, out, downloads, extension)
+    extraction, count = extract_one(specification, out, downloads, project.root, extension)
     report(write_requirements(project, extraction, prune=prune))
     project.progress.end(f"Extracted {count} requirements across {len(extraction.files)} sections")
