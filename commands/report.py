@@ -27,6 +27,7 @@ from duvet.terminal.wishes import Wishes
 @click.pass_context
 def report(
     ctx: click.Context,
+    /,
     json: str | None,
     json_v2: str | None,
     html: str | None,

@@ -121,14 +121,11 @@ class Project:
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
         """All that a report may show; links given here win over the configuration."""
-        html = self.config.report.html if self.config else None
-        return Finished(
-            self.trace,
-            self.requirements,
-            self.root,
-            blob_link if blob_link is not None else html and html.blob_link,
-            issue_link if issue_link is not None else html and html.issue_link,
-        )
+        if self.config:
+            html = self.config.report.html
+            blob_link = html.blob_link if blob_link is None else blob_link
+            issue_link = html.issue_link if issue_link is None else issue_link
+        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link)
 
 
 class _Reading:

@@ -47,10 +47,10 @@ def document(report: Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
-    names = names_of(report)
+    specifications = dict(zip(names_of(report), map(_specification, trace.coverages), strict=True))
     return {
         **{key: link for key, link in links.items() if link is not None},
-        "specifications": dict(sorted(zip(names, map(_specification, trace.coverages), strict=True))),
+        "specifications": dict(sorted(specifications.items())),
         "annotations": list(map(_annotation, trace.annotations, _target_paths(report))),
         "statuses": {
             str(id): _status(tally)

@@ -41,7 +41,7 @@ def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Fu
     )
 
 
-class _Truth(click.ParamType):
+class _Truth(click.ParamType[bool]):
     name = "boolean"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
