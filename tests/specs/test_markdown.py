@@ -1,0 +1,255 @@
+"""Markdown specifications, quirk by quirk; then against recorded answers, and as properties."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.model import Section
+from duvet.specs.markdown import Document, parse
+
+Shown = tuple[str, str, int, int, list[str | None]]
+
+
+def lines_and_breaks(section: Section) -> list[str | None]:
+    """The lines, with None where a break stands."""
+    shown: list[str | None] = []
+    for row, line in enumerate(section.lines):
+        if row in section.breaks:
+            shown.append(None)
+        shown.append(line)
+    return shown
+
+
+def show(document: Document) -> list[Shown]:
+    return [(s.id, s.title, *s.heading, lines_and_breaks(s)) for s in document.sections]
+
+
+def sections(text: str) -> list[Shown]:
+    return show(parse(text.encode()))
+
+
+def titles(text: str) -> list[tuple[str, str]]:
+    return [(section[0], section[1]) for section in sections(text)]
+
+
+def lines(text: str) -> list[str | None]:
+    """The lines of the only section."""
+    ((_, _, _, _, shown),) = sections(text)
+    return shown
+
+
+def test_a_document_has_a_title_a_description_and_sections() -> None:
+    document = parse(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n")
+    assert document == Document(
+        title="Main *part*",
+        description="lost",
+        sections=(
+            Section("sub", "Sub", (9, 12), "Sub", (), ()),
+            Section("main-part", "Main *part*", (16, 27), "Main *part*", ("It MUST.", "", "", "End"), (29, 38, 39, 40)),
+        ),
+    )
+
+
+def test_nothing_comes_from_nothing() -> None:
+    assert parse(b"") == parse(b"\n \n") == Document("", "", ())
+
+
+@pytest.mark.parametrize(
+    ("heading", "id", "title"),
+    [
+        ("# `code` title", "title", " title"),
+        ("# X's *em* `code`", "x-s-em-code", "X's *em* `code`"),
+        ("## `only code`", "only-code", "## `only code`"),
+        ("   ## `code`", "code", "   ## `code`"),
+        ("> ## `code`", "code", "> ## `code`"),
+        ("# *Starts* with", "starts-with", "Starts* with"),
+        ("# **a** b", "a-b", "a** b"),
+        ("# With [link](http://x) end", "with-link-http-x-end", "With [link](http://x) end"),
+        ("# [link](http://x)", "link-http-x", "link](http://x)"),
+        ("# <http://x.org>", "http-x-org", "http://x.org>"),
+        ("# ![alt](i.png) z", "alt-i-png-z", "alt](i.png) z"),
+        ("# a <b>c</b>", "a-b-c-b", "a <b>c</b>"),
+        ("# <b>c</b>", "c-b", "c</b>"),
+        ("# a\\*b", "a-b", "a\\*b"),
+        ("# \\*b", "b", "*b"),
+        ("# a &amp; b", "a-amp-b", "a &amp; b"),
+        ("# a &amp;", "a", "a "),
+        ("# &amp;", "amp", "# &amp;"),
+        ("# a # b ##", "a-b", "a # b"),
+        ("##", "", "##"),
+        ("# #", "", "# #"),
+        ("a_b.c & d\n===", "a-b-c-d", "a_b.c & d"),
+        ("one\ntwo *x*\n---", "one-two-x", "one two *x*"),
+        ("one  \ntwo\n---", "one-two", "one   two"),
+        ("`one`\n`two`\n---", "one-two", "`one` `two`"),
+        ("> one\n> two\n> ---", "one-two", "one > two"),
+    ],
+)
+def test_titles(heading: str, id: str, title: str) -> None:
+    assert titles(heading + "\n") == [(id, title)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "id", "title"),
+    [
+        ("## A { #a1 }", "a1", "A"),
+        ("## A {#b1 #b2}", "b2", "A"),
+        ("## A {#A_b.c .cls key=1}", "A_b.c", "A"),
+        ("## A ## {#b}", "b", "A"),
+        ("## A {#b} ##", "a-b", "A {#b}"),
+        ("## A{#f}", "f", "A"),
+        ("## A {#}", "a", "A"),
+        ("## A {#e} tail", "a-e-tail", "A {#e} tail"),
+        ("A {#g}\n---", "g", "A"),
+        ("## I {#ü-id} ##", "i-u-id", "I {#ü-id}"),
+        ("## {#only}", "only", "## {#only}"),
+    ],
+)
+def test_heading_attributes(heading: str, id: str, title: str) -> None:
+    assert titles(heading + "\n") == [(id, title)]
+
+
+def test_an_id_is_given_once() -> None:
+    ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
+    assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
+
+
+def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
+    assert parse(b"## Sub\n\nFirst\nsecond\n======\n\n# Third\n").title == "First second"
+    assert parse(b"## Sub\n").title == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n", "#none\n"]
+)
+def test_no_heading(text: str) -> None:
+    assert sections(text) == []
+
+
+def test_headings_in_quotes_and_items_count() -> None:
+    assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
+
+
+def test_a_byte_order_mark_hides_a_heading_and_counts() -> None:
+    assert sections("\ufeff# A\n\n# B\n") == [("b", "B", 10, 11, [])]
+
+
+def test_offsets_count_bytes() -> None:
+    text = "# Ü\n\n日本 MUST\n\n## Élan\nx\n"
+    assert sections(text) == [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]
+    assert [section.starts for section in parse(text.encode()).sections] == [(6,), (28,)]
+
+
+def test_line_ends() -> None:
+    assert sections("# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r") == [
+        ("a", "A", 2, 3, ["b", "", "c\rd"]),
+        ("o-p", "O\r P", 19, 23, ["last\r"]),
+    ]
+
+
+def test_a_lone_carriage_return_makes_a_heading_of_its_line() -> None:
+    assert sections("# Doc\n\nOne.\r## Two\rMore.\n\n# E\n") == [
+        ("doc", "Doc", 2, 5, []),
+        ("two-more", "Two\rMore.", 15, 24, []),
+        ("e", "E", 28, 29, []),
+    ]
+
+
+def test_blank_lines_inside_stay_as_they_are() -> None:
+    assert lines("# A\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n") == ["a", "  ", "\u2003", "b", "\x1c"]
+
+
+def test_breaks_stand_around_items() -> None:
+    assert lines("# A\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n") == [
+        "lead:", None, "- one", "  more", None, "- two", "", "  three", None, "", "end",
+    ]  # fmt: skip
+
+
+def test_breaks_stand_around_nested_items() -> None:
+    assert lines("# A\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n") == [
+        "x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two",
+    ]  # fmt: skip
+
+
+def test_empty_items_have_breaks() -> None:
+    assert lines("# A\nx\n\n-\n- a\n\n*\n\ny\n") == [
+        "x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y",
+    ]  # fmt: skip
+
+
+def test_a_break_at_the_edge_of_a_section_is_none() -> None:
+    assert lines("# A\n\n- one\n- two\n\n") == ["- one", None, "- two"]
+
+
+def test_an_item_ends_after_the_line_on_which_its_last_event_begins() -> None:
+    text = "# A\nx\n- ```\n  a\n\n  ```\n- b\\\n  *c\n  d*\ny\n"
+    assert lines(text) == ["x", None, "- ```", "  a", None, "", "  ```", None, "- b\\", "  *c", "  d*", "y"]
+
+
+def test_an_event_at_a_line_end_counts_for_the_next_line() -> None:
+    assert lines("# A\nx\n- ```\n\n\ny\n") == ["x", None, "- ```", "", "", None, "y"]
+
+
+def test_the_break_after_an_item_with_a_heading_comes_a_line_later() -> None:
+    assert sections("# A\nx\n- # B\nc\nd\n") == [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]
+
+
+def test_an_item_with_a_heading_cuts_the_heading_after_it() -> None:
+    assert sections("- # A\none\ntwo\nthree\n===\nx\n") == [
+        ("a", "A", 4, 5, ["two"]),
+        ("three", "three", 14, 19, ["x"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("# T\n\nA *b* `c`\n[d](e) &amp; \\* <i>f</i>\n\ng\n", "A b c d & * f"),
+        ("[![build](b.svg)](u) ![x](y)\n\n# T\n\nReal.\n", "Real."),
+        ("![Logo](l.png) is a tool\n", "Logo is a tool"),
+        ("# T\n\n- tight\n- list\n\n> quoted  \n> text\n", "quoted text"),
+        ("# T\n\n```\ncode\n```\n", ""),
+        ("one " * 200, ("one " * 99).strip() + "…"),
+        ("x" * 500, "x" * 399 + "…"),
+    ],
+)
+def test_descriptions(text: str, description: str) -> None:
+    assert parse(text.encode()).description == description
+
+
+def test_recorded_documents(shared: Path) -> None:
+    folder = shared / "markdown"
+    with gzip.open(folder / "expected.jsonl.gz", "rt", encoding="utf-8") as expected:
+        records = [json.loads(line) for line in expected]
+    assert len(records) == 130
+    for record in records:
+        document = parse((folder / record["file"]).read_bytes())
+        assert (record["file"], document.title) == (record["file"], record["title"] or "")
+        assert show(document) == [tuple(section) for section in record["sections"]], record["file"]
+
+
+PIECES = (
+    "# |## |###|=\n|===|---|- |* |1. |> |    |```\n|`c`|*e*|**s**|[l](u)|![i](u)|<b>|</b>|<div>|&amp;|\\|{#id}|{#i .c}"
+    "|MUST|a|É|日|✅|\t|\r|\r\n|\n|\n\n|  \n|\ufeff|\x00|\x1c"
+)
+
+
+@given(st.lists(st.sampled_from(PIECES.split("|")), max_size=60).map("".join) | st.text())
+def test_any_text_is_parsed(text: str) -> None:
+    data = text.encode()
+    found = parse(data).sections
+    assert len({section.id for section in found}) == len(found)
+    assert [section.heading for section in found] == sorted(section.heading for section in found)
+    for section in found:
+        start, end = section.heading
+        assert data[start:end].decode() == section.full_title
+        assert [line.encode() for line in section.lines] == [
+            data[at : at + len(line.encode())] for at, line in zip(section.starts, section.lines, strict=True)
+        ]
+        assert all(0 < row < len(section.lines) for row in section.breaks)
