@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True):
 
 def command_pages(group: click.Group, version: str) -> dict[str, str]:
     """The pages of section 1 by file name: the program's own, and one for each command."""
-    top = click.Context(group, info_name="duvet")
+    top = click.Context(group, info_name="duvet", **group.context_settings)
     commands = {name: group.get_command(top, name) for name in group.list_commands(top)}
     visible = {name: command for name, command in commands.items() if command is not None and not command.hidden}
     entries = [Entry(escape(name), prose(_first_sentence(command))) for name, command in visible.items()]

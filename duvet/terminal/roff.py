@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from duvet import templates
+from duvet.templates import environment
 
 SPECIAL = {
     "\\": r"\e",
@@ -43,13 +42,4 @@ def prose(text: str) -> str:
 
 def render(template: str, **facts: object) -> str:
     """The page of a template; its facts are roff already."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(templates.__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(template).render(**facts)
+    return environment().get_template(template).render(**facts)

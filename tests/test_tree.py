@@ -1,0 +1,118 @@
+"""The tree keeps the shape that CONTRIBUTING.md promises."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.cli import cli
+from duvet.terminal.roff import escape
+from tests.conftest import ROOT
+
+LINKS = ("commands", "reports", "templates")
+CODE = ("duvet", *LINKS)
+TOP = (*CODE, "tests", "man", ".ci")
+MOST_LINES, MOST_FUNCTION_LINES = 250, 50
+# Spelled so that it does not find itself: this file is looked through as well.
+REGISTRIES = re.compile("py[p]i[.](org|python)|python[h]osted|npm[j]s[.]|crates[.]io")
+
+COMMANDS = sorted(cli.list_commands(click.Context(cli)))
+
+
+def files(*tops: str, suffix: str = "") -> Iterator[Path]:
+    """The files below some folders, each once: links are not followed."""
+    for top in tops:
+        for path in sorted((ROOT / top).rglob(f"*{suffix}")):
+            if path.is_file() and "__pycache__" not in path.parts and not is_linked(path):
+                yield path
+
+
+def is_linked(path: Path) -> bool:
+    return any(parent.is_symlink() for parent in path.parents)
+
+
+def command_of(name: str) -> click.Command:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return command
+
+
+def test_each_module_of_commands_is_a_command() -> None:
+    modules = sorted(path.stem for path in (ROOT / "commands").glob("*.py") if path.stem != "__init__")
+    assert modules == COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_help_with_examples(name: str) -> None:
+    command = command_of(name)
+    assert command.help and command.get_short_help_str()
+    assert "Examples:" in f"{command.help}{command.epilog}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_is_in_the_man_page(name: str) -> None:
+    page = (ROOT / "man" / f"duvet-{name}.1").read_text()
+    options = [parameter for parameter in command_of(name).params if isinstance(parameter, click.Option)]
+    spelled = [name for option in options if not option.hidden for name in (*option.opts, *option.secondary_opts)]
+    assert [name for name in spelled if escape(name) not in page] == []
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_flat_folders_hold_no_folders(name: str) -> None:
+    assert [path.name for path in (ROOT / name).iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_links_lead_to_their_folders(name: str) -> None:
+    link = ROOT / "duvet" / name
+    assert link.is_symlink() and link.resolve() == ROOT / name
+
+
+def test_modules_are_short() -> None:
+    lengths = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in files(*CODE, suffix=".py")}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in files(*CODE, suffix=".py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
+    ]
+    assert found == []
+
+
+def test_no_package_registry_is_named() -> None:
+    everything = [*files(*TOP), *(path for path in ROOT.iterdir() if path.is_file())]
+    named = [path for path in everything if REGISTRIES.search(path.read_text(errors="replace"))]
+    assert named == []
+
+
+def test_pyproject_names_every_package() -> None:
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in files(*CODE, suffix="__init__.py")}
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {name: name.replace(".", "/") for name in setuptools["packages"]} | setuptools["package-dir"]
+    assert set(folders.values()) == packages
+
+
+def test_imports_point_one_way() -> None:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_dependency_is_accounted_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    weighed = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in named if f"`{name.partition('>')[0]}`" not in weighed] == []
