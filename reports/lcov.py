@@ -1,0 +1,109 @@
+"""LCOV: each specification is a source, its sections are functions, and what annotations refer to are lines."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from duvet.model import Annotation, Kind, Section
+from duvet.trace.finished import Finished
+from duvet.trace.records import Coverage
+
+# Whether an annotation hits the branches of its lines: the implementation and the tests.
+_HITS = {
+    Kind.SPEC: (0, 0),
+    Kind.TODO: (0, 0),
+    Kind.CITATION: (1, 0),
+    Kind.TEST: (0, 1),
+    Kind.EXCEPTION: (1, 1),
+    Kind.IMPLICATION: (1, 1),
+}
+
+
+class _Title(Struct, frozen=True):
+    """The title of a section, as LCOV names a function."""
+
+    line: int
+    text: str
+
+
+def render(report: Finished, require_citations: bool = True, require_tests: bool = True) -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of a file for each specification."""
+    for index, coverage in enumerate(report.trace.coverages):
+        name = _source_file(coverage.specification.path, report.root)
+        lines = _lines(coverage, report.trace.annotations, name, require_citations, require_tests)
+        yield f"compliance.{index}.lcov", "".join(f"{line}\n" for line in lines).encode()
+
+
+def _source_file(path: str, root: str) -> str:
+    if path.startswith("/") and root:
+        return posixpath.relpath(path, root)
+    return path.removeprefix("./")
+
+
+def _lines(
+    coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
+) -> Iterator[str]:
+    newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
+    titles = [_title(section, newlines) for section in coverage.specification.sections]
+    yield from ("TN:Compliance", f"SF:{name}")
+    yield from (f"FN:{title.line},{title.text}" for title in sorted(titles, key=lambda one: (one.line, one.text)))
+    yield f"FNF:{len(titles)}"
+    referred: set[int] = set()
+    cited: set[int] = set()
+    tested: set[int] = set()
+    for kind, line, title in _references(coverage, annotations, titles, newlines):
+        referred.add(line)
+        implemented, checked = _HITS[kind]
+        yield _branches(0, line, title, implemented, cited)
+        yield _branches(1, line, title, checked, tested)
+    yield from (f"DA:{line},0" for line in sorted(referred))
+    covered = _covered(cited, tested, require_citations, require_tests)
+    yield from (f"DA:{line},1" for line in sorted(covered))
+    yield from (f"DA:{line},0" for line in sorted((cited | tested) - covered))
+    yield "end_of_record"
+
+
+def _title(section: Section, newlines: list[int]) -> _Title:
+    # A record is one line, whatever the heading is.
+    text = re.sub(r"\s*[\r\n]\s*", " ", section.full_title)
+    return _Title(_line(section.heading[0], newlines), text)
+
+
+def _line(offset: int, newlines: list[int]) -> int:
+    return bisect_left(newlines, offset) + 1
+
+
+def _references(
+    coverage: Coverage, annotations: tuple[Annotation, ...], titles: list[_Title], newlines: list[int]
+) -> Iterator[tuple[Kind, int, _Title]]:
+    """The lines that each annotation refers to, in the order of annotations."""
+    found: dict[int, tuple[list[int], _Title]] = {}
+    for match in coverage.matches:
+        place = ([_line(piece.start, newlines) for piece in match.pieces], titles[match.section])
+        found.update(dict.fromkeys(match.ids, place))
+    for id, (lines, title) in sorted(found.items(), key=lambda one: one[0]):
+        for line in lines:
+            yield annotations[id].kind, line, title
+
+
+def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -> str:
+    """A line is hit by each reference to it, a title only by the first reference to its section."""
+    first = 0
+    if count:
+        hit.add(line)
+        first = int(title.line not in hit)
+        hit.add(title.line)
+    return f"BRDA:{line},{block},0,{count}\nFNDA:{first},{title.text}\nBRDA:{title.line},{block},0,{first}"
+
+
+def _covered(cited: set[int], tested: set[int], require_citations: bool, require_tests: bool) -> set[int]:
+    if require_citations and require_tests:
+        return cited & tested
+    if require_citations:
+        return cited
+    return tested if require_tests else cited | tested
