@@ -85,3 +85,8 @@ SNAPSHOT_MISSING = Rule("DUV060", "snapshot-missing")
 SNAPSHOT_DIFFERS = Rule("DUV061", "snapshot-differs")
 GATE_NOT_CITED = Rule("DUV062", "gate-not-cited")
 GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")
+
+# Merging reports
+REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")
+MERGE_CONFLICT = Rule("DUV071", "merge-conflict")
+MERGE_DRIFT = _warning("DUV072", "merge-drift")
