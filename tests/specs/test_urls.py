@@ -55,13 +55,20 @@ def test_normalise_url(text: str, normal: str) -> None:
 @given(st.sampled_from(["https", "http"]), st.lists(st.sampled_from(PIECES), max_size=8))
 def test_a_url_taken_as_normal_is_normal(scheme: str, pieces: list[str]) -> None:
     text = f"{scheme}://h{''.join(pieces)}"
-    try:
-        expected = can_ada.parse(text).href
-    except ValueError:
+    expected = parsed(text)
+    if expected is None:
         with pytest.raises(ProblemsError):
             normalise_url(text)
     else:
         assert normalise_url(text) == normalise_url(expected) == expected
+
+
+def parsed(text: str) -> str | None:
+    try:
+        url = can_ada.parse(text)
+    except ValueError:
+        return None
+    return None if url.hostname in (".", "..") else url.href
 
 
 @pytest.mark.parametrize(
