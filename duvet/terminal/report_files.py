@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import BinaryIO
 
 from duvet.model import Problem
@@ -13,7 +13,8 @@ from duvet.terminal.outputs import rendered
 from duvet.terminal.wishes import Wishes
 from duvet.trace.finished import Finished
 
-Files = Iterator[tuple[str, bytes]]
+Files = Iterator[tuple[str, Callable[[], bytes]]]
+"""Names, and what makes the bytes when their turn has come."""
 _Render = Callable[[Finished, BinaryIO], None]
 
 
@@ -31,7 +32,7 @@ def all_files(
     yield from pages(project, wishes, finished, problems)
     if wishes.lcov:
         for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
-            yield os.path.join(wishes.lcov, name), data
+            yield os.path.join(wishes.lcov, name), partial(bytes, data)
     if snapshot is not None:
         yield from _snapshots(project, snapshot)
 
@@ -58,10 +59,8 @@ def _page(
 
 def _copies(paths: tuple[str | None, ...], render: _Render, finished: Finished) -> Files:
     """One rendering under each of the names that are given."""
-    wanted = list(dict.fromkeys(path for path in paths if path))
-    if wanted:
-        data = rendered(partial(render, finished))
-        yield from ((path, data) for path in wanted)
+    make = cache(partial(rendered, partial(render, finished)))
+    yield from ((path, make) for path in dict.fromkeys(paths) if path)
 
 
 def snapshot_path(project: Project) -> str | None:
@@ -73,4 +72,4 @@ def snapshot_path(project: Project) -> str | None:
 def _snapshots(project: Project, snapshot: bytes) -> Files:
     for path in (snapshot_path(project), project.environ.get("DUVET_INTERNAL_CI_SNAPSHOT")):
         if path:
-            yield path, snapshot
+            yield path, partial(bytes, snapshot)

@@ -61,7 +61,7 @@ def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
 
 
 def _write(project: Project, files: Files) -> None:
-    for path, data in files:
+    for path, make in files:
         project.progress.begin(f"Writing {path}")
-        write_file(path, data)
+        write_file(path, make())
         project.progress.end(f"Wrote {path}")
