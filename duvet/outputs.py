@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 
 from duvet.errors import OutputError
@@ -23,11 +22,13 @@ def store(path: str, data: bytes) -> None:
 
 
 def _replace(path: str, folder: str, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)[:50]}.", suffix=".new", dir=folder)
+    temporary = os.path.join(folder, f".{os.path.basename(path)[:50]}.{os.getpid()}-{os.urandom(4).hex()}.new")
     try:
-        with open(handle, "wb") as file:
+        # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
+        with open(temporary, "xb") as file:
             file.write(data)
-        os.chmod(temporary, _mode(path))
+        with suppress(FileNotFoundError):
+            os.chmod(temporary, os.stat(path).st_mode & 0o777)
         os.replace(temporary, os.path.realpath(path))
     except BaseException:
         with suppress(OSError):
@@ -39,15 +40,6 @@ def _store_special(path: str, data: bytes) -> None:
     """Devices such as /dev/stdout are written to, never replaced; a folder is an error."""
     with open(path, "wb") as file:
         file.write(data)
-
-
-def _mode(path: str) -> int:
-    """The mode of the file that is replaced, or what the umask leaves of a new one."""
-    with suppress(OSError):
-        return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def store_changed(path: str, data: bytes) -> bool:

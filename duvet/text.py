@@ -26,8 +26,9 @@ def decode(data: bytes, path: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         bad = data[: error.start].count(b"\n") + 1
-        length = error.end - error.start
-        message = f"invalid utf-8 sequence of {length} bytes from index {error.start}"
+        message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
+        if error.reason == "unexpected end of data":
+            message = f"incomplete utf-8 byte sequence from index {error.start}"
         raise UnreadableError(message, path=path, line=bad, hint="save the file as UTF-8") from error
 
 

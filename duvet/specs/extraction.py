@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import normpath
 
 from msgspec import Struct
 
@@ -11,7 +12,6 @@ from duvet import rules
 from duvet.config.schema import Config
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Extracted, Place, Problem, ProblemsError, Section, Specification
-from duvet.sources.globs import compile_pattern, expand
 from duvet.sources.tree import Tree
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
@@ -94,9 +94,11 @@ _GENERATED = re.compile(rb'target = "([^"\n]*)"\n\n# [^\n]*\n#\n')
 
 def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     """Files that an earlier extraction wrote for sections that ask for nothing any more."""
+    wanted = set(map(normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
-        for path in expand(compile_pattern(f"{folder}/*.toml"), tree, lambda _: None):
-            if path not in extraction.files and _is_generated(path, target, tree):
+        for name in sorted(entry.name for entry in tree.entries(folder)):
+            path = f"{folder}/{name}"
+            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(path, target, tree):
                 yield path
 
 
