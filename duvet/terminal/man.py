@@ -45,7 +45,7 @@ def command_pages(group: click.Group, version: str) -> dict[str, str]:
 def _facts(context: click.Context) -> dict[str, object]:
     command = context.command
     name = context.command_path.replace(" ", "-")
-    blocks = list(_blocks(f"{command.help or ''}\n\n{command.epilog or ''}"))
+    blocks = [*_blocks(command.help or ""), *_blocks(command.epilog or "")]
     examples = [block for block in blocks if block.text.startswith(EXAMPLES)]
     return {
         "name": escape(name),
