@@ -1,0 +1,222 @@
+"""Merging reports"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+from msgspec.structs import replace
+
+from duvet.errors import DuvetError
+from duvet.model import ProblemsError
+from duvet.reports.merge import merge
+from duvet.reports.v2_records import (
+    Annotations,
+    ByteRange,
+    CiteRecord,
+    InlineSource,
+    LinkedSource,
+    Location,
+    Ranges,
+    Record,
+    Report,
+    Repository,
+    RequirementRecord,
+    SectionRecord,
+    Sources,
+    Span,
+    SpecificationRecord,
+)
+
+SPAN, SHORT = Span(src="src-1", start=0, end=9), Span(src="src-1", start=0, end=8)
+TARGET, NOWHERE = Ranges(src="src-1", ranges=(ByteRange(0, 4),)), Ranges(src="src-1", ranges=())
+HERE, THERE = Location(src="lnk-1", line=3), Location(src="lnk-1")
+REPOSITORY = Repository(blob_link="https://b")
+INLINE = InlineSource(file_name="a.md", contents="A")
+LINKED = LinkedSource(file_name="a.rs", repository="repo-1")
+SPECIFICATION = SpecificationRecord(source=SPAN, title="A", format="markdown")
+FOUND = replace(SPECIFICATION, url="https://a")
+SECTION = SectionRecord(source=SPAN, short_name="a", long_name="A")
+REQUIREMENT = RequirementRecord(source=HERE, origin=TARGET, level="MUST")
+CITE = CiteRecord(source=HERE, target=TARGET, type="CITATION")
+
+
+def of(**buckets: Any) -> Report:
+    """A report with these buckets."""
+    sources = {name: buckets.pop(name) for name in ("inline", "linked") if name in buckets}
+    top = {name: buckets.pop(name) for name in ("issue_links", "repositories") if name in buckets}
+    return Report(**top, sources=Sources(**sources), annotations=Annotations(**buckets))
+
+
+def merged(*reports: Report) -> Report:
+    found, warnings = merge([(f"{index}.json", report) for index, report in enumerate(reports)])
+    assert warnings == ()
+    return found
+
+
+def conflicts(*reports: Report) -> list[tuple[str, str]]:
+    """The path and the message of each conflict."""
+    with pytest.raises(ProblemsError) as caught:
+        merge([(f"{index}.json", report) for index, report in enumerate(reports)])
+    assert {problem.code for problem in caught.value.problems} == {"DUV071"}
+    return [(problem.path, problem.message) for problem in caught.value.problems]
+
+
+def test_nothing_to_merge() -> None:
+    with pytest.raises(DuvetError, match="at least one input report"):
+        merge([])
+
+
+def test_one_report_stays_as_it_is() -> None:
+    report = of(issue_links=("b", "a", "b"), linked={"lnk-1": LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE})
+    assert merged(report) == report
+
+
+def test_union() -> None:
+    first = of(issue_links=("b", "a"), repositories={"repo-1": REPOSITORY}, inline={"src-1": INLINE})
+    second = of(issue_links=("a",), inline={"src-1": INLINE}, linked={"lnk-1": LINKED}, section={"sec-1": SECTION})
+    assert merged(first, second) == of(
+        issue_links=("a", "b"),
+        repositories={"repo-1": REPOSITORY},
+        inline={"src-1": INLINE},
+        linked={"lnk-1": LINKED},
+        section={"sec-1": SECTION},
+    )
+
+
+def test_a_url_that_one_report_has_is_kept() -> None:
+    for reports in permutations([of(specification={"spc-1": SPECIFICATION}), of(specification={"spc-1": FOUND})]):
+        assert merged(*reports).annotations.specification == {"spc-1": FOUND}
+
+
+def test_coverage_is_united() -> None:
+    ranges = [ByteRange(2, 4), ByteRange(0, 4), ByteRange(0, 1)]
+    first = replace(REQUIREMENT, coverage={"cite-2": (ranges[0], ranges[1]), "cite-1": (ranges[0],)})
+    second = replace(REQUIREMENT, coverage={"cite-2": (ranges[2], ranges[1])})
+    expected = replace(REQUIREMENT, coverage={"cite-1": (ranges[0],), "cite-2": (ranges[2], ranges[1], ranges[0])})
+    found = merged(of(requirement={"req-1": first}), of(requirement={"req-1": second}))
+    assert found.annotations.requirement == {"req-1": expected}
+
+
+BUCKETS: dict[type[Record], tuple[str, str]] = {
+    Repository: ("repositories", "repo-1"),
+    InlineSource: ("inline", "src-1"),
+    LinkedSource: ("linked", "lnk-1"),
+    SpecificationRecord: ("specification", "spc-1"),
+    SectionRecord: ("section", "sec-1"),
+    RequirementRecord: ("requirement", "req-1"),
+    CiteRecord: ("cite", "cite-1"),
+}
+SOFT: list[tuple[Record, dict[str, Any], str]] = [
+    (INLINE, {"file_name": "b"}, "inline source 'src-1' with file_name 'b' {} 'a.md'"),
+    (SPECIFICATION, {"title": None}, "specification annotation 'spc-1' with title none {} \"A\""),
+    (SPECIFICATION, {"format": "ietf"}, "specification annotation 'spc-1' with format 'ietf' {} 'markdown'"),
+    (FOUND, {"url": "b"}, 'specification annotation \'spc-1\' with url "b" {} "https://a"'),
+    (SECTION, {"short_name": "b"}, "section annotation 'sec-1' with short_name 'b' {} 'a'"),
+    (SECTION, {"long_name": "B"}, 'section annotation \'sec-1\' with long_name "B" {} "A"'),
+    (REQUIREMENT, {"level": "SHOULD"}, "requirement annotation 'req-1' with level Should {} Must"),
+    (CITE, {"type": "TEST"}, "cite annotation 'cite-1' with type Test {} Citation"),
+    (CITE, {"level": "MAY"}, "cite annotation 'cite-1' with level May {} Auto"),
+    (CITE, {"target": NOWHERE}, "cite annotation 'cite-1' with target {}"),
+]
+BROKEN: list[tuple[Record, dict[str, Any], str]] = [
+    (REPOSITORY, {"blob_link": "x"}, "repository 'repo-1' with blob_link 'x' {} 'https://b'"),
+    (INLINE, {"contents": "B"}, "inline source 'src-1' with contents {} contents"),
+    (LINKED, {"repository": "x"}, "linked source 'lnk-1' that differs from previously seen entry under the same id"),
+    (SPECIFICATION, {"source": SHORT}, "specification 'spc-1' with source differing from previously seen"),
+    (SECTION, {"source": SHORT}, "section 'sec-1' with source differing from previously seen"),
+    (REQUIREMENT, {"source": THERE}, "requirement 'req-1' with source differing from previously seen"),
+    (REQUIREMENT, {"origin": NOWHERE}, "requirement 'req-1' with origin differing from previously seen"),
+    (CITE, {"source": THERE}, "cite 'cite-1' with source differing from previously seen"),
+]
+
+
+def conflict(record: Record, change: dict[str, Any]) -> list[tuple[str, str]]:
+    bucket, id = BUCKETS[type(record)]
+    return conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
+
+
+@pytest.mark.parametrize(("record", "change", "words"), SOFT)
+def test_conflict(record: Record, change: dict[str, Any], words: str) -> None:
+    message = f"input #1 has {words}".format("conflicting with previously seen")
+    assert conflict(record, change) == [("1.json", message)]
+
+
+@pytest.mark.parametrize(("record", "change", "words"), BROKEN)
+def test_broken_id(record: Record, change: dict[str, Any], words: str) -> None:
+    message = f"internal invariant violation: input #1 has {words}".format("conflicting with previously seen")
+    assert conflict(record, change) == [("1.json", message)]
+
+
+def test_every_conflict_is_listed() -> None:
+    first = of(section={"sec-1": SECTION}, cite={"cite-1": CITE})
+    second = of(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
+    third = of(cite={"cite-1": replace(CITE, type="TODO")})
+    assert [(path, message.partition(" has ")[0]) for path, message in conflicts(first, second, third)] == [
+        ("1.json", "input #1"),
+        ("1.json", "input #1"),
+        ("2.json", "input #2"),
+    ]
+
+
+def test_files_without_a_repository_may_be_in_one_report_only() -> None:
+    report = of(linked={"lnk-1": LinkedSource(file_name="a.rs"), "lnk-2": LinkedSource(file_name="b.rs")})
+    words = "without a repository appears in inputs #0 and #2"
+    assert conflicts(report, of(), report) == [
+        ("2.json", f"linked source 'lnk-1' (file 'a.rs') {words}"),
+        ("2.json", f"linked source 'lnk-2' (file 'b.rs') {words}"),
+    ]
+
+
+def test_what_nobody_knows_must_agree() -> None:
+    first = Report(sources=Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
+    second = Report(sources=Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
+    third = Report(annotations=Annotations(extensions={"x": Raw(b"[2]")}))
+    found = merged(first, second, third)
+    assert found.sources.extensions == {"x": Raw(b"[1]"), "y": Raw(b"1"), "z": Raw(b"2")}
+    assert found.annotations.extensions == third.annotations.extensions
+    changed = Report(sources=Sources(extensions={"x": Raw(b"[2]")}))
+    words = "extension 'x' under sources conflicting with previously seen value"
+    assert conflicts(first, changed) == [("1.json", f"input #1 has {words}")]
+
+
+def test_metadata_drift_is_reconciled_with_a_warning() -> None:
+    first = replace(CITE, comment="b", feature="f", tags=("z", "a"))
+    second = replace(CITE, comment="a", tracking_issue="7", tags=("b",))
+    found, (warning,) = merge([("0", of(cite={"cite-1": first})), ("1", of(cite={"cite-1": second}))])
+    expected = replace(CITE, comment="a", feature="f", tracking_issue="7", tags=("a", "b", "z"))
+    assert found.annotations.cite == {"cite-1": expected}
+    words = "cite annotation 'cite-1' with metadata drift from previously seen (comment, feature, tracking_issue, tags)"
+    assert (warning.path, warning.severity, warning.message) == ("1", "warning", f"input #1 has {words}")
+
+
+IDS = st.sampled_from(["1", "2", "3"])
+TEXTS = st.none() | st.sampled_from(["a", "b"])
+RANGES = st.lists(st.builds(ByteRange, st.integers(0, 3), st.integers(0, 3)), max_size=3).map(tuple)
+REPORTS = st.builds(
+    of,
+    issue_links=st.lists(IDS).map(tuple),
+    specification=st.dictionaries(IDS, st.sampled_from([SPECIFICATION, FOUND])),
+    requirement=st.dictionaries(
+        IDS, st.dictionaries(IDS, RANGES).map(lambda coverage: replace(REQUIREMENT, coverage=coverage))
+    ),
+    cite=st.dictionaries(
+        IDS,
+        st.builds(
+            lambda comment, feature, tags: replace(CITE, comment=comment, feature=feature, tags=tuple(sorted(tags))),
+            TEXTS,
+            TEXTS,
+            st.sets(IDS),
+        ),
+    ),
+)
+
+
+@given(st.lists(REPORTS, min_size=2, max_size=3))
+def test_the_order_of_the_inputs_makes_no_difference(reports: list[Report]) -> None:
+    results = [merge([("", report) for report in order])[0] for order in permutations(reports)]
+    assert all(result == results[0] for result in results)
