@@ -8,7 +8,7 @@ import msgspec
 
 from duvet.model import Annotation, Format, Kind, Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import byte_slice
+from duvet.trace.coverage import segment_texts
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -47,15 +47,13 @@ def document(report: Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
+    tallies = {id: tally for coverage in trace.coverages for id, tally in coverage.tallies.items()}
     specifications = dict(zip(names_of(report), map(_specification, trace.coverages), strict=True))
     return {
         **{key: link for key, link in links.items() if link is not None},
         "specifications": dict(sorted(specifications.items())),
         "annotations": list(map(_annotation, trace.annotations, _target_paths(report))),
-        "statuses": {
-            str(id): _status(tally)
-            for id, tally in sorted(pair for one in trace.coverages for pair in one.tallies.items())
-        },
+        "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
         "refs": [_reference(index) for index in range(256)],
     }
 
@@ -103,17 +101,18 @@ def _section(section: Section, lines: Lines, stated: list[int] | None) -> Json:
         shown = list(section.lines)
         for index, segments in lines.items():
             if index != TITLE_LINE:
-                shown[index] = [_segment(section, index, segment) for segment in segments]
+                shown[index] = _segments(segments, segment_texts(section, index, segments))
     found: Json = {"id": section.id, "title": section.title, "lines": shown}
     if stated:
         found["requirements"] = stated
     return found
 
 
-def _segment(section: Section, line: int, segment: Segment) -> tuple[tuple[int, ...], int, str]:
-    origin = section.starts[line]
-    text = byte_slice(section.lines[line], segment.start - origin, segment.end - origin)
-    return segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text
+def _segments(segments: tuple[Segment, ...], texts: list[str]) -> list[tuple[tuple[int, ...], int, str]]:
+    return [
+        (segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text)
+        for segment, text in zip(segments, texts, strict=True)
+    ]
 
 
 def _target_paths(report: Finished) -> list[str | None]:
@@ -128,37 +127,66 @@ def _target_paths(report: Finished) -> list[str | None]:
     return paths
 
 
-def _annotation(annotation: Annotation, target_path: str | None) -> Json:
+class _Annotation(msgspec.Struct, omit_defaults=True):
+    source: str
+    target_path: str
+    target_section: str | None = None
+    line: int = 0
+    type: str = ""
+    level: str = ""
+    comment: str = ""
+    feature: str = ""
+    tracking_issue: str = ""
+    blob_link: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+_TYPES = {kind: "" if kind is Kind.CITATION else kind.name for kind in Kind}
+_LEVELS = {level: level.name if level else "" for level in Level}
+
+
+def _annotation(annotation: Annotation, target_path: str | None) -> _Annotation:
     path, hash_sign, section = annotation.target.partition("#")
-    fields = {
-        "source": annotation.path,
-        "target_path": target_path if target_path is not None else path,
-        "target_section": section,
-        "line": annotation.line,
-        "type": "" if annotation.kind is Kind.CITATION else annotation.kind.name,
-        "level": annotation.level.name if annotation.level else "",
-        "comment": annotation.reason,
-        "feature": annotation.feature,
-        "tracking_issue": annotation.tracking_issue,
-        "blob_link": annotation.blob_link,
-        "tags": annotation.tags,
-    }
-    found = {key: value for key, value in fields.items() if value}
-    return {**found, "target_section": section} if hash_sign else found
+    return _Annotation(
+        annotation.path,
+        path if target_path is None else target_path,
+        section if hash_sign else None,
+        annotation.line,
+        _TYPES[annotation.kind],
+        _LEVELS[annotation.level],
+        annotation.reason,
+        annotation.feature,
+        annotation.tracking_issue,
+        annotation.blob_link,
+        annotation.tags,
+    )
 
 
-def _status(tally: Tally) -> Json:
-    fields: Json = {
-        "spec": tally.total,
-        "incomplete": tally.total - tally.covered(EXCEPTION | IMPLICATION | CITATION | TEST),
-        "citation": tally.covered(CITATION),
-        "implication": tally.covered(IMPLICATION),
-        "test": tally.covered(TEST),
-        "exception": tally.covered(EXCEPTION),
-        "todo": tally.covered(TODO),
-        "related": tally.related,
-    }
-    return {key: value for key, value in fields.items() if value}
+class _Status(msgspec.Struct, omit_defaults=True):
+    spec: int = 0
+    incomplete: int = 0
+    citation: int = 0
+    implication: int = 0
+    test: int = 0
+    exception: int = 0
+    todo: int = 0
+    related: tuple[int, ...] = ()
+
+
+_COMPLETING = EXCEPTION | IMPLICATION | CITATION | TEST
+
+
+def _status(tally: Tally) -> _Status:
+    status = _Status(related=tally.related)
+    for flags, count in tally.bytes_by_flags.items():
+        status.spec += count
+        status.incomplete += 0 if flags & _COMPLETING else count
+        status.citation += count if flags & CITATION else 0
+        status.implication += count if flags & IMPLICATION else 0
+        status.test += count if flags & TEST else 0
+        status.exception += count if flags & EXCEPTION else 0
+        status.todo += count if flags & TODO else 0
+    return status
 
 
 def _reference(index: int) -> Json:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from typing import BinaryIO
 
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE, byte_slice
+from duvet.text import WHITESPACE
+from duvet.trace.coverage import segment_texts
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -56,9 +59,9 @@ def _lines(section: Section, lines: Lines) -> Iterator[str]:
         if index == TITLE_LINE:
             continue
         indent = ""
-        for number, (key, run) in enumerate(groupby(segments, key=_key)):
-            text = indent + _text(section, index, list(run))
-            status = _status(*key)
+        texts = segment_texts(section, index, segments)
+        for number, (status, run) in enumerate(groupby(zip(map(_status_of, segments), texts, strict=True), key=_first)):
+            text = indent + "".join([text for _, text in run])
             indent = ""
             if not text.strip(WHITESPACE):
                 indent = " " * len(text) if not number else ""
@@ -66,15 +69,14 @@ def _lines(section: Section, lines: Lines) -> Iterator[str]:
                 yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
-def _text(section: Section, line: int, run: list[Segment]) -> str:
-    origin = section.starts[line]
-    return byte_slice(section.lines[line], run[0].start - origin, run[-1].end - origin)
+_first = itemgetter(0)
 
 
-def _key(segment: Segment) -> tuple[Level, int]:
-    return segment.level, segment.flags & _SHOWN
+def _status_of(segment: Segment) -> str:
+    return _status(segment.level, segment.flags & _SHOWN)
 
 
+@cache
 def _status(level: Level, flags: int) -> str:
     words = [f"!{level.name}"] if level else []
     return ",".join(words + [word for flag, word in _WORDS if flags & flag])

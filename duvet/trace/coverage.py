@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from duvet.model import Annotation, Kind, Level, Specification
+from duvet.model import Annotation, Kind, Level, Section, Specification
 from duvet.text import byte_length
 from duvet.trace.records import SPEC, TITLE_LINE, Coverage, Lines, Match, Piece, Segment, Tally
 
@@ -43,6 +43,9 @@ def _cut_lines(specification: Specification, index: int, placed: dict[int, list[
 
 
 def _segments(start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
+    piece, match = placed[0]
+    if len(placed) == 1 and piece.start == start and piece.end == end:
+        return (Segment(start, end, match.ids, match.flags, match.level),)
     points = {start, end}
     for piece, _ in placed:
         points.add(piece.start)
@@ -62,6 +65,15 @@ def _segment(low: int, high: int, placed: list[_Placed]) -> Segment:
         flags |= match.flags
     ids = sorted(id for match in here for id in match.ids)
     return Segment(low, high, tuple(ids), flags, max(match.level for match in here))
+
+
+def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) -> list[str]:
+    """The text of each segment of a line."""
+    text, origin = section.lines[line], section.starts[line]
+    if text.isascii():
+        return [text[segment.start - origin : segment.end - origin] for segment in segments]
+    data = text.encode()
+    return [data[one.start - origin : one.end - origin].decode(errors="replace") for one in segments]
 
 
 def _tally(match: Match, lines: Lines, annotations: tuple[Annotation, ...]) -> Tally:
