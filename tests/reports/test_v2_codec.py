@@ -83,6 +83,12 @@ def test_no_report(data: bytes, message: str) -> None:
     assert fault(data) == f"failed to parse JSON: {message}"
 
 
+def test_what_is_too_deep_is_not_written() -> None:
+    deep = Raw(b"[" * 9999 + b"]" * 9999)
+    with pytest.raises(DuvetError, match="nested too deeply"):
+        encode(Report(sources=Sources(extensions={"u": deep})))
+
+
 def test_another_version() -> None:
     assert fault(text().replace(b"2.0", b"1.0")) == "unsupported report version '1.0', expected '2.0'"
 
