@@ -1,0 +1,64 @@
+"""The README does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def run(script: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        ["sh"], input=script, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    return done.stderr
+
+
+def test_the_tour_ends_as_shown(tmp_path: Path) -> None:
+    first, second, third = blocks("sh")
+    summary, problem = blocks("text")
+    assert run(first + second, tmp_path).endswith(summary)
+    assert problem in run(f"cd kettle\n{third}", tmp_path)
+
+
+def test_the_configuration_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    assert run("duvet config --config-path config.toml", tmp_path) == ""
+
+
+def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", blocks("python")[0]],
+        cwd=tmp_path / "kettle",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (
+        "done heating The kettle MUST stop heating when the water boils.\n"
+        "done heating The kettle SHOULD beep.\n"
+        "not started safety An empty kettle MUST NOT heat.\n",
+        "",
+    )
+
+
+def test_every_command_is_listed() -> None:
+    from duvet.cli import COMMANDS
+
+    assert re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE) == [
+        name for name in ("init", "report", "extract", "merge", "config") if name in COMMANDS
+    ]
