@@ -1,0 +1,112 @@
+"""How many requirements there are in each state: the numbers of the terminal, of the page and of every tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from duvet.model import Level, Problem, Severity, Specification
+from duvet.text import plural
+from duvet.trace.requirements import Requirement, State, Status
+
+_LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
+
+
+class Total(Struct, frozen=True):
+    """The requirements of one specification and level, by state; None stands for all of them."""
+
+    specification: Specification | None
+    level: Level | None
+    counts: tuple[int, ...]
+    """By state."""
+
+    @property
+    def requirements(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def excepted(self) -> int:
+        return self.counts[State.EXCEPTION]
+
+    @property
+    def applicable(self) -> int:
+        return self.requirements - self.excepted
+
+    @property
+    def done(self) -> int:
+        """Without what is excepted, which is settled but not done."""
+        return self.with_status(Status.DONE) - self.excepted
+
+    @property
+    def percent(self) -> int | None:
+        """Rounded down, so that 100 means all of them; None where nothing is applicable."""
+        return 100 * self.done // self.applicable if self.applicable else None
+
+    @property
+    def words(self) -> str:
+        """`3 of 7 applicable requirements done (42 %), 1 excepted`."""
+        if not self.requirements:
+            return "no requirements"
+        share = "" if self.percent is None else f" ({self.percent} %)"
+        return (
+            f"{self.done} of {plural(self.applicable, 'applicable requirement')} done{share}, {self.excepted} excepted"
+        )
+
+    @property
+    def left(self) -> str:
+        """`4 requirements not cited, 1 in progress`; nothing where all are done."""
+        counts = [(self.with_status(status), words) for status, words in _LEFT.items()]
+        found = [(count, words) for count, words in counts if count]
+        return ", ".join(
+            f"{count if index else plural(count, 'requirement')} {words}" for index, (count, words) in enumerate(found)
+        )
+
+    def with_status(self, status: Status) -> int:
+        """How many have that status; an exception with a reason has the status `done`."""
+        return sum(self.counts[state] for state in State if state.status is status)
+
+
+class Verdict(Struct, frozen=True):
+    """Whether a run succeeded, and why not."""
+
+    passed: bool
+    words: str
+
+
+def totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
+    """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
+    tables: dict[str, dict[Level, list[int]]] = {}
+    specifications: dict[str, Specification] = {}
+    overall: dict[Level, list[int]] = {}
+    for requirement in requirements:
+        id = requirement.specification.id
+        specifications[id] = requirement.specification
+        for table in (tables.setdefault(id, {}), overall):
+            counts = table.setdefault(requirement.level, [0] * len(State))
+            counts[requirement.state] += 1
+    own = (total for id, table in tables.items() for total in _rows(specifications[id], table))
+    return (*own, *_rows(None, overall))
+
+
+def by_specification(found: Iterable[Total]) -> list[tuple[Total, ...]]:
+    """The totals in groups, one for each specification and the last for all of them; the sum ends its group."""
+    groups: dict[str, list[Total]] = {}
+    for total in found:
+        groups.setdefault(total.specification.id if total.specification else "", []).append(total)
+    return [tuple(group) for group in groups.values()]
+
+
+def verdict(total: Total, problems: Iterable[Problem]) -> Verdict:
+    """The outcome in words: every problem that is an error fails the run, those of the gates too."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    if not errors:
+        return Verdict(True, f"PASS: {total.words}")
+    return Verdict(False, f"FAIL: {plural(errors, 'problem')}{', ' if total.left else ''}{total.left}")
+
+
+def _rows(specification: Specification | None, table: dict[Level, list[int]]) -> Iterator[Total]:
+    for level in sorted(table, reverse=True):
+        yield Total(specification, level, tuple(table[level]))
+    sums = zip(*table.values(), strict=True) if table else [()] * len(State)
+    yield Total(specification, None, tuple(map(sum, sums)))
