@@ -1,0 +1,59 @@
+"""Text in the cells of a terminal: what can be seen, how wide it is, and how it is cut and padded."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TAB = "    "
+CUT = "…"
+
+
+def visible(text: str) -> str:
+    """The text on one line, with tabs spread out and all that could drive a terminal escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
+
+
+def width(text: str) -> int:
+    """How many cells the text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def cut(text: str, most: int) -> str:
+    """The text with a mark for what is left out of its middle: names that begin alike stay apart."""
+    if width(text) <= most:
+        return text
+    room = most - width(CUT)
+    tail = fitting(text[::-1], room // 2)[::-1]
+    return fitting(text, room - width(tail)) + CUT + tail
+
+
+def fitting(text: str, most: int) -> str:
+    """As many characters from the beginning of the text as fit into that many cells."""
+    used = 0
+    for index, char in enumerate(text):
+        used += _cells(char)
+        if used > most:
+            return text[:index]
+    return text
+
+
+def left(text: str, cells: int) -> str:
+    """The text, with blanks after it."""
+    return text + " " * (cells - width(text))
+
+
+def right(text: str, cells: int) -> str:
+    """The text, with blanks before it."""
+    return " " * (cells - width(text)) + text
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{{{ord(char):x}}}"

@@ -1,0 +1,136 @@
+"""Problems as text for people: what is wrong, the line of the source where it is, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+from duvet.model import Place, Problem, Severity
+from duvet.reports.cells import CUT, fitting, visible, width
+from duvet.text import plural
+
+ReadLine = Callable[[str, int], str | None]
+"""The text of a line of a file, or None where there is none."""
+
+_WIDEST = 100
+_FITS = 90
+"""Lines up to this width are never cut."""
+_BEFORE = 40
+"""How much of a long line is kept before the place that matters."""
+
+_RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
+_COLOURS = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW}
+
+_Mark = tuple[Place, str, str]
+"""A place, the sign that underlines it, and its label."""
+
+
+def render(problems: Iterable[Problem], read_line: ReadLine, colour: bool) -> str:
+    """The problems one after another, and how many there are."""
+    found = tuple(problems)
+    blocks = ["\n".join(_problem(problem, read_line, colour)) + "\n" for problem in found]
+    return "\n".join([*blocks, *_counts(found)])
+
+
+def _counts(problems: tuple[Problem, ...]) -> list[str]:
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    warnings = len(problems) - errors
+    lines = f"{plural(warnings, 'warning')}\n" if warnings else ""
+    if errors:
+        # The very words of awslabs duvet, which says `1 errors` too.
+        lines += f"encountered {errors} errors\n"
+    return [lines] if lines else []
+
+
+def _problem(problem: Problem, read_line: ReadLine, colour: bool) -> Iterator[str]:
+    marks = _marks(problem)
+    texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
+    shown = [mark for mark in marks if texts[mark[0].line] is not None]
+    margin = len(str(max((place.line for place, _, _ in shown), default=0)))
+    painted = _COLOURS[problem.severity]
+    yield from _message(problem, painted, colour)
+    if problem.path:
+        yield f"{' ' * margin}{_paint('-->', _BLUE, colour)} {_where(problem)}"
+    if shown:
+        yield _gutter("", margin, colour)
+    last = 0
+    for line, group in groupby(shown, key=lambda mark: mark[0].line):
+        if last and line > last + 1:
+            yield _paint("...", _BLUE, colour)
+        last = line
+        yield from _snippet(texts[line] or "", list(group), margin, painted, colour)
+    unseen = [("note", label) for place, _, label in marks if label and texts[place.line] is None]
+    for word, text in [*unseen, *([("help", problem.hint)] if problem.hint else [])]:
+        yield from _remark(word, text, margin, colour)
+
+
+def _marks(problem: Problem) -> list[_Mark]:
+    marks = [(problem.place, "^", problem.label), *((note.place, "-", note.label) for note in problem.notes)]
+    return sorted(marks, key=lambda mark: (mark[0].line, mark[0].column))
+
+
+def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
+    first, *more = (visible(line) for line in problem.message.splitlines() or [""])
+    code = f" [{problem.code}]" if problem.code else ""
+    yield f"{_paint(problem.severity, painted, colour)}{_paint(f': {first}', _BOLD, colour)}{code}"
+    for line in more:
+        yield f"  {line}".rstrip()
+
+
+def _where(problem: Problem) -> str:
+    place = problem.place
+    numbers = [str(number) for number in (place.line, place.column) if number]
+    return ":".join([visible(problem.path), *numbers])
+
+
+def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:
+    line = text.rstrip("\r\n")
+    start = _start(line, min(_span(place, line)[0] for place, _, _ in marks))
+    before = CUT if start else ""
+    # No more characters than cells: the rest of a line without end costs nothing.
+    shown = before + visible(line[start : start + _WIDEST])
+    kept = fitting(shown, _WIDEST - margin - 3)
+    after = "" if kept == shown and start + _WIDEST >= len(line) else CUT
+    yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
+    for place, sign, label in marks:
+        low, high = _span(place, line)
+        blanks = min(width(before + visible(line[start : min(low, start + _WIDEST)])), width(kept))
+        underlined = width(visible(line[low : min(high, low + _WIDEST)]))
+        carets = sign * max(1, min(underlined, width(kept) - blanks))
+        said = f"{carets} {visible(label)}".rstrip()
+        yield f"{_gutter('', margin, colour)} {' ' * blanks}{_paint(said, painted if sign == '^' else _BLUE, colour)}"
+
+
+def _start(line: str, low: int) -> int:
+    """The first character shown of a line that is too long: a little before the first place."""
+    if len(line) <= _FITS and width(visible(line)) <= _FITS:
+        return 0
+    start, used = low, 0
+    while start and used < _BEFORE:
+        start -= 1
+        used += width(visible(line[start]))
+    return start
+
+
+def _span(place: Place, line: str) -> tuple[int, int]:
+    """The characters of the line that the place means; without a column all but the white space around."""
+    if not place.column:
+        return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
+    low = min(place.column - 1, len(line))
+    return low, min(low + place.width, max(len(line), low + 1))
+
+
+def _remark(word: str, text: str, margin: int, colour: bool) -> Iterator[str]:
+    sign = _paint("=", _BLUE, colour)
+    first, *more = text.splitlines() or [""]
+    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {visible(first)}"
+    for line in more:
+        yield f"{' ' * (margin + len(word) + 5)}{visible(line)}".rstrip()
+
+
+def _gutter(number: str, margin: int, colour: bool) -> str:
+    return _paint(f"{number:>{margin}} |", _BLUE, colour)
+
+
+def _paint(text: str, painted: str, colour: bool) -> str:
+    return f"{painted}{text}{_PLAIN}" if colour else text

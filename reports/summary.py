@@ -1,0 +1,98 @@
+"""The table that ends a run: specifications by level and status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import BinaryIO
+
+from duvet.model import Level, Specification
+from duvet.reports.cells import cut, left, right, visible, width
+from duvet.text import plural
+from duvet.trace.finished import Finished
+from duvet.trace.requirements import Status
+from duvet.trace.totals import Total, by_specification, totals
+
+_WIDEST = 100
+_NAME = 24
+"""Names are cut to less than this only where nothing else can give way."""
+
+_GAP = "  "
+_STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"))
+_LEVEL_HEADS = {Level.AUTO: "other"}
+
+_Row = tuple[str, ...]
+
+
+def render(report: Finished, out: BinaryIO) -> None:
+    """Write the table."""
+    lines = [*_table(totals(report.requirements)), *_without_requirements(report)]
+    out.write(("\n".join(lines) + "\n").encode(errors="replace"))
+
+
+def _table(found: Sequence[Total]) -> list[str]:
+    if not found[-1].requirements:
+        return [found[-1].words]
+    levels = [total.level for total in found if total.specification is None and total.level is not None]
+    groups = by_specification(found)
+    # One specification is all of them.
+    sums = groups[-1:] if len(groups) > 2 else []
+    for cell in (_share, _percent):
+        rows = [_row(group, levels, cell) for group in groups[:-1]]
+        lines, cut_off = _aligned([*_heads(levels), *rows], [_row(group, levels, cell) for group in sums])
+        if not cut_off:
+            break
+    return [*lines, "", found[-1].words]
+
+
+def _heads(levels: Iterable[Level]) -> list[_Row]:
+    names = [_LEVEL_HEADS.get(level, level.name) for level in levels]
+    above, below = zip(*_STATUS_HEADS, strict=True)
+    return [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
+
+
+def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
+    by_level = {total.level: total for total in group}
+    whole = group[-1]
+    statuses = (Status.NEEDS_TESTS, Status.IN_PROGRESS, Status.NOT_STARTED)
+    return (
+        _name(whole.specification),
+        *(cell(by_level[level]) if level in by_level else "-" for level in levels),
+        _share(whole),
+        _percent(whole),
+        *(str(whole.with_status(status)) for status in statuses),
+        str(whole.excepted),
+    )
+
+
+def _name(specification: Specification | None) -> str:
+    return "all" if specification is None else visible(specification.name) or specification.id
+
+
+def _share(total: Total) -> str:
+    return f"{total.done}/{total.applicable}"
+
+
+def _percent(total: Total) -> str:
+    return "-" if total.percent is None else f"{total.percent}%"
+
+
+def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
+    """The lines, and whether names had to be cut more than they should be."""
+    widths = [max(map(width, column)) for column in zip(*rows, *sums, strict=True)]
+    rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
+    longest = widths[0]
+    widths[0] = min(longest, _WIDEST - rest)
+    rule = ["-" * (widths[0] + rest)] if sums else []
+    lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in sums)]
+    return lines, widths[0] < min(longest, _NAME)
+
+
+def _line(row: _Row, widths: list[int]) -> str:
+    name = left(cut(row[0], widths[0]), widths[0])
+    return _GAP.join([name, *map(right, row[1:], widths[1:])]).rstrip()
+
+
+def _without_requirements(report: Finished) -> list[str]:
+    stating = {requirement.specification.id for requirement in report.requirements}
+    others = sum(coverage.specification.id not in stating for coverage in report.trace.coverages)
+    return [f"{plural(others, 'specification')} cited without requirements"] if others else []

@@ -1,0 +1,30 @@
+"""Text in cells"""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.reports.cells import cut, fitting, left, right, visible, width
+
+
+def test_nothing_drives_a_terminal() -> None:
+    assert visible("a\tb\x1b[31m\u202e\ud800\x7f\n") == r"a    b\u{1b}[31m\u{202e}\u{d800}\u{7f}\u{a}"
+
+
+def test_width_in_cells() -> None:
+    assert [width(text) for text in ("", "abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "…")] == [0, 3, 4, 1, 1]
+
+
+def test_names_are_cut_in_the_middle() -> None:
+    assert [cut("Specification 12", most) for most in (16, 11, 3, 1)] == ["Specification 12", "Speci…on 12", "S…2", "…"]
+
+
+def test_cells_are_filled() -> None:
+    assert (left("日", 4) + "|", right("日", 4) + "|") == ("日  |", "  日|")
+
+
+@given(st.text(), st.integers(1, 40))
+def test_no_text_takes_more_than_its_cells(text: str, most: int) -> None:
+    assert width(cut(visible(text), most)) <= most
+    assert width(fitting(visible(text), most)) <= most

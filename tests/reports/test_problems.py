@@ -1,0 +1,121 @@
+"""Problems in the terminal"""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_snapshot.plugin import Snapshot
+
+from duvet import rules
+from duvet.model import Note, Place, Problem, Severity
+from duvet.reports.cells import width
+from duvet.reports.problems import render
+from tests.conftest import ROOT
+
+LINES = {
+    1: "fn main() {",
+    2: "\t//= type=test",
+    4: "//= type=todo",
+    7: "//# 日本語の仕様 MUST\tbe \x1b[31mquoted\x1b[0m.",
+    8: "//# " + "x" * 90 + " The cup MUST be blue. " + "y" * 90,
+    9: "//# The cup MUST be blue. " + "y" * 120,
+    10: "",
+    11: "//# one two three\r",
+}
+PROBLEMS = (
+    rules.COMMENT_REPEATED_KEY.problem(
+        '"type" already specified',
+        "src/a.rs",
+        Place(4, 5, 4),
+        label="redefined here",
+        hint="keep one of them,\nthe first or the second",
+        notes=(Note(Place(2, 6, 4), "already defined here"),),
+    ),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 5, 6), label="text here"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(7, 20, 15), label="text here"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(8, 96, 21), label="text here"),
+    rules.QUOTE_NOT_FOUND.problem("no such text", "src/a.rs", Place(9, 5, 200), label="text here"),
+    rules.TARGET_UNRESOLVED.problem("no such place", "src/a.rs", Place(10, 30, 4), label="beyond the line"),
+    rules.QUOTE_ONE_EDIT.problem("the whole line", "src/a.rs", Place(11), label="all of it"),
+    rules.REQUIREMENT_REPEATED_KEY.problem(
+        "two on one line", "src/a.rs", Place(11, 9, 3), notes=(Note(Place(11, 5, 3), "first"),)
+    ),
+    rules.QUOTE_NOT_FOUND.problem("no such line", "src/a.rs", Place(99, 5, 4), label="text here", hint="look again"),
+    rules.LINK_LOOP.problem("a loop", "src/\x1b[2Jb"),
+    rules.SNAPSHOT_DIFFERS.problem("it differs:\n@@ -1 +1 @@\n-\told\n+new", ".duvet/snapshot.txt"),
+    Problem("", "neither code nor place"),
+)
+TEXT = st.text(st.characters(), max_size=150)
+PLACES = st.builds(Place, st.integers(0, 4), st.integers(0, 200), st.integers(1, 300))
+MADE = st.builds(
+    Problem,
+    st.just("DUV050"),
+    TEXT,
+    TEXT,
+    PLACES,
+    TEXT,
+    TEXT,
+    st.sampled_from(Severity),
+    st.lists(st.builds(Note, PLACES, TEXT), max_size=3).map(tuple),
+)
+
+
+def read_line(path: str, line: int) -> str | None:
+    return LINES.get(line)
+
+
+def test_places_are_shown(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match(render(PROBLEMS, read_line, False), "plain.txt")
+
+
+def test_colours(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match(render((PROBLEMS[0], PROBLEMS[6]), read_line, True), "colours.txt")
+
+
+def test_one_error_is_counted_in_upstreams_words() -> None:
+    assert render([Problem("DUV050", "wrong")], read_line, False) == "error: wrong [DUV050]\n\nencountered 1 errors\n"
+
+
+def test_warnings_alone_are_no_errors() -> None:
+    problem = Problem("DUV051", "odd", severity=Severity.WARNING)
+    assert render([problem], read_line, False) == "warning: odd [DUV051]\n\n1 warning\n"
+
+
+def test_nothing_is_said_of_nothing() -> None:
+    assert render([], read_line, True) == ""
+
+
+@given(st.lists(MADE, max_size=4), st.lists(TEXT, min_size=4, max_size=4))
+def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) -> None:
+    shown = render(problems, lambda _, line: texts[line - 1], False)
+    assert shown.replace("\n", "").isprintable()
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=300), st.integers(1, 300), st.integers(1, 300))
+def test_the_caret_stands_below_the_text(text: str, column: int, length: int) -> None:
+    problem = Problem("DUV050", "m", "p", Place(1, column, length))
+    _, _, _, source, carets, *_ = render([problem], lambda *_: text, False).split("\n")
+    assert width(source) <= 100
+    assert len(carets) <= 100
+    assert set(carets.removeprefix("  | ")) <= {" ", "^"}
+
+
+@given(
+    st.text("ab日本\t\u0301", max_size=200),
+    st.text("ab日本\t", min_size=1, max_size=20),
+    st.text("ab日本", max_size=200),
+)
+def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
+    problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
+    _, _, _, source, carets, *_ = render([problem], lambda *_: before + here + after, False).split("\n")
+    start = carets.index("^")
+    spread = here.replace("\t", "    ")
+    assert carets.count("^") == width(spread)
+    # Blanks at the end of a line are not shown.
+    assert _from_cell(source + " " * 200, start).startswith(spread)
+
+
+def _from_cell(text: str, cell: int) -> str:
+    return [text[index:] for index in range(len(text)) if width(text[:index]) == cell][-1]
