@@ -1,1 +1,54 @@
 """The templates: data that Jinja renders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import BytecodeCache, Environment
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def environment() -> Environment:
+    """Where every template comes from: HTML is escaped by itself, a missing value is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=_is_html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+        bytecode_cache=_compiled(),
+    )
+
+
+def _is_html(name: str | None) -> bool:
+    return name is None or name.endswith(".html.j2")
+
+
+def _compiled() -> BytecodeCache | None:
+    """Compiled templates, where Python keeps compiled modules: compiling costs as much as importing Jinja does."""
+    folder = os.path.join(_FOLDER, "__pycache__")
+    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        return None
+    from jinja2 import FileSystemBytecodeCache
+    from jinja2.bccache import Bucket
+
+    class Compiled(FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            # Whatever is wrong with the file, the template can be compiled again.
+            with suppress(Exception):
+                super().load_bytecode(bucket)
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    return Compiled(folder, f"%s.{sys.implementation.cache_tag}.jinja")

@@ -1,0 +1,87 @@
+"""The page for people: one file that needs neither a network nor a script to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import BinaryIO
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from duvet.model import Level, Problem
+from duvet.reports.html_references import References
+from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html_views import specification_views
+from duvet.templates import environment
+from duvet.trace.finished import Finished
+from duvet.trace.totals import Total, by_specification, totals, verdict
+
+_BUFFERED = 500
+"""The pieces of the page that are written at once."""
+
+_NAMED = 3
+"""The most specifications that the title names."""
+
+# HTML can't carry these characters at all, whatever is done to escape them.
+_FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
+_ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
+
+
+class ProblemView(Struct, frozen=True):
+    """A problem with its places linked."""
+
+    problem: Problem
+    place: Markup
+    notes: tuple[tuple[Markup, str], ...]
+
+
+def render(report: Finished, problems: Iterable[Problem], out: BinaryIO, embed_json: bytes | None = None) -> None:
+    """Write the page, piece by piece; `embed_json` is upstream's JSON for those who look for it in the page."""
+    json = None if embed_json is None else Markup(embed_json.replace(b"<", rb"\u003c").decode(errors="replace"))
+    stream = environment().get_template("report.html.j2").stream(_shown(report, tuple(problems)), json=json)
+    stream.enable_buffering(_BUFFERED)
+    out.writelines(piece.encode(errors="replace").translate(_ALLOWED) for piece in stream)
+
+
+def _shown(report: Finished, problems: tuple[Problem, ...]) -> dict[str, object]:
+    counted = totals(report.requirements)
+    groups = by_specification(counted)
+    references = References(report)
+    return {
+        "title": _title(report),
+        "verdict": verdict(counted[-1], problems),
+        "total": counted[-1],
+        # One specification is all of them.
+        "groups": groups if len(groups) > 2 else groups[:1],
+        "level_name": _level_name,
+        "looks": LOOKS,
+        "cited": CITED,
+        "problems": [_problem(problem, references) for problem in problems],
+        "specifications": specification_views(report, references),
+        "others": _without_requirements(report, counted),
+    }
+
+
+def _title(report: Finished) -> str:
+    names = list(dict.fromkeys(requirement.specification.name for requirement in report.requirements))
+    if not names or len(names) > _NAMED:
+        return "Requirements report"
+    return f"Requirements report: {', '.join(names)}"
+
+
+def _level_name(level: Level | None) -> str:
+    if level is None:
+        return "all"
+    return "other" if level is Level.AUTO else level.name
+
+
+def _without_requirements(report: Finished, counted: Iterable[Total]) -> list[tuple[str, str]]:
+    stating = {total.specification.id for total in counted if total.specification is not None}
+    specifications = (coverage.specification for coverage in report.trace.coverages)
+    return [(one.id, one.name) for one in specifications if one.id not in stating]
+
+
+def _problem(problem: Problem, references: References) -> ProblemView:
+    path = problem.path
+    notes = ((references.place(path, note.place), note.label) for note in problem.notes)
+    return ProblemView(problem, references.place(path, problem.place) if path else Markup(), tuple(notes))

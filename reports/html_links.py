@@ -1,0 +1,37 @@
+"""Where the page links to: sources, issues and published specifications."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from duvet.model import Section, Specification
+
+_SAFE_IN_FRAGMENTS = "/!$&'()*+,;=:@?-._~"
+
+
+def fragment(anchor: str) -> str:
+    """The link to a place on the page."""
+    return f"#{quote(anchor, safe=_SAFE_IN_FRAGMENTS)}"
+
+
+def web(url: str | None) -> str:
+    """The URL, where it leads to the web; nothing where it could make a browser do something else."""
+    return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
+
+
+def blob(base: str | None, path: str) -> str:
+    """Where a source can be read, without its line; nothing where that is not known."""
+    found = web(base)
+    return f"{found.rstrip('/')}/{quote(path)}" if found else ""
+
+
+def issue(base: str | None, id: str) -> str:
+    """Where an issue can be read: issues may be named by number or by URL."""
+    found = web(base)
+    return web(id) or (f"{found.rstrip('/')}/{quote(id.removeprefix('#'))}" if found else "")
+
+
+def published(specification: Specification, section: Section | None = None) -> str:
+    """Where a specification, or a section of it, can be read."""
+    found = web(specification.url)
+    return found + fragment(section.id) if found and section else found
