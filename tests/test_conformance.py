@@ -6,6 +6,7 @@ They run here, so that `make test` holds them on every Python, and nowhere else.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,9 +31,21 @@ def run_cases(runner: Path, duvet: str, *arguments: str) -> int:
     return int(counts[1])
 
 
+def copy_with_links(source: Path, target: Path) -> Path:
+    """A copy in which links are links again: where they could not be kept, a small file holds where they lead."""
+    shutil.copytree(source, target, symlinks=True)
+    for file in [file for file in target.rglob("*") if file.is_file() and 0 < file.stat().st_size < 200]:
+        path = file.read_text(encoding="utf-8", errors="replace")
+        if path.startswith("../") and "\n" not in path and (file.parent / path).exists():
+            file.unlink()
+            file.symlink_to(path)
+    return target
+
+
 @pytest.mark.parametrize("area", AREAS)
-def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record) -> None:
-    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "probes" / "open" / area))
+def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
+    folder = copy_with_links(shared / "probes" / "open" / area, tmp_path / area)
+    cases = run_cases(shared / "probes" / "run.py", duvet_command, str(folder))
     record_property(CONFORMANCE, ("probes", cases))
 
 
