@@ -26,7 +26,7 @@ COMMANDS = ("init", "extract", "report", "merge", "config")
 @click.option("--config", "config_path", metavar="FILE", help="Read this configuration; the same as --config-path.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print more of what goes on.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each file that holds annotations, too.")
 @click.version_option(package_name="duvet-cli", message="duvet %(version)s")
 @click.pass_context
 def cli(

@@ -9,3 +9,6 @@ class Progress:
 
     def end(self, outcome: str) -> None:
         """The step that began last is over: `Scanned 3 sources`."""
+
+    def note(self, detail: str) -> None:
+        """Something that only those want to know who ask for more."""

@@ -21,6 +21,7 @@ from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.fetch import Policy, fetch
 from duvet.specs.library import Library
 from duvet.specs.requirement_files import read
+from duvet.text import plural
 from duvet.trace.build import build
 from duvet.trace.finished import Finished
 from duvet.trace.records import Trace
@@ -155,6 +156,7 @@ class _Reading:
     def _add(self, path: str, annotations: list[Annotation]) -> None:
         if annotations:
             self.by_path.setdefault(path, []).extend(annotations)
+            self.project.progress.note(f"{path}: {plural(len(annotations), 'annotation')}")
 
     def _source_rules(self) -> list[tuple[SourceRule, Origin]]:
         config = self.project.config

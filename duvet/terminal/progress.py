@@ -28,6 +28,10 @@ class Lines(Progress):
         elapsed = _elapsed(time.perf_counter() - self.started) if self.timed else ""
         self._print(outcome, "32;1", elapsed)
 
+    def note(self, detail: str) -> None:
+        if self.settings.verbose:
+            sys.stderr.write(f"{'':{_WIDTH}} {detail}\n")
+
     def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
         if self.settings.quiet:
             return
