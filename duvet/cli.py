@@ -12,6 +12,7 @@ from duvet.errors import DuvetError
 from duvet.terminal.command import LazyGroup
 from duvet.terminal.failures import BUG, FAILED, INTERRUPTED, OK
 from duvet.terminal.settings import Settings, wants_colour
+from duvet.version import VERSION
 
 COMMANDS = ("init", "extract", "report", "merge", "config")
 
@@ -27,7 +28,7 @@ COMMANDS = ("init", "extract", "report", "merge", "config")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Print each file that holds annotations, too.")
-@click.version_option(package_name="duvet-cli", message="duvet %(version)s")
+@click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(
     ctx: click.Context, directory: str | None, config_path: str | None, color: str, quiet: bool, verbose: bool
@@ -96,11 +97,10 @@ def _failed(error: DuvetError) -> int:
 def _bug() -> int:
     import platform
     import traceback
-    from importlib.metadata import version
 
     traceback.print_exc()
     sys.stderr.write(
-        f"\nThis is a bug of duvet {version('duvet-cli')} (Python {platform.python_version()}, {platform.system()}).\n"
+        f"\nThis is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
         "Please report it with the lines above and the command that you ran.\n"
     )
     return BUG

@@ -79,11 +79,10 @@ def _in_time(work: Callable[[], bytes], seconds: float) -> bytes:
 
 
 def _download(url: str, policy: Policy) -> bytes:
-    from importlib.metadata import version
 
     import httpx2
 
-    headers = {"accept": "text/plain", "user-agent": f"duvet/{version('duvet-cli')}"}
+    headers = {"accept": "text/plain", "user-agent": f"duvet/{VERSION}"}
     try:
         with httpx2.Client(headers=headers, timeout=policy.seconds) as client:
             return follow(client, url, policy)
