@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from duvet.errors import FetchError
+from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
