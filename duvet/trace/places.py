@@ -5,7 +5,7 @@ from __future__ import annotations
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place
 from duvet.sources.tree import Tree
-from duvet.text import BOM, place_of
+from duvet.text import place_of
 
 
 class Places:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from msgspec import Struct
 
 from duvet.model import Annotation, Level, Section, Specification
-from duvet.trace.records import CITATION, EXCUSED, EXCEPTION, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
+from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
 
 
 class Status(IntEnum):
