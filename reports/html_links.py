@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 from duvet.model import Section, Specification
 
+# Sections can be linked to in the page of an RFC and not in its text.
+_RFC_AS_TEXT = re.compile(r"\A(https://www\.rfc-editor\.org/rfc/rfc\d+)\.txt\Z")
 _SAFE_IN_FRAGMENTS = "/!$&'()*+,;=:@?-._~"
 
 
 def fragment(anchor: str) -> str:
     """The link to a place on the page."""
-    return f"#{quote(anchor, safe=_SAFE_IN_FRAGMENTS)}"
+    return f"#{_quoted(anchor, _SAFE_IN_FRAGMENTS)}"
 
 
 def web(url: str | None) -> str:
@@ -22,16 +25,24 @@ def web(url: str | None) -> str:
 def blob(base: str | None, path: str) -> str:
     """Where a source can be read, without its line; nothing where that is not known."""
     found = web(base)
-    return f"{found.rstrip('/')}/{quote(path)}" if found else ""
+    return f"{found.rstrip('/')}/{_quoted(path)}" if found else ""
 
 
 def issue(base: str | None, id: str) -> str:
     """Where an issue can be read: issues may be named by number or by URL."""
     found = web(base)
-    return web(id) or (f"{found.rstrip('/')}/{quote(id.removeprefix('#'))}" if found else "")
+    return web(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
 
 
 def published(specification: Specification, section: Section | None = None) -> str:
     """Where a specification, or a section of it, can be read."""
     found = web(specification.url)
-    return found + fragment(section.id) if found and section else found
+    page = _RFC_AS_TEXT.sub(r"\1", found)
+    if section is None or not page:
+        return page
+    return "" if page.endswith(".txt") else page + fragment(section.id)
+
+
+def _quoted(text: str, safe: str = "/") -> str:
+    # A name that is no text in UTF-8 leads nowhere, and does no harm.
+    return quote(text, safe=safe, errors="replace")

@@ -1,0 +1,59 @@
+"""Where the page links to"""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from duvet.reports.html_links import blob, fragment, issue, published
+from tests.trace.made import SECTION, specification
+
+RFC = "https://www.rfc-editor.org/rfc/rfc9114"
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("https://x/blob/main", "src/a.rs", "https://x/blob/main/src/a.rs"),
+        ("HTTP://x/blob/main//", "a b/#c?%d\\é.rs", "HTTP://x/blob/main/a%20b/%23c%3F%25d%5C%C3%A9.rs"),
+        ("https://x", "\udc80.rs", "https://x/%3F.rs"),
+        ("javascript:alert(1)//", "a.rs", ""),
+        ("", "a.rs", ""),
+        (None, "a.rs", ""),
+    ],
+)
+def test_sources(base: str | None, path: str, url: str) -> None:
+    assert blob(base, path) == url
+
+
+@pytest.mark.parametrize(
+    ("base", "id", "url"),
+    [
+        ("https://x/issues/", "7", "https://x/issues/7"),
+        ("https://x/issues", "#7", "https://x/issues/7"),
+        ("https://x/issues", "https://y/8", "https://y/8"),
+        ("https://x/issues", 'javascript:"', "https://x/issues/javascript%3A%22"),
+        (None, "7", ""),
+    ],
+)
+def test_issues(base: str | None, id: str, url: str) -> None:
+    assert issue(base, id) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "page", "section"),
+    [
+        (f"{RFC}.txt", RFC, f"{RFC}#s"),
+        ("https://x/spec.md", "https://x/spec.md", "https://x/spec.md#s"),
+        ("https://x/spec.txt", "https://x/spec.txt", ""),
+        ("specs/a.md", "", ""),
+        ("file:///etc/passwd", "", ""),
+    ],
+)
+def test_specifications(url: str, page: str, section: str) -> None:
+    made = replace(specification("a"), url=url)
+    assert (published(made), published(made, SECTION)) == (page, section)
+
+
+def test_places_on_the_page() -> None:
+    assert fragment('rfc9000/section-8.1/a"<é') == "#rfc9000/section-8.1/a%22%3C%C3%A9"
