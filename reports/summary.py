@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
-from duvet.model import Level, Specification
+from duvet.model import Level, Problem, Specification
 from duvet.reports.cells import cut, left, right, visible, width
 from duvet.text import plural
 from duvet.trace.finished import Finished
 from duvet.trace.requirements import Status
-from duvet.trace.totals import Total, by_specification, totals
+from duvet.trace.totals import Total, by_specification, totals, verdict
 
 _WIDEST = 100
 _NAME = 24
@@ -23,15 +23,16 @@ _LEVEL_HEADS = {Level.AUTO: "other"}
 _Row = tuple[str, ...]
 
 
-def render(report: Finished, out: BinaryIO) -> None:
-    """Write the table."""
-    lines = [*_table(totals(report.requirements)), *_without_requirements(report)]
+def render(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
+    """Write the table, and the verdict under it."""
+    found = totals(report.requirements)
+    lines = [*_table(found), *_without_requirements(report), verdict(found[-1], problems).words]
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
 def _table(found: Sequence[Total]) -> list[str]:
     if not found[-1].requirements:
-        return [found[-1].words]
+        return []
     levels = [total.level for total in found if total.specification is None and total.level is not None]
     groups = by_specification(found)
     # One specification is all of them.
@@ -41,7 +42,7 @@ def _table(found: Sequence[Total]) -> list[str]:
         lines, cut_off = _aligned([*_heads(levels), *rows], [_row(group, levels, cell) for group in sums])
         if not cut_off:
             break
-    return [*lines, "", found[-1].words]
+    return [*lines, ""]
 
 
 def _heads(levels: Iterable[Level]) -> list[_Row]:

@@ -47,7 +47,7 @@ def run_report(project: Project, wishes: Wishes) -> int:
 def _end(finished: Finished, problems: Problems, shown: Settings) -> int:
     report(problems, shown)
     if not shown.quiet:
-        sys.stderr.write(rendered(partial(summary.render, finished)).decode())
+        sys.stderr.write(rendered(partial(summary.render, finished, problems)).decode())
     return FAILED if _fails(problems) else OK
 
 

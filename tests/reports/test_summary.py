@@ -36,7 +36,7 @@ FORTY = finished(
 
 def summary(report: Finished) -> str:
     out = BytesIO()
-    render(report, out)
+    render(report, (), out)
     return out.getvalue().decode()
 
 
