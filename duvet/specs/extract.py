@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.model import Extracted, Section
 from duvet.normalise import normalise
@@ -17,12 +18,19 @@ _END = re.compile(r"[^.]*(?:\.[^ \t\n][^.]*)*\.(?=[ \t\n]|\Z)")
 _PARAGRAPH = "\n\n"
 
 
-class _Sentence(NamedTuple):
+class _Sentence(Struct, frozen=True):
     """Where a requirement begins, what it says line by line, and its keywords."""
 
     start: int
     pieces: tuple[str, ...]
     keywords: list[Keyword]
+
+
+class _Known(Struct, frozen=True):
+    """What need not be looked for twice, by place: where sentences begin, and where the first of a line ends."""
+
+    openings: dict[int, int]
+    ends: dict[int, int]
 
 
 def requirements(section: Section) -> tuple[Extracted, ...]:
@@ -46,7 +54,7 @@ def _text(section: Section) -> str:
 
 def _sentences(text: str) -> Iterator[_Sentence]:
     spans: dict[tuple[int, int], list[Keyword]] = {}
-    openings: dict[int, int] = {}
+    known = _Known({}, {})
     floor = ceiling = end = -1
     for keyword in keywords(text):
         if keyword.start > ceiling:
@@ -54,7 +62,7 @@ def _sentences(text: str) -> Iterator[_Sentence]:
         if keyword.end > end:
             closing = _END.match(text, keyword.end, ceiling)
             end = closing.end() if closing else ceiling
-        start = _opening(text, floor, keyword.start, openings)
+        start = _opening(text, floor, keyword.start, known)
         spans.setdefault((start, end), []).append(keyword)
     for (start, end), held in spans.items():
         yield _Sentence(start, tuple(filter(None, map(trim, text[start:end].split("\n")))), held)
@@ -84,26 +92,42 @@ def _paragraph(text: str, offset: int) -> tuple[int, int]:
     return before + len(_PARAGRAPH) if before >= 0 else 0, after if after >= 0 else len(text)
 
 
-def _opening(text: str, floor: int, offset: int, known: dict[int, int]) -> int:
+def _opening(text: str, floor: int, offset: int, known: _Known) -> int:
     """Where the sentence begins that the offset is in: behind the last dot on its line, or on a line before.
 
     If that dot ends no sentence, the first one on its line that does counts.
     """
     limit, passed = offset, []
-    while limit not in known:
+    openings = known.openings
+    while limit not in openings:
         passed.append(limit)
         dot = text.rfind(".", floor, limit)
         if dot < 0:
-            known[limit] = floor
+            openings[limit] = floor
         elif dot + 1 == limit or text[dot + 1] in " \t\n":
-            known[limit] = dot + 1
+            openings[limit] = dot + 1
         else:
             line = text.rfind("\n", floor, dot) + 1 or floor
-            found = _END.match(text, line, dot)
-            if found:
-                known[limit] = found.end()
+            found = _first_end(text, line, dot, known.ends)
+            if found > 0:
+                openings[limit] = found
             else:
                 limit = line
     for place in passed:
-        known[place] = known[limit]
-    return known[limit]
+        openings[place] = openings[limit]
+    return openings[limit]
+
+
+def _first_end(text: str, line: int, dot: int, ends: dict[int, int]) -> int:
+    """Where the first sentence on a line ends that is cut off in front of a dot, or 0."""
+    if line not in ends:
+        stop = text.find("\n", dot)
+        found = _END.match(text, line, stop if stop >= 0 else len(text))
+        ends[line] = found.end() if found else len(text)
+    if ends[line] < dot:
+        return ends[line]
+    first = dot
+    while first > line and text[first - 1] == ".":
+        first -= 1
+    # Of two dots in a row, the first hides the second.
+    return dot if (dot - first) % 2 else 0

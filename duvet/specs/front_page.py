@@ -8,27 +8,40 @@ from itertools import dropwhile
 from duvet.text import BOM
 
 _WIDTH = 72
-_SLACK = 16
+_MOST_LINES = 6
+_SLACK = 24
 """By how much the two margins of a centred line may differ."""
 
-_ANNOUNCEMENT = re.compile(r"\bRFC\b|request for comments|internet[- ]draft", re.IGNORECASE)
 _COLUMNS = " " * 3
-_HEADER = re.compile(rf"[A-Za-z][^:]*: |\S.*{_COLUMNS}")
-_DRAFT_NAME = re.compile(r"<?draft-\S+")
+_ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet draft")
 
 
 def front_title(text: str) -> str:
     """The title: the first centred block below the header, on one line; empty if there is none."""
-    page = text.removeprefix(BOM).lstrip().partition("\f")[0]
+    page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
-    announced = dropwhile(lambda block: not _ANNOUNCEMENT.search("\n".join(block)), blocks)
+    announced = dropwhile(lambda block: not _is_announcement(block), blocks)
     next(announced, None)
     for block in announced:
-        if all(map(_is_centred, block)):
-            return " ".join(" ".join(_without_draft_name(block)).split())
-        if not block[0].startswith(" ") and not _HEADER.match(block[0]):
+        if _is_title(block):
+            return " ".join(" ".join(line for line in block if not _is_draft_name(line)).split())
+        if not _may_precede_title(block[0]):
             break
     return ""
+
+
+def _is_announcement(block: list[str]) -> bool:
+    header = "\n".join(block).lower()
+    return any(words in header for words in _ANNOUNCEMENTS)
+
+
+def _may_precede_title(line: str) -> bool:
+    return line.startswith(" ") or ": " in line or _COLUMNS in line
+
+
+def _is_title(block: list[str]) -> bool:
+    """Full lines of a paragraph are centred as well, but there are more of them, or they end with a dot."""
+    return len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block))
 
 
 def _is_centred(line: str) -> bool:
@@ -38,5 +51,5 @@ def _is_centred(line: str) -> bool:
     return abs(left - right) <= _SLACK and _COLUMNS not in stripped
 
 
-def _without_draft_name(block: list[str]) -> list[str]:
-    return [line for line in block if not _DRAFT_NAME.fullmatch(line.strip())]
+def _is_draft_name(line: str) -> bool:
+    return line.strip().lstrip("<").startswith("draft-")

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, compress, count, pairwise
 from operator import add
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.model import Section
 from duvet.specs.front_page import front_title
@@ -56,9 +57,7 @@ _ALONE = b"bb"
 """What the lines around a title without a number are."""
 
 # The first look at a line keeps most of them from a second one.
-_TITLE = re.compile(
-    rb"\n(?=[0-9A-Z])(?=[0-9]|[A-Z][0-9.]|A(?:ppendix|PPENDIX|nnex) |(?:%s)\r?\n)" % "|".join(_NAMED).encode()
-)
+_TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
 _HEAD = re.compile(rb"\nRFC [1-9][0-9]*  ")
 _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 
@@ -67,7 +66,7 @@ _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 _GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
-class _Lines(NamedTuple):
+class _Lines(Struct, frozen=True):
     """The lines of a file, the bytes at which they start, and what they are."""
 
     texts: list[str]
@@ -75,11 +74,11 @@ class _Lines(NamedTuple):
     kinds: bytearray
 
 
-class _Title(NamedTuple):
+class _Title(Struct, frozen=True):
     """A heading, and the byte at which its title starts."""
 
     id: str
-    title: str
+    text: str
     start: int
 
 
@@ -133,7 +132,7 @@ def _line_at(offset: int, lines: _Lines) -> int:
 
 
 def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
-    texts, starts, kinds = lines
+    texts, starts, kinds = lines.texts, lines.starts, lines.kinds
     titles: list[_Title] = []
     last: Numbers | None = None
     used = -1  # a blank line ends one title without a number, and can't begin another
@@ -158,14 +157,14 @@ def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
     texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
     places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]
     places.append(len(texts))
-    for (id, title, start), (place, end) in zip(titles, pairwise(places), strict=True):
+    for title, (place, end) in zip(titles, pairwise(places), strict=True):
         first = place + 1
         if first < end and not texts[end - 1]:
             end -= 1
         if first < end and not texts[first]:
             first += 1
-        span = (start, start + byte_length(title))
-        yield Section(id, title, span, title, tuple(texts[first:end]), tuple(starts[first:end]))
+        span = (title.start, title.start + byte_length(title.text))
+        yield Section(title.id, title.text, span, title.text, tuple(texts[first:end]), tuple(starts[first:end]))
 
 
 def _kept(kinds: bytearray) -> bytearray:

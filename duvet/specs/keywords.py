@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.model import Level
 
@@ -30,7 +31,7 @@ _OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001
 """What counts as part of a word besides letters, marks, digits and connectors."""
 
 
-class Keyword(NamedTuple):
+class Keyword(Struct, frozen=True):
     """An occurrence of a keyword."""
 
     start: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from duvet.text import WHITESPACE, trim
+from msgspec import Struct
+
+from duvet.text import trim
 
 Numbers = tuple[int, ...]
 
@@ -13,14 +14,16 @@ LARGEST = 199
 LETTER_A = 1000
 """Letters come after all numbers, so that one comparison serves both."""
 
-_GAP = f"[{WHITESPACE}]"
+_GAP = r"[^\S\x1c-\x1f]"
+"""White space, without the separators that only Python counts as such."""
+
 _NUMBERED = re.compile(rf"(?:[A-Z]\.?)?[0-9.]+(?=:?{_GAP}+(.*))|(?:[A-Z]\.)?[0-9.]+\Z")
 _APPENDIX = re.compile(r"Appendix |APPENDIX |Annex ")
 _LETTERED = re.compile(rf"[A-Z](?=\.?\Z|(?:[.:]|{_GAP}+(?:--?|:))?{_GAP}+(.*))")
 _WIDE = " " * 5
 
 
-class Heading(NamedTuple):
+class Heading(Struct, frozen=True):
     """A numbered title and where in its line it begins."""
 
     id: str
