@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -14,47 +15,42 @@ from duvet.trace.records import Piece
 class View(Struct, frozen=True):
     """The lines that are not blank, trimmed and joined with single blanks."""
 
+    section: Section
     data: bytes
-    offsets: tuple[int, ...]
-    """Where each line begins in the view."""
-    origins: tuple[int, ...]
-    """Where each line begins in the file."""
-    lines: tuple[int, ...]
-    """The index of each line in its section."""
+    lines: list[int]
+    """The index of each of these lines in the section."""
+    offsets: list[int]
+    """Where each line begins in the view, and where a further one would."""
 
 
 def view_of(section: Section) -> View:
     """The view of a section."""
-    texts: list[str] = []
-    offsets: list[int] = []
-    origins: list[int] = []
-    lines: list[int] = []
-    offset = 0
-    for index, line in enumerate(section.lines):
-        tail = line.lstrip(WHITESPACE)
-        text = tail.rstrip(WHITESPACE)
-        if text:
-            texts.append(text)
-            offsets.append(offset)
-            origins.append(section.starts[index] + byte_length(line[: len(line) - len(tail)]))
-            lines.append(index)
-            offset += byte_length(text) + 1
-    return View(" ".join(texts).encode(), tuple(offsets), tuple(origins), tuple(lines))
+    trimmed = [line.strip(WHITESPACE) for line in section.lines]
+    lines = [index for index, text in enumerate(trimmed) if text]
+    texts = [trimmed[index] for index in lines]
+    data = " ".join(texts).encode()
+    offsets = list(accumulate(map(byte_length, texts), lambda end, size: end + size + 1, initial=0))
+    return View(section, data, lines, offsets)
 
 
 def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:
     """A stretch of the view cut where lines meet, as bytes of the file."""
     found: list[Piece] = []
-    first = bisect_right(view.offsets, start) - 1
-    for index in range(first, len(view.offsets)):
+    index = bisect_right(view.offsets, start) - 1
+    while view.offsets[index] < end:
         offset = view.offsets[index]
-        if offset >= end:
-            break
-        stop = view.offsets[index + 1] - 1 if index + 1 < len(view.offsets) else len(view.data)
-        low, high = max(start, offset), min(end, stop)
+        low, high = max(start, offset), min(end, view.offsets[index + 1] - 1)
         if low < high:
-            shift = view.origins[index] - offset
+            line = view.lines[index]
+            shift = _origin(view.section, line) - offset
             # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
             high = low if high - low == 1 else high
-            found.append(Piece(view.lines[index], low + shift, high + shift))
+            found.append(Piece(line, low + shift, high + shift))
+        index += 1
     return tuple(found)
+
+
+def _origin(section: Section, line: int) -> int:
+    """Where the trimmed line begins in the file."""
+    text = section.lines[line]
+    return section.starts[line] + byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
