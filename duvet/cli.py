@@ -8,10 +8,11 @@ from typing import NoReturn
 
 import click
 
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, describe
 from duvet.terminal.command import LazyGroup
 from duvet.terminal.failures import BUG, FAILED, INTERRUPTED, OK
 from duvet.terminal.settings import Settings, wants_colour
+from duvet.terminal.streams import open_missing, say, silence
 from duvet.version import VERSION
 
 COMMANDS = ("init", "extract", "report", "merge", "config")
@@ -44,53 +45,69 @@ def cli(
       duvet report
       duvet report --ci
     """
+    ctx.obj = Settings(os.environ, config_path, wants_colour(color, os.environ), quiet, verbose)
     if directory is not None:
         _enter(directory)
-    ctx.obj = Settings(os.environ, config_path, wants_colour(color, os.environ), quiet, verbose)
 
 
 def _enter(directory: str) -> None:
     try:
         os.chdir(directory)
-    except OSError as error:
-        raise DuvetError(f"can't run in this folder: {error.strerror}", path=directory) from error
+    except (OSError, ValueError) as error:
+        raise DuvetError(f"can't run in this folder: {describe(error)}", path=directory) from error
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        # While an error was being printed.
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def run(args: list[str]) -> int:
     """The exit code for these arguments; every error has been printed."""
+    open_missing()
+    ctx: click.Context | None = None
     try:
         with cli.make_context("duvet", args) as ctx:
             cli.invoke(ctx)
-        sys.stdout.flush()
         return OK
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _misused(error)
     except DuvetError as error:
-        return _failed(error)
+        return _failed(error, ctx)
     except (KeyboardInterrupt, click.Abort):
-        sys.stderr.write("\ninterrupted\n")
+        say("\ninterrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on; Python would complain when it flushes standard output at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Nobody reads on.
+        silence(sys.stdout)
         return OK
+    except OSError as error:
+        silence(sys.stdout)
+        return _failed(DuvetError(describe(error), path=str(error.filename or "")), ctx)
     except Exception:  # noqa: BLE001 - what gets here is a defect of ours, and is called one
         return _bug()
 
 
-def _failed(error: DuvetError) -> int:
+def _misused(error: click.ClickException) -> int:
+    try:
+        error.show()
+    except OSError:
+        silence(sys.stderr)
+    return error.exit_code
+
+
+def _failed(error: DuvetError, ctx: click.Context | None) -> int:
     from duvet.terminal.failures import as_problems, report
 
-    shown = Settings(os.environ, colour=wants_colour("auto", os.environ))
-    report(as_problems(error), shown)
+    shown = ctx.find_object(Settings) if ctx else None
+    report(as_problems(error), shown or Settings(os.environ, colour=wants_colour("auto", os.environ)))
     return FAILED
 
 
@@ -98,9 +115,9 @@ def _bug() -> int:
     import platform
     import traceback
 
-    traceback.print_exc()
-    sys.stderr.write(
-        f"\nThis is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
+    say(
+        f"{traceback.format_exc()}\n"
+        f"This is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
         "Please report it with the lines above and the command that you ran.\n"
     )
     return BUG

@@ -20,9 +20,20 @@ class UnreadableError(DuvetError):
     """A file that should be read can't be read."""
 
 
+class NotRegularError(UnreadableError):
+    """Something that should be a file is a folder or a device."""
+
+
 class FetchError(DuvetError):
     """A specification can't be downloaded."""
 
 
 class OutputError(DuvetError):
     """A result can't be written."""
+
+
+def describe(error: OSError | ValueError) -> str:
+    """What the system says, with its number; a ValueError is a path that no system takes."""
+    if isinstance(error, OSError):
+        return f"{error.strerror or error} (os error {error.errno})"
+    return str(error)

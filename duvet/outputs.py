@@ -2,52 +2,116 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from duvet.errors import OutputError
+
+Write = Callable[[str, bytes], None]
+
+# What stands here leads to open files, whatever it looks like, and is never replaced.
+_OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
+
+_HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
 
 def store(path: str, data: bytes) -> None:
     """Write a file under a temporary name beside it, then move it into place."""
+    with together() as write:
+        write(path, data)
+
+
+@contextmanager
+def together() -> Iterator[Write]:
+    """Write several files; they are moved into place at the end, and only if all of them could be written."""
+    moves: list[tuple[str, str]] = []
+    streams: list[tuple[str, bytes]] = []
+
+    def write(path: str, data: bytes) -> None:
+        with _named(path):
+            mode = _mode(path)
+            if mode is not None and (not stat.S_ISREG(mode) or path.startswith(_OPEN_FILES)):
+                streams.append((path, data))
+            else:
+                moves.append((path, temporary := _temporary(path)))
+                _fill(temporary, data, mode)
+
     try:
-        folder = os.path.dirname(path) or "."
-        os.makedirs(folder, exist_ok=True)
-        if os.path.exists(path) and not os.path.isfile(path):
-            _store_special(path, data)
-        else:
-            _replace(path, folder, data)
+        yield write
+        for path, data in streams:
+            with _named(path):
+                _pour(path, data)
+        while moves:
+            path, temporary = moves[0]
+            with _named(path):
+                os.replace(temporary, os.path.realpath(path))
+            del moves[0]
+    finally:
+        for _, temporary in moves:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Whatever goes wrong is said of this file."""
+    try:
+        yield
     except OSError as error:
-        raise OutputError(f"can't write this file: {error.strerror or error} (os error {error.errno})", path=path) from error
+        reason = f"{error.strerror or error} (os error {error.errno})"
+        raise OutputError(
+            f"can't write this file: {reason}", path=path, hint=_HINTS.get(error.errno or 0, "")
+        ) from error
+    # A NUL is the one character that no path can hold.
+    except ValueError as error:
+        raise OutputError(f"can't write this file: {error}", path=path) from error
 
 
-def _replace(path: str, folder: str, data: bytes) -> None:
-    temporary = os.path.join(folder, f".{os.path.basename(path)[:50]}.{os.getpid()}-{os.urandom(4).hex()}.new")
+def _mode(path: str) -> int | None:
+    """What kind of file is there, and who may use it; None where there is none yet."""
+    if not os.path.basename(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
-        # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
-        with open(temporary, "xb") as file:
-            file.write(data)
-        with suppress(FileNotFoundError):
-            os.chmod(temporary, os.stat(path).st_mode & 0o777)
-        os.replace(temporary, os.path.realpath(path))
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
 
 
-def _store_special(path: str, data: bytes) -> None:
-    """Devices such as /dev/stdout are written to, never replaced; a folder is an error."""
-    with open(path, "wb") as file:
+def _temporary(path: str) -> str:
+    """A new name beside the file itself, which may be behind a link."""
+    folder, name = os.path.split(os.path.realpath(path))
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{os.urandom(4).hex()}.new")
+
+
+def _fill(temporary: str, data: bytes, mode: int | None) -> None:
+    # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
+    with open(temporary, "xb") as file:
+        file.write(data)
+    if mode is not None:
+        os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
+
+
+def _pour(path: str, data: bytes) -> None:
+    """Devices and pipes are written to, never replaced; a folder is an error."""
+    # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
+    wait_for_nobody = getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_WRONLY | os.O_TRUNC | wait_for_nobody | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "wb") as file:
+        if wait_for_nobody:
+            os.set_blocking(file.fileno(), True)
         file.write(data)
 
 
-def store_changed(path: str, data: bytes) -> bool:
+def store_changed(path: str, data: bytes, write: Write = store) -> bool:
     """Write a file unless it holds the very bytes already; tells whether it was written."""
     with suppress(OSError):
         if os.stat(path).st_size == len(data):
             with open(path, "rb") as file:
                 if file.read() == data:
                     return False
-    store(path, data)
+    write(path, data)
     return True

@@ -48,6 +48,9 @@ FILE_NOT_REGULAR = Rule("DUV012", "file-not-regular")
 LINK_LOOP = _warning("DUV013", "link-loop")
 FILE_ODD_NAME = _warning("DUV014", "file-odd-name")
 
+# Writing files
+FILE_UNWRITABLE = Rule("DUV015", "file-unwritable")
+
 # Annotations in comments
 COMMENT_UNKNOWN_KEY = Rule("DUV020", "comment-unknown-key")
 COMMENT_REPEATED_KEY = Rule("DUV021", "comment-repeated-key")

@@ -64,4 +64,9 @@ class LazyGroup(click.Group):
         if args == ["--help"]:
             click.echo(ctx.get_help())
             ctx.exit()
+        if args[0] not in self.modules and not args[0].startswith("-"):
+            from duvet.config.wording import did_you_mean
+
+            near = did_you_mean(args[0], self.modules)
+            ctx.fail(f"No such command '{args[0]}'{near and '; '}{near}")
         return super().resolve_command(ctx, args)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 from duvet.errors import DuvetError
 from duvet.model import Place, Problem, ProblemsError, Severity
 from duvet.terminal.settings import Settings, settings
+from duvet.terminal.streams import say
 
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -19,12 +19,12 @@ def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
     shown = shown or settings()
     found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
     if found:
-        sys.stderr.write(render(found, _Sources().line, shown.colour))
+        say(render(found, _Sources().line, shown.colour))
 
 
 def warn(text: str) -> None:
     """Print a warning that has no place."""
-    sys.stderr.write(f"warning: {text}\n")
+    say(f"warning: {text}\n")
 
 
 def as_problems(error: DuvetError) -> tuple[Problem, ...]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO
 
-from duvet.outputs import store
+from duvet.outputs import Write, together
+from duvet.terminal.streams import pour
 
 
 def write_file(path: str, data: bytes) -> None:
     """Write a result, whole or not at all."""
-    if path == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        store(path, data)
+    with written_together() as write:
+        write(path, data)
+
+
+@contextmanager
+def written_together() -> Iterator[Write]:
+    """Write several results: all of them, or none."""
+    poured: list[bytes] = []
+    with together() as write:
+        yield lambda path, data: poured.append(data) if path == "-" else write(path, data)
+        for data in poured:
+            pour(data)
 
 
 def rendered(render: Callable[[BinaryIO], None]) -> bytes:

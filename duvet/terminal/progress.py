@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from duvet.progress import Progress
 from duvet.terminal.settings import Settings
+from duvet.terminal.streams import say
 
 _WIDTH = 12
 
@@ -30,7 +30,7 @@ class Lines(Progress):
 
     def note(self, detail: str) -> None:
         if self.settings.verbose:
-            sys.stderr.write(f"{'':{_WIDTH}} {detail}\n")
+            say(f"{'':{_WIDTH}} {detail}\n")
 
     def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
         if self.settings.quiet:
@@ -41,7 +41,7 @@ class Lines(Progress):
             verb = f"\x1b[{code}m{verb}\x1b[0m"
             elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed
         tail = "" if elapsed is None else f" {elapsed}"
-        sys.stderr.write(f"{verb} {rest}{tail}\n")
+        say(f"{verb} {rest}{tail}\n")
 
 
 def _elapsed(seconds: float) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.project import Project
 from duvet.terminal.report_files import snapshot_path
 from duvet.terminal.settings import Settings
+from duvet.terminal.streams import say
 from duvet.terminal.wishes import Wishes
 from duvet.trace.gates import check
 from duvet.trace.records import Trace
@@ -52,7 +51,7 @@ def _compare(project: Project, path: str, snapshot: bytes, shown: Settings) -> l
         return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
     if committed == snapshot:
         return []
-    sys.stderr.write(f"\nDifferences detected in {path}:\n\n{_difference(committed, snapshot, shown.colour)}\n")
+    say(f"\nDifferences detected in {path}:\n\n{_difference(committed, snapshot, shown.colour)}\n")
     message = "Report snapshot does not match with CI mode enabled."
     hint = f"if the change is meant, run `duvet report` and commit {path}"
     return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Iterable
 from functools import partial
 
 from msgspec.structs import replace
 
+from duvet import rules
+from duvet.errors import DuvetError, OutputError
 from duvet.model import Problem, Severity
 from duvet.project import Project
 from duvet.reports import snapshot as snapshot_report
 from duvet.reports import summary
+from duvet.sources.scan import unreadable
 from duvet.terminal.failures import FAILED, OK, report
-from duvet.terminal.outputs import rendered, write_file
+from duvet.terminal.outputs import rendered, written_together
 from duvet.terminal.report_files import Files, all_files, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
 from duvet.terminal.requirement_writing import write_requirements
 from duvet.terminal.settings import Settings, settings
+from duvet.terminal.streams import say
 from duvet.terminal.wishes import Wishes
 from duvet.trace.finished import Finished
 
@@ -30,24 +33,24 @@ def run_report(project: Project, wishes: Wishes) -> int:
     # A run is short and makes no cycles to speak of: looking for them cost a sixth of its time.
     gc.disable()
     shown = settings()
-    stale = write_requirements(project, project.extraction, prune=wishes.prune)
+    written = _write_requirements(project, wishes)
     finished = project.finished(wishes.blob_link, wishes.issue_link)
-    problems = _judged((*finished.trace.problems, *stale), wishes)
+    problems = _judged((*finished.trace.problems, *written), wishes)
     if _fails(problems):
         # What is wrong can't be counted: only the page is written, because it shows why.
-        _write(project, pages(project, wishes, finished, problems))
+        files = pages(project, wishes, finished, problems)
     else:
         snapshot = rendered(partial(snapshot_report.render, finished))
-        problems += tuple(gate_problems(project, wishes, finished.trace, snapshot, shown))
+        problems = _listed((*problems, *gate_problems(project, wishes, finished.trace, snapshot, shown)))
         kept = None if checks_snapshot(project, wishes) else snapshot
-        _write(project, all_files(project, wishes, finished, problems, kept))
-    return _end(finished, problems, shown)
+        files = all_files(project, wishes, finished, problems, kept)
+    return _end(finished, _listed((*problems, *_write(project, files))), shown)
 
 
 def _end(finished: Finished, problems: Problems, shown: Settings) -> int:
     report(problems, shown)
     if not shown.quiet:
-        sys.stderr.write(rendered(partial(summary.render, finished, problems)).decode())
+        say(rendered(partial(summary.render, finished, problems)).decode())
     return FAILED if _fails(problems) else OK
 
 
@@ -56,12 +59,35 @@ def _fails(problems: Problems) -> bool:
 
 
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
-    found = tuple(problems)
+    found = _listed(problems)
     return tuple(replace(one, severity=Severity.ERROR) for one in found) if wishes.strict else found
 
 
-def _write(project: Project, files: Files) -> None:
-    for path, make in files:
-        project.progress.begin(f"Writing {path}")
-        write_file(path, make())
-        project.progress.end(f"Wrote {path}")
+def _listed(problems: Iterable[Problem]) -> Problems:
+    return tuple(sorted(problems, key=lambda one: one.sort_key))
+
+
+def _write_requirements(project: Project, wishes: Wishes) -> list[Problem]:
+    try:
+        return write_requirements(project, project.extraction, prune=wishes.prune)
+    except OutputError as error:
+        return [_unwritable(error)]
+    except DuvetError as error:
+        return [unreadable(error)]
+
+
+def _write(project: Project, files: Files) -> list[Problem]:
+    """Write all files or none; what keeps them from being written."""
+    try:
+        with written_together() as write:
+            for path, make in files:
+                project.progress.begin(f"Writing {path}")
+                write(path, make())
+                project.progress.end(f"Wrote {path}")
+    except OutputError as error:
+        return [_unwritable(error)]
+    return []
+
+
+def _unwritable(error: OutputError) -> Problem:
+    return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
-from duvet.errors import OutputError
+from duvet.errors import OutputError, describe
 from duvet.model import Problem
-from duvet.outputs import store_changed
+from duvet.outputs import store_changed, together
 from duvet.project import Project
-from duvet.sources.tree import describe
 from duvet.specs.extraction import Extraction, stale_files, stale_problem
 
 
 def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
     """Write the files whose bytes differ; a warning for each stale one, unless it is to be removed."""
-    for path, data in extraction.files.items():
-        store_changed(project.disk.at(path), data)
+    with together() as write:
+        for path, data in extraction.files.items():
+            store_changed(project.disk.at(path), data, write)
     stale = list(stale_files(extraction, project.tree))
     if not prune:
         return [stale_problem(path) for path in stale]

@@ -1,0 +1,45 @@
+"""The standard streams, which may be closed, full, or read by nobody any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from duvet.errors import OutputError
+
+
+def open_missing() -> None:
+    """Give a process that was started without standard error one that nobody reads."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
+
+
+def say(text: str) -> None:
+    """Tell people something on standard error; that nobody listens is no reason to stop."""
+    try:
+        sys.stderr.write(text)
+    except OSError:
+        silence(sys.stderr)
+
+
+def pour(data: bytes) -> None:
+    """Write a result to standard output; a reader may have read enough."""
+    if sys.stdout is None:
+        raise OutputError("standard output is closed", path="-")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        silence(sys.stdout)
+    except OSError as error:
+        silence(sys.stdout)
+        raise OutputError(
+            f"can't write to standard output: {error.strerror} (os error {error.errno})", path="-"
+        ) from error
+
+
+def silence(stream: TextIO) -> None:
+    """Lead a stream to where nothing fails: what is left in it would be written, and complained about, at exit."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
