@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from duvet.errors import DuvetError, FetchError, NotRegularError, OutputError
 from duvet.model import Note, Place, Problem, Severity
 
 
@@ -93,3 +94,10 @@ GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")
 REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")
 MERGE_CONFLICT = Rule("DUV071", "merge-conflict")
 MERGE_DRIFT = _warning("DUV072", "merge-drift")
+
+
+def broken_by(error: DuvetError) -> Rule:
+    """The rule about a file that a library error comes from."""
+    kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
+    # What is wrong on a line can only be its text.
+    return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from posixpath import normpath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.schema import Config
@@ -16,6 +17,7 @@ from duvet.sources.tree import Tree
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
+from duvet.specs.requirement_files import read
 from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
 from duvet.specs.resolve import displayed, locate
 
@@ -80,16 +82,25 @@ def extracted_sections(specification: Specification) -> Iterator[tuple[Section, 
 
 
 def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
+    place, label = config.specification_place(index), "configured here"
     if isinstance(error, ProblemsError):
-        problem = error.problems[0]
-        message, hint = problem.message, problem.hint
-    else:
-        message, hint = str(error), error.hint
-    place = config.specification_place(index)
-    return rules.SPECIFICATION_UNFETCHED.problem(message, config.path, place, label="configured here", hint=hint)
+        return replace(error.problems[0], path=config.path, place=place, label=label)
+    return rules.broken_by(error).problem(str(error), config.path, place, label=label, hint=error.hint)
 
 
-_GENERATED = re.compile(rb'target = "([^"\n]*)"\n\n# [^\n]*\n#\n')
+_GENERATED = re.compile(
+    rb"""
+    target[ ]=[ ]"[^\n]*"\n
+    \n
+    (?:\#[^\n]*\n)+
+    \n
+    (?:\[\[spec\]\]\n
+    level[ ]=[ ]"[A-Z]+"\n
+    quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
+    \n)+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
@@ -98,16 +109,21 @@ def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
             path = f"{folder}/{name}"
-            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(path, target, tree):
+            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(folder, path, target, tree):
                 yield path
 
 
-def _is_generated(path: str, target: str, tree: Tree) -> bool:
+def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
+    """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
     try:
-        found = _GENERATED.match(tree.read(path))
+        data = tree.read(path)
     except DuvetError:
         return False
-    return found is not None and found[1].decode(errors="replace").startswith(target)
+    if not _GENERATED.fullmatch(data):
+        return False
+    annotations, _ = read(path, data)
+    sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
+    return [requirements_file(folder, section) for section in sections] == [path]
 
 
 def stale_problem(path: str) -> Problem:
@@ -116,5 +132,5 @@ def stale_problem(path: str) -> Problem:
         "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
         path,
         Place(1),
-        hint="`duvet report --prune` removes it",
+        hint="`--prune` removes it",
     )

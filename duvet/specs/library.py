@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from duvet.errors import FetchError
+from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
 from duvet.sources.tree import Tree
 from duvet.specs.detect import detect
@@ -40,6 +40,8 @@ class Library:
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
+        self.failures: dict[Locator, DuvetError] = {}
+        """Why specifications could not be loaded; nothing is tried twice."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, bytes] = {}
         self._parsed: dict[tuple[bytes, Format], _Parsed] = {}
@@ -47,9 +49,16 @@ class Library:
     def load(self, locator: Locator) -> Specification:
         """The specification, read and parsed; a DuvetError where that can't be done."""
         known = self._loaded.get(locator)
-        if known is None:
-            known = self._loaded[locator] = self._load(locator)
-        return known
+        if known is not None:
+            return known
+        if locator in self.failures:
+            raise self.failures[locator]
+        try:
+            loaded = self._loaded[locator] = self._load(locator)
+        except DuvetError as error:
+            self.failures[locator] = error
+            raise
+        return loaded
 
     def path(self, locator: Locator) -> str:
         """The file that holds the text."""

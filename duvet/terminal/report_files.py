@@ -24,13 +24,13 @@ def all_files(
     """Every report that is wished for or configured; the snapshot is None where it was checked instead."""
     from duvet.reports import json_v1, json_v2, lcov
 
-    environ, config = project.environ, project.config
+    config = project.config
     configured = config.report.json.path if config and config.report.json.enabled else None
-    first = (wishes.json, configured, environ.get("DUVET_INTERNAL_CI_JSON"))
+    first = (wishes.json, configured, _internal(project, "JSON"))
     yield from _copies(first, json_v1.render, finished)
-    yield from _copies((wishes.json_v2, environ.get("DUVET_INTERNAL_CI_JSON_V2")), json_v2.render, finished)
+    yield from _copies((wishes.json_v2, _internal(project, "JSON_V2")), json_v2.render, finished)
     yield from pages(project, wishes, finished, problems)
-    if wishes.lcov:
+    if wishes.lcov is not None:
         for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
             yield os.path.join(wishes.lcov, name), partial(bytes, data)
     if snapshot is not None:
@@ -41,8 +41,8 @@ def pages(project: Project, wishes: Wishes, finished: Finished, problems: tuple[
     """The page, which is written also when something is wrong."""
     config = project.config
     configured = config.report.html.path if config and config.report.html.enabled else None
-    wanted = (wishes.html, configured, project.environ.get("DUVET_INTERNAL_CI_HTML"))
-    if any(wanted):
+    wanted = (wishes.html, configured, _internal(project, "HTML"))
+    if any(path is not None for path in wanted):
         from duvet.reports import html
 
         yield from _copies(wanted, partial(_page, html.render, problems), finished)
@@ -60,7 +60,12 @@ def _page(
 def _copies(paths: tuple[str | None, ...], render: _Render, finished: Finished) -> Files:
     """One rendering under each of the names that are given."""
     make = cache(partial(rendered, partial(render, finished)))
-    yield from ((path, make) for path in dict.fromkeys(paths) if path)
+    yield from ((path, make) for path in dict.fromkeys(paths) if path is not None)
+
+
+def _internal(project: Project, kind: str) -> str | None:
+    """Where awslabs duvet's own tests want a further copy."""
+    return project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None
 
 
 def snapshot_path(project: Project) -> str | None:
@@ -70,6 +75,6 @@ def snapshot_path(project: Project) -> str | None:
 
 
 def _snapshots(project: Project, snapshot: bytes) -> Files:
-    for path in (snapshot_path(project), project.environ.get("DUVET_INTERNAL_CI_SNAPSHOT")):
-        if path:
+    for path in (snapshot_path(project), _internal(project, "SNAPSHOT")):
+        if path is not None:
             yield path, partial(bytes, snapshot)

@@ -106,11 +106,14 @@ class Linker:
 
     def _load(self, locator: Locator) -> Specification | Failure:
         if locator not in self._loaded:
+            known = locator in self.library.failures
             try:
                 self._loaded[locator] = self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
-                rule = rules.SPECIFICATION_UNFETCHED if locator.is_url else rules.FILE_UNREADABLE
-                self._loaded[locator] = Failure(rule, str(error), error.hint, once=True)
+                failure = self._loaded[locator] = Failure(rules.broken_by(error), str(error), error.hint, once=True)
+                if known:
+                    # It was reported where the specification is configured.
+                    self._reported.add(failure)
         return self._loaded[locator]
 
     def _fail(self, annotation: Annotation, spot: Spot | Failure) -> None:
