@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
-from duvet.terminal.options import open_project, trace_options
+from duvet.terminal.options import TEXT, open_project, trace_options
 
 FORMATS = ["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("target_path", metavar="TARGET_PATH")
+@click.argument("target_path", type=TEXT, metavar="TARGET_PATH")
 @trace_options
 @click.option("-f", "--format", "written", type=click.Choice(FORMATS), default="IETF", help="How it is written.")
 @click.option("-e", "--extension", metavar="toml|rs", default="toml", help="The kind of file to write.")

@@ -6,6 +6,7 @@ import click
 
 from duvet.config.languages import STARTERS
 from duvet.terminal.command import Subcommand
+from duvet.terminal.options import TEXT
 
 
 def _language_options(function: click.decorators.FC) -> click.decorators.FC:
@@ -19,7 +20,9 @@ def _language_options(function: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=Subcommand)
-@click.option("--specification", "specifications", metavar="URL|FILE", multiple=True, help="A specification to trace.")
+@click.option(
+    "--specification", "specifications", type=TEXT, metavar="URL|FILE", multiple=True, help="A specification to trace."
+)
 @_language_options
 @click.option("--extended", is_flag=True, help="Write the extended schema, which has more keys than upstream's.")
 def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: bool) -> None:

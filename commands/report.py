@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
-from duvet.terminal.options import open_project, switch, trace_options
+from duvet.terminal.options import TEXT, open_project, switch, trace_options
 from duvet.terminal.wishes import Wishes
 
 
@@ -20,8 +20,8 @@ from duvet.terminal.wishes import Wishes
 @switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")
 @switch("--require-citations", default=True, help="Whether --ci without a snapshot asks for code.")
 @switch("--require-tests", default=True, help="Whether --ci without a snapshot asks for tests.")
-@click.option("--blob-link", metavar="URL", help="Where the sources can be read.")
-@click.option("--issue-link", metavar="URL", help="Where issues are opened.")
+@click.option("--blob-link", type=TEXT, metavar="URL", help="Where the sources can be read.")
+@click.option("--issue-link", type=TEXT, metavar="URL", help="Where issues are opened.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
 @click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
 @click.pass_context

@@ -41,6 +41,7 @@ CONFIG_WRONG_TYPE = Rule("DUV004", "config-wrong-type")
 CONFIG_BAD_VALUE = Rule("DUV005", "config-bad-value")
 CONFIG_BAD_PATTERN = Rule("DUV006", "config-bad-pattern")
 CONFIG_BAD_TEMPLATE = Rule("DUV007", "config-bad-template")
+CONFIG_ABSENT = _warning("DUV008", "config-absent")
 
 # Reading files
 FILE_UNREADABLE = Rule("DUV010", "file-unreadable")

@@ -41,6 +41,22 @@ def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Fu
     )
 
 
+class _Text(click.ParamType[str]):
+    """Words that end up in files, which are UTF-8; of other bytes there is no way to write them."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            self.fail("it is not UTF-8", param, ctx)
+        return str(value)
+
+
+TEXT = _Text()
+
+
 class _Truth(click.ParamType[bool]):
     name = "boolean"
 
@@ -64,8 +80,10 @@ def _trace_options() -> list[Callable[[Function], Function]]:
         click.option("--config-path", metavar="FILE", help="The configuration [default: .duvet/config.toml]."),
         click.option("--offline", is_flag=True, help="Download nothing."),
         click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
-        click.option("--source-pattern", "source_patterns", metavar="[(META,CONTENT)]GLOB", multiple=True, hidden=True),
-        click.option("--spec-pattern", "spec_patterns", metavar="GLOB", multiple=True, hidden=True),
+        click.option(
+            "--source-pattern", "source_patterns", type=TEXT, metavar="[(META,CONTENT)]GLOB", multiple=True, hidden=True
+        ),
+        click.option("--spec-pattern", "spec_patterns", type=TEXT, metavar="GLOB", multiple=True, hidden=True),
         click.option("--spec-path", metavar="DIR", hidden=True),
         *(
             click.option(*names.split("/"), metavar=metavar, hidden=True, expose_value=False)

@@ -9,7 +9,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.errors import DuvetError, OutputError
+from duvet.config.find import require_config
+from duvet.errors import DuvetError, OutputError, UnreadableError
 from duvet.model import Problem, Severity
 from duvet.project import Project
 from duvet.reports import snapshot as snapshot_report
@@ -35,7 +36,7 @@ def run_report(project: Project, wishes: Wishes) -> int:
     shown = settings()
     written = _write_requirements(project, wishes)
     finished = project.finished(wishes.blob_link, wishes.issue_link)
-    problems = _judged((*finished.trace.problems, *written), wishes)
+    problems = _judged((*finished.trace.problems, *written, *_without_configuration(project)), wishes)
     if _fails(problems):
         # What is wrong can't be counted: only the page is written, because it shows why.
         files = pages(project, wishes, finished, problems)
@@ -61,6 +62,17 @@ def _fails(problems: Problems) -> bool:
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
     found = _listed(problems)
     return tuple(replace(one, severity=Severity.ERROR) for one in found) if wishes.strict else found
+
+
+def _without_configuration(project: Project) -> list[Problem]:
+    """A warning where nothing says what to report on: awslabs duvet finds nothing wrong then."""
+    if project.config or project.options.sources or project.options.requirements:
+        return []
+    try:
+        require_config(project.tree)
+    except UnreadableError as error:
+        return [rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint)]
+    return []
 
 
 def _listed(problems: Iterable[Problem]) -> Problems:
