@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from duvet.errors import UnreadableError
+from duvet.errors import NotRegularError, UnreadableError, describe
+
+_FOLDER = "Is a directory (os error 21)"
+_NOTHING = "No such file or directory (os error 2)"
 
 
 class Entry(Protocol):
@@ -24,6 +28,14 @@ class Entry(Protocol):
         """Whether it is a link."""
 
 
+def is_folder(entry: Entry) -> bool:
+    """Whether it is a folder or a link to one; what can't be told is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 class Tree(Protocol):
     """Files below a root. Paths are relative to the root, or absolute, with forward slashes."""
 
@@ -34,7 +46,7 @@ class Tree(Protocol):
         """Whether a regular file is there."""
 
     def exists(self, path: str) -> bool:
-        """Whether anything is there."""
+        """Whether anything is there, be it a link that leads nowhere."""
 
     def entries(self, folder: str) -> Iterator[Entry]:
         """What a folder holds, in no order; nothing where there is no folder."""
@@ -56,19 +68,18 @@ class DiskTree:
         try:
             # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
             handle = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-            with open(handle, "rb", buffering=0) as file:
-                info = os.fstat(handle)
-                if not stat.S_ISREG(info.st_mode):
-                    raise UnreadableError(_kind_of(info.st_mode), path=path)
-                return file.read()
-        except OSError as error:
+            try:
+                return _content(handle, path)
+            finally:
+                os.close(handle)
+        except (OSError, ValueError) as error:
             raise UnreadableError(describe(error), path=path) from error
 
     def is_file(self, path: str) -> bool:
         return os.path.isfile(self.at(path))
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(self.at(path))
+        return os.path.lexists(self.at(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
         try:
@@ -80,8 +91,19 @@ class DiskTree:
             raise UnreadableError(describe(error), path=folder) from error
 
     def identity(self, folder: str) -> object:
-        info = os.stat(self.at(folder))
+        try:
+            info = os.stat(self.at(folder))
+        except OSError as error:
+            raise UnreadableError(describe(error), path=folder) from error
         return (info.st_dev, info.st_ino)
+
+
+def _content(handle: int, path: str) -> bytes:
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        raise NotRegularError(_FOLDER if stat.S_ISDIR(mode) else "not a regular file", path=path)
+    with open(handle, "rb", buffering=0, closefd=False) as file:
+        return file.read()
 
 
 class MemoryEntry:
@@ -102,37 +124,42 @@ class MemoryTree:
     """Files held in memory, laid over another tree or alone."""
 
     def __init__(self, files: Mapping[str, bytes], below: Tree | None = None) -> None:
-        self.files = files
+        self.files = {_plain(path): data for path, data in files.items()}
         self.below = below
-        self._folders: dict[str, dict[str, bool]] = {}
-        for path in files:
+        self._folders: dict[str, dict[str, bool]] = {"": {}}
+        for path in self.files:
             self._place(path)
 
     def _place(self, path: str) -> None:
-        folder, _, name = path.rpartition("/")
         is_folder = False
-        while name:
+        while path not in ("", "/"):
+            folder, name = posixpath.split(path)
+            if name == "..":
+                return
             self._folders.setdefault(folder, {})[name] = is_folder
-            is_folder = True
-            folder, _, name = folder.rpartition("/")
+            path, is_folder = folder, True
 
     def read(self, path: str) -> bytes:
-        found = self.files.get(path)
+        plain = _plain(path)
+        found = self.files.get(plain)
         if found is not None:
             return found
         if self.below is not None:
             return self.below.read(path)
-        raise UnreadableError("No such file or directory (os error 2)", path=path)
+        if plain in self._folders:
+            raise NotRegularError(_FOLDER, path=path)
+        raise UnreadableError(_NOTHING, path=path)
 
     def is_file(self, path: str) -> bool:
-        return path in self.files or (self.below is not None and self.below.is_file(path))
+        return _plain(path) in self.files or (self.below is not None and self.below.is_file(path))
 
     def exists(self, path: str) -> bool:
-        here = path in self.files or path.rstrip("/") in self._folders
+        plain = _plain(path)
+        here = plain in self.files or plain in self._folders
         return here or (self.below is not None and self.below.exists(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        own = self._folders.get(folder.rstrip("/"), {})
+        own = self._folders.get(_plain(folder), {})
         for name, is_folder in own.items():
             yield MemoryEntry(name, is_folder)
         if self.below is not None:
@@ -141,15 +168,12 @@ class MemoryTree:
     def identity(self, folder: str) -> object:
         if self.below is not None and self.below.exists(folder):
             return self.below.identity(folder)
-        return folder.rstrip("/")
+        return _plain(folder)
 
 
-def describe(error: OSError) -> str:
-    """What the system says, with its number."""
-    return f"{error.strerror or error} (os error {error.errno})"
-
-
-def _kind_of(mode: int) -> str:
-    if stat.S_ISDIR(mode):
-        return "Is a directory (os error 21)"
-    return "not a regular file"
+def _plain(path: str) -> str:
+    """One spelling for each path; the empty one for the root."""
+    if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
+        plain = posixpath.normpath(path)
+        return "" if plain == "." else plain
+    return path
