@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 from msgspec import Struct
 
@@ -72,12 +72,15 @@ class Project:
         if named is None:
             return CONFIG_PATH if self.tree.exists(CONFIG_PATH) else None
         # One file has one name: extracted requirements are found again below it.
-        return posixpath.normpath(named.replace(os.sep, "/")).removeprefix(f"{self.root}/")
+        path = posixpath.normpath(named.replace(os.sep, "/"))
+        whole = posixpath.normpath(posixpath.join(self.root, path))
+        return whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
 
     @cached_property
     def library(self) -> Library:
         """The specifications, loaded as they are asked for."""
-        return Library(self.tree, self.downloads, self._fetch, self.root)
+        # What was handed over is all there is: only what is on disk is completed by downloads.
+        return Library(self.tree, self.downloads, self._fetch if self.tree is self.disk else None, self.root)
 
     @property
     def downloads(self) -> str:
@@ -160,17 +163,20 @@ class _Reading:
 
     def _source_rules(self) -> list[tuple[SourceRule, Origin]]:
         config = self.project.config
-        configured = [] if config is None else list(enumerate(config.sources))
-        found = [(rule, Origin(config.path, config.source_place(index))) for index, rule in configured if config]
-        return [*found, *((rule, Origin()) for rule in self.project.options.sources)]
+        found = [(rule, Origin()) for rule in self.project.options.sources]
+        if config is None:
+            return found
+        origins = (Origin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
+        return [*zip(config.sources, origins, strict=True), *found]
 
     def _requirement_files(self) -> list[str]:
-        config = self.project.config
-        patterns = [] if config is None else list(enumerate(config.requirements))
-        found = [(text, Origin(config.path, config.requirement_place(index))) for index, text in patterns if config]
-        found += [(text, Origin()) for text in self.project.options.requirements]
-        paths = (path for text, origin in found for path in find_files(text, self.tree, self.report, origin))
-        return list(dict.fromkeys(paths))
+        config, asked = self.project.config, self.project.options.requirements
+        found: list[str] = []
+        if config is not None:
+            origin = Origin(config.path, lambda key, index: config.requirement_place(index))
+            found += find_files("pattern", config.requirements, self.tree, self.report, origin)
+        found += find_files("pattern", asked, self.tree, self.report, Origin())
+        return list(dict.fromkeys(found))
 
     def _in_requirement_file(self, path: str) -> list[Annotation]:
         extracted = self.project.extraction.annotations.get(path)

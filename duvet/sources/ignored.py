@@ -1,57 +1,51 @@
-"""A tree without what git ignores."""
+"""The paths that git ignores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from pathspec import GitIgnoreSpec
+import re
 
 from duvet.errors import DuvetError
-from duvet.sources.tree import Entry, Tree
+from duvet.sources.gitignore import Says, reads
+from duvet.sources.tree import Tree
+
+_FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
-class UnignoredTree:
-    """Another tree, less what its `.gitignore` files name and less `.git` itself."""
+class Ignored:
+    """What the `.gitignore` files of a tree name, and `.git` itself."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._specs: dict[str, GitIgnoreSpec | None] = {}
+        self._files: dict[str, Says | None] = {}
+        self._folders: dict[str, bool] = {}
 
-    def read(self, path: str) -> bytes:
-        return self.tree.read(path)
+    def hides(self, path: str, is_folder: bool) -> bool:
+        """Whether git ignores the path, or a folder that it is in."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._folders:
+            above = (folder[: end.start()] for end in _FOLDER.finditer(folder))
+            self._folders[folder] = any(self._is_named(f"{one}/") for one in above)
+        return self._folders[folder] or self._is_named(f"{path}/" if is_folder else path)
 
-    def is_file(self, path: str) -> bool:
-        return self.tree.is_file(path) and not self._ignores(path, is_folder=False)
-
-    def exists(self, path: str) -> bool:
-        return self.tree.exists(path) and not self._ignores(path, is_folder=False)
-
-    def entries(self, folder: str) -> Iterator[Entry]:
-        for entry in self.tree.entries(folder):
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.name != ".git" and not self._ignores(path, is_folder=entry.is_dir()):
-                yield entry
-
-    def identity(self, folder: str) -> object:
-        return self.tree.identity(folder)
-
-    def _ignores(self, path: str, *, is_folder: bool) -> bool:
-        """The nearest file that says something about the path decides, as git has it."""
-        parts = path.split("/")
-        for depth in range(len(parts) - 1, -1, -1):
-            spec = self._spec("/".join(parts[:depth]))
-            if spec is not None:
-                verdict = spec.check_file("/".join(parts[depth:]) + ("/" if is_folder else ""))
-                if verdict.include is not None:
-                    return bool(verdict.include)
+    def _is_named(self, path: str) -> bool:
+        """The nearest file that says something about the path decides; folders end with a slash."""
+        start = len(path)
+        while start:
+            start = path.rfind("/", 0, start - 1) + 1
+            if path.startswith(("/", "../"), start):
+                break
+            if path[start:].rstrip("/") == ".git":
+                return True
+            says = self._file(path[:start])
+            verdict = says(path[start:]) if says else None
+            if verdict is not None:
+                return verdict
         return False
 
-    def _spec(self, folder: str) -> GitIgnoreSpec | None:
-        if folder not in self._specs:
-            path = f"{folder}/.gitignore" if folder else ".gitignore"
+    def _file(self, folder: str) -> Says | None:
+        if folder not in self._files:
             try:
-                lines = self.tree.read(path).decode(errors="replace").splitlines()
-                self._specs[folder] = GitIgnoreSpec.from_lines(lines)
+                self._files[folder] = reads(self.tree.read(f"{folder}.gitignore"))
             except DuvetError:
-                self._specs[folder] = None
-        return self._specs[folder]
+                self._files[folder] = None
+        return self._files[folder]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from duvet import rules
 from duvet.config.schema import SourceRule
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, NotRegularError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import Style, scan
-from duvet.sources.globs import PatternError, compile_pattern, expand
+from duvet.sources.filtered import FilteredTree
+from duvet.sources.globs import expand
+from duvet.sources.patterns import Pattern, PatternError, any_of, compile_pattern
 from duvet.sources.tokens import has_any
 from duvet.sources.tree import Tree
 from duvet.text import decode
@@ -27,10 +29,11 @@ class Wanted(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """Where a pattern is written."""
+    """Where a rule is written."""
 
     path: str = ""
-    place: Place = Place()
+    place: Callable[[str, int], Place] = lambda key, index: Place()
+    """Where a value of one of its keys stands."""
 
 
 def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report: Report) -> list[Wanted]:
@@ -38,31 +41,37 @@ def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report:
     styles: dict[str, dict[Style, None]] = {}
     for rule, origin in given:
         style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
-        for path in _matched(rule, origin, tree, report):
+        view = _view(rule, origin, tree, report)
+        for path in find_files("pattern", rule.patterns, view, report, origin):
             styles.setdefault(path, {})[style] = None
     return [Wanted(path, tuple(found)) for path, found in styles.items()]
 
 
-def _matched(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Iterable[str]:
-    view: Tree = tree
+def _view(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Tree:
+    """What the rule lets its patterns see."""
+    view = tree
+    if rule.exclude:
+        excluded = any_of(_compiled("exclude", rule.exclude, report, origin))
+        view = FilteredTree(view, lambda path, is_folder: excluded(path))
     if rule.gitignore:
-        from duvet.sources.ignored import UnignoredTree
+        from duvet.sources.ignored import Ignored
 
-        view = UnignoredTree(tree)
-    found = [path for pattern in rule.patterns for path in find_files(pattern, view, report, origin)]
-    excluded = {path for pattern in rule.exclude for path in find_files(pattern, view, report, origin)}
-    return [path for path in found if path not in excluded]
+        view = FilteredTree(view, Ignored(tree).hides)
+    return view
 
 
-def find_files(pattern: str, tree: Tree, report: Report, origin: Origin) -> list[str]:
-    """The paths that a pattern matches; a pattern that means nothing is a problem."""
-    try:
-        return expand(compile_pattern(pattern), tree, report)
-    except PatternError as error:
-        report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, origin.place, hint=error.hint))
-    except DuvetError as error:
-        report(unreadable(error))
-    return []
+def find_files(key: str, patterns: Iterable[str], tree: Tree, report: Report, origin: Origin) -> list[str]:
+    """The paths that patterns match; a pattern that means nothing is a problem where it is written."""
+    return [path for pattern in _compiled(key, patterns, report, origin) for path in expand(pattern, tree, report)]
+
+
+def _compiled(key: str, patterns: Iterable[str], report: Report, origin: Origin) -> Iterator[Pattern]:
+    for index, pattern in enumerate(patterns):
+        try:
+            yield compile_pattern(pattern)
+        except PatternError as error:
+            place = origin.place(key, index)
+            report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
 def scan_file(wanted: Wanted, tree: Tree, report: Report) -> list[Annotation]:
@@ -87,5 +96,8 @@ def scan_file(wanted: Wanted, tree: Tree, report: Report) -> list[Annotation]:
 
 def unreadable(error: DuvetError) -> Problem:
     """The problem that a file can't be read."""
+    if isinstance(error, NotRegularError):
+        hint = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
+        return rules.FILE_NOT_REGULAR.problem(error.message, error.path, hint=hint)
     rule = rules.FILE_NOT_UTF8 if error.line else rules.FILE_UNREADABLE
     return rule.problem(error.message, error.path, Place(error.line), hint=error.hint)
