@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet import rules
-from duvet.model import Annotation, Kind, Place, Problem, Source
+from duvet.model import Annotation, Kind, Problem, Source
 from duvet.sources.fields import Field, read_fields
 from duvet.sources.tokens import Token, tokens
 from duvet.text import WHITESPACE, place_of
@@ -122,7 +122,7 @@ def _without_target(path: str, text: str, block: Block, before: Block | None) ->
     return rules.COMMENT_STRAY_CONTENT.problem(
         "this text has no target, so it is ignored",
         path,
-        Place(place.line, place.column, place.width),
+        place,
         label="text here",
         hint="put a line with the target (spec#section) above it, or use another comment prefix",
     )

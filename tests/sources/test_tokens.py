@@ -1,0 +1,67 @@
+"""The lines of annotations, compared with the rules spelt out line by line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.sources.tokens import Token, has_any, tokens
+from duvet.text import WHITESPACE
+
+STYLES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
+TEXTS = st.lists(st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", " ", "\t", "\r", "\n", "\n\n", "\x85"]))
+
+
+def test_tokens_in_order() -> None:
+    text = "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#"
+    assert list(tokens(text, "//=", "//#")) == [
+        Token(1, True, "a.md#b", 4),
+        Token(2, False, "Some text", 20),
+        Token(6, True, "type = test", 59),
+        Token(7, False, "", 74),
+    ]
+
+
+def test_a_prefix_inside_a_string_counts_where_it_comes_first() -> None:
+    text = 'let a = "\n//= spec.md#a\n";'
+    assert list(tokens(text, "//=", "//#")) == [Token(2, True, "spec.md#a", 14)]
+
+
+def test_a_byte_order_mark_hides_the_first_prefix() -> None:
+    assert list(tokens("\ufeff//= a\n//= b", "//=", "//#")) == [Token(2, True, "b", 11)]
+
+
+def test_a_lone_carriage_return_ends_no_line() -> None:
+    assert list(tokens("//= a\r//# b\r\n//# c", "//=", "//#")) == [
+        Token(1, True, "a\r//# b", 4),
+        Token(2, False, "c", 17),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
+)
+def test_has_any(data: bytes, expected: bool) -> None:
+    assert has_any(data, "//=", "//#") is expected
+
+
+def plain_tokens(text: str, meta: str, content: str) -> list[Token]:
+    found: list[Token] = []
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        tail = line.lstrip(WHITESPACE)
+        prefix = next((prefix for prefix in (meta, content) if tail.startswith(prefix)), None)
+        if tail and prefix is not None:
+            rest = tail[len(prefix) :].lstrip(WHITESPACE)
+            found.append(Token(number, prefix is meta, rest.rstrip(WHITESPACE), start + len(line) - len(rest)))
+        start += len(line) + 1
+    return found
+
+
+@given(TEXTS.map("".join), st.sampled_from(STYLES))
+def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
+    assert list(tokens(text, *style)) == plain_tokens(text, *style)
+    if not has_any(text.encode(), *style):
+        assert plain_tokens(text, *style) == []
