@@ -13,8 +13,8 @@ from duvet.terminal.wishes import Wishes
 
 @click.command(cls=Subcommand)
 @trace_options
-@click.option("--json", metavar="FILE", help="Write upstream's first JSON format.")
-@click.option("--json-v2", metavar="FILE", help="Write upstream's second JSON format, which `duvet merge` reads.")
+@click.option("--json", metavar="FILE", help="Write awslabs duvet's first JSON format.")
+@click.option("--json-v2", metavar="FILE", help="Write its second JSON format, which `duvet merge` reads.")
 @click.option("--html", metavar="FILE", help="Write a page.")
 @click.option("--lcov", metavar="DIR", help="Write a coverage file for each specification.")
 @switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")

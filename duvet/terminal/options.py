@@ -37,7 +37,7 @@ def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Fu
         default=default,
         metavar="[true|false]",
         help=help,
-        show_default=default is not None,
+        show_default=str(default).lower() if default is not None else False,
     )
 
 
