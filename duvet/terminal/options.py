@@ -36,8 +36,7 @@ def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Fu
         flag_value="true",
         default=default,
         metavar="[true|false]",
-        help=help,
-        show_default=str(default).lower() if default is not None else False,
+        help=help if default is None else f"{help} [default: {str(default).lower()}]",
     )
 
 
