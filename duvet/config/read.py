@@ -45,8 +45,9 @@ def _document(data: bytes, path: str) -> Toml:
     try:
         return parse(data, path)
     except TomlError as error:
-        rule = rules.FILE_NOT_UTF8 if isinstance(error, TomlEncodingError) else rules.CONFIG_SYNTAX
-        raise ProblemsError((rule.problem(error.message, path, error.place),)) from error
+        is_text = not isinstance(error, TomlEncodingError)
+        rule, hint = (rules.CONFIG_SYNTAX, "") if is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
+        raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
 
 
 def _table_type(toml: Toml) -> type[ConfigTable]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
 from duvet.model import Place, Problem, ProblemsError, Severity
+from duvet.rules import broken_by
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
 
@@ -31,6 +32,8 @@ def as_problems(error: DuvetError) -> tuple[Problem, ...]:
     """What an error has to say."""
     if isinstance(error, ProblemsError):
         return error.problems
+    if isinstance(error, (UnreadableError, FetchError, OutputError)):
+        return (broken_by(error).problem(error.message, error.path, Place(error.line), hint=error.hint),)
     return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
 
 

@@ -58,6 +58,7 @@ class Linker:
         self._loaded: dict[Locator, Specification | Failure] = {}
         self._spots: dict[object, Spot | Failure] = {}
         self._reported: set[Failure] = set()
+        self._unavailable = {locator.name for locator in library.failures}
 
     def spots(self, annotations: Iterable[Annotation]) -> dict[tuple[Locator, int], dict[str, list[int]]]:
         """The ids of the annotations by section and quote; those that lead nowhere become problems."""
@@ -91,7 +92,7 @@ class Linker:
             locator = resolve(name, annotation.format, base, self.tree)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return Failure(rule, error.message, error.hint)
+            return self._known(Failure(rule, error.message, error.hint), name)
         specification = self._load(locator)
         if isinstance(specification, Failure):
             return specification
@@ -106,15 +107,20 @@ class Linker:
 
     def _load(self, locator: Locator) -> Specification | Failure:
         if locator not in self._loaded:
-            known = locator in self.library.failures
             try:
                 self._loaded[locator] = self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
-                failure = self._loaded[locator] = Failure(rules.broken_by(error), str(error), error.hint, once=True)
-                if known:
-                    # It was reported where the specification is configured.
-                    self._reported.add(failure)
+                failure = Failure(rules.broken_by(error), str(error), error.hint, once=True)
+                self._loaded[locator] = self._known(failure, locator.name)
         return self._loaded[locator]
+
+    def _known(self, failure: Failure, name: str) -> Failure:
+        """The failure, marked as reported where the specification of that name is configured."""
+        if name not in self._unavailable:
+            return failure
+        told = failure._replace(once=True)
+        self._reported.add(told)
+        return told
 
     def _fail(self, annotation: Annotation, spot: Spot | Failure) -> None:
         assert isinstance(spot, Failure)
