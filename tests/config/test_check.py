@@ -76,6 +76,7 @@ def test_broken_toml() -> None:
 def test_a_file_in_another_encoding() -> None:
     assert [shown(problem) for problem in problems(b"a = 'one'\nb = 'x\xff'")] == [
         "2:7+1 DUV011 TOML parse error at line 2, column 7: invalid utf-8 sequence of 1 bytes from index 16"
+        "; save the file as UTF-8"
     ]
 
 
