@@ -1,1 +1,100 @@
 """duvet links specifications to the code that implements and tests them."""
+
+# Type checkers know this name; importing `typing` for it would cost more than all the rest.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from duvet.config.schema import Config, SourceRule
+    from duvet.errors import DuvetError, FetchError, UnreadableError
+    from duvet.model import (
+        Annotation,
+        Format,
+        Kind,
+        Level,
+        Locator,
+        Note,
+        Place,
+        Problem,
+        ProblemsError,
+        Section,
+        Severity,
+        Source,
+        Specification,
+    )
+    from duvet.progress import Progress
+    from duvet.project import Options, Project
+    from duvet.sources.tree import DiskTree, MemoryTree, Tree
+    from duvet.specs.fetch import Policy
+    from duvet.trace.finished import Finished
+    from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
+    from duvet.trace.requirements import Requirement, State, Status
+else:
+
+    def __getattr__(name):
+        """Modules are imported when a name of theirs is first asked for: `import duvet` alone stays fast."""
+        from importlib import import_module
+
+        for module, names in _HOMES.items():
+            if name in names.split():
+                value = globals()[name] = getattr(import_module(f"duvet.{module}"), name)
+                return value
+        raise AttributeError(f"module 'duvet' has no attribute {name!r}")
+
+
+__all__ = [
+    "Annotation",
+    "Config",
+    "Coverage",
+    "DiskTree",
+    "DuvetError",
+    "FetchError",
+    "Finished",
+    "Fit",
+    "Format",
+    "Kind",
+    "Level",
+    "Locator",
+    "Match",
+    "MemoryTree",
+    "Note",
+    "Options",
+    "Piece",
+    "Place",
+    "Policy",
+    "Problem",
+    "ProblemsError",
+    "Progress",
+    "Project",
+    "Requirement",
+    "Section",
+    "Segment",
+    "Severity",
+    "Source",
+    "SourceRule",
+    "Specification",
+    "State",
+    "Status",
+    "Tally",
+    "Trace",
+    "Tree",
+    "UnreadableError",
+]
+
+_HOMES = {
+    "config.schema": "Config SourceRule",
+    "errors": "DuvetError FetchError UnreadableError",
+    "model": (
+        "Annotation Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification"
+    ),
+    "progress": "Progress",
+    "project": "Options Project",
+    "sources.tree": "DiskTree MemoryTree Tree",
+    "specs.fetch": "Policy",
+    "trace.finished": "Finished",
+    "trace.records": "Coverage Fit Match Piece Segment Tally Trace",
+    "trace.requirements": "Requirement State Status",
+}
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -87,21 +87,6 @@ class ProblemsError(DuvetError):
         self.problems = problems
 
 
-class Target(Struct, frozen=True):
-    """What an annotation points at, as it is written: `spec#section`."""
-
-    spec: str
-    section: str
-
-    @classmethod
-    def parse(cls, text: str) -> Target:
-        spec, _, section = text.partition("#")
-        return cls(spec, section)
-
-    def __str__(self) -> str:
-        return f"{self.spec}#{self.section}" if self.section else self.spec
-
-
 class Source(Struct, frozen=True):
     """Where in its file an annotation stands: offsets in characters, for order and diagnostics."""
 

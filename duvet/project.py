@@ -43,7 +43,25 @@ class Options(Struct, frozen=True):
 
 
 class Project:
-    """A folder with specifications, sources and, mostly, a configuration. Nothing is written here."""
+    r"""A folder with specifications, sources and, mostly, a configuration; nothing is written there but downloads.
+
+    What is wrong with annotations stands in `trace.problems`. Only what keeps everything from being read is raised,
+    as a DuvetError: a configuration that is wrong, or that is named and absent.
+
+    >>> from duvet import MemoryTree, Project
+    >>> files = {
+    ...     ".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n"
+    ...     b"source = [{ language = 'python' }]\n"
+    ...     b"specification = [{ source = 'tea.md' }]\n",
+    ...     "tea.md": b"# Tea\n\nThe pot MUST be warm.\nIt MAY be blue.\n",
+    ...     "pot.py": b"##= tea.md#tea\n##% The pot MUST be warm.\n",
+    ... }
+    >>> project = Project(tree=MemoryTree(files))
+    >>> [(one.level.name, one.status.words, one.text) for one in project.requirements]
+    [('MUST', 'needs tests', 'The pot MUST be warm.'), ('MAY', 'not started', 'It MAY be blue.')]
+    >>> project.trace.problems
+    ()
+    """
 
     def __init__(
         self,

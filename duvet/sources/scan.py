@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.config.schema import SourceRule
-from duvet.errors import DuvetError, NotRegularError
+from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import Style, scan
 from duvet.sources.filtered import FilteredTree
@@ -19,6 +19,8 @@ from duvet.sources.tree import Tree
 from duvet.text import decode
 
 Report = Callable[[Problem], None]
+
+_FOLDER_HINT = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
 
 
 class Wanted(Struct, frozen=True):
@@ -95,9 +97,7 @@ def scan_file(wanted: Wanted, tree: Tree, report: Report) -> list[Annotation]:
 
 
 def unreadable(error: DuvetError) -> Problem:
-    """The problem that a file can't be read."""
-    if isinstance(error, NotRegularError):
-        hint = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
-        return rules.FILE_NOT_REGULAR.problem(error.message, error.path, hint=hint)
-    rule = rules.FILE_NOT_UTF8 if error.line else rules.FILE_UNREADABLE
-    return rule.problem(error.message, error.path, Place(error.line), hint=error.hint)
+    """The problem that a file that a pattern matches can't be read."""
+    rule = rules.broken_by(error)
+    hint = _FOLDER_HINT if rule is rules.FILE_NOT_REGULAR else error.hint
+    return rule.problem(error.message, error.path, Place(error.line), hint=hint)
