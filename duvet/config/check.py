@@ -51,6 +51,8 @@ class _At(NamedTuple):
 
 def problems(toml: Toml, table: type[ConfigTable], environ: Mapping[str, str]) -> tuple[Problem, ...]:
     """What is wrong with a file that should hold such a table, in the order of the file."""
+    ##= man/spec/trace.md#configuration
+    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
     found = _value(inspect.type_info(table), toml.values, _At(toml, environ))
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
 

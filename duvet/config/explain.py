@@ -57,6 +57,8 @@ def explain_file(tree: Folders, given_path: str | None, environ: Mapping[str, st
 def explain(config: Config, environ: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Setting, ...]:
     """Every setting of a configuration; `given` holds what the command line says, by key."""
     table = read_tables(config.toml, environ)
+    ##= man/spec/trace.md#configuration
+    ##% `duvet config` MUST show each value in force and where it came from.
     settings = [
         Setting("config-path", config.path, Origin.DEFAULT),
         *_table(table, (), config.toml, environ),

@@ -39,6 +39,8 @@ def expand(template: str, environ: Mapping[str, str]) -> Expansion:
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """The value of the first alternative that has one, and the variable it comes from."""
     names = []
+    ##= man/spec/trace.md#configuration
+    ##% `${{ A || B || 'text' }}` in a link MUST become the first of these that is set.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):

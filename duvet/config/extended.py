@@ -34,10 +34,14 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
             raise TableError(CONFIG_MISSING_KEY, missing_field("pattern"), hint)
 
     def style(self) -> tuple[str, str]:
+        ##= man/spec/trace.md#sources
+        ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
         return super().style() if self.language is None else self.language.style
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         source = super().settled(environ)
+        ##= man/spec/trace.md#sources
+        ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
         if source.pattern is None and source.language is not None:
             source = replace(source, pattern=source.language.patterns)
         return source
@@ -56,6 +60,8 @@ _ONE_OF_BOTH = {"anyOf": [{"required": ["pattern"]}, {"required": ["language"]}]
 _Source = Annotated[ExtendedSource, Meta(extra_json_schema=_ONE_OF_BOTH)]
 
 
+##= man/spec/trace.md#configuration
+##% A configuration with our own schema MUST accept every key of the other one.
 class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 

@@ -26,6 +26,8 @@ class Folders(Protocol):
 
 def find_config(tree: Folders, given: str | None = None) -> str | None:
     """The file that is given, or else the one of this very folder; none where there is none."""
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
     if given:
         return given
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None

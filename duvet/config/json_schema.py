@@ -14,6 +14,9 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
     from duvet.config.extended import ExtendedConfig
     from duvet.config.tables import UpstreamConfig
 
+    ##= man/spec/trace.md#configuration
+    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
+    ##% accepted, and no others.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
     return {"$schema": DIALECT, "title": "Configuration of duvet", **_without_null(schema)}
 

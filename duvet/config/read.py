@@ -52,6 +52,8 @@ def _document(data: bytes, path: str) -> Toml:
 
 def _table_type(toml: Toml) -> type[ConfigTable]:
     """The tables of the file's schema; a file that names none is held against all that we know."""
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     name = toml.values.get("$schema")
     if any(name == schema.value and not schema.means for schema in SchemaName):
         return UpstreamConfig

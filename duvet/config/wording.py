@@ -56,6 +56,8 @@ def described(value: Any) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that names the known word nearest to this one; nothing where none is near."""
+    ##= man/spec/trace.md#configuration
+    ##% A problem with a misspelt key SHOULD name the key that was meant.
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}

@@ -12,16 +12,8 @@ EXTENDED = "duvet-cli/config/v1"
 PATH = ".duvet/config.toml"
 BEGIN = f"begin the file with `'$schema' = \"{UPSTREAM}\"`"
 EXTEND = f"this needs `'$schema' = \"{EXTENDED}\"`"
-SCHEMAS = ", ".join(
-    f"`{name}`"
-    for name in (
-        UPSTREAM,
-        f"{UPSTREAM}#",
-        "https://awslabs.github.io/duvet/config/v0.4.json",
-        "https://awslabs.github.io/duvet/config/v0.4.json#",
-        EXTENDED,
-    )
-)
+SHORT = UPSTREAM.replace("0.4.0", "0.4")
+SCHEMAS = ", ".join(f"`{name}`" for name in (UPSTREAM, f"{UPSTREAM}#", SHORT, f"{SHORT}#", EXTENDED))
 TYPES = "`implementation`, `spec`, `test`, `exception`, `todo`, `implication`"
 
 
@@ -75,8 +67,10 @@ def test_broken_toml() -> None:
 
 def test_a_file_in_another_encoding() -> None:
     assert [shown(problem) for problem in problems(b"a = 'one'\nb = 'x\xff'")] == [
-        "2:7+1 DUV011 TOML parse error at line 2, column 7: invalid utf-8 sequence of 1 bytes from index 16"
-        "; save the file as UTF-8"
+        (
+            "2:7+1 DUV011 TOML parse error at line 2, column 7: invalid utf-8 sequence of 1 bytes from index 16; "
+            "save the file as UTF-8"
+        )
     ]
 
 
@@ -112,6 +106,8 @@ report.snapshot = { enabled = {}, path = nan }
 
 
 def test_wrong_types_everywhere() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
     assert found(WRONG_VALUES) == [
         "3:3+1 DUV004 invalid type: integer `1`, expected a table",
         "4:15+3 DUV004 invalid type: floating point `1.5`, expected a string",
@@ -167,6 +163,10 @@ enable = true
 
 
 def test_unknown_and_missing_keys_at_every_level() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
+    ##= man/spec/trace.md#configuration
+    ##% A problem with a misspelt key SHOULD name the key that was meant.
     keys = "`pattern`, `comment-style`, `type`, `blob-link`"
     top = "`source`, `requirement`, `report`, `specification`, `$schema`"
     assert found(TYPOS) == [

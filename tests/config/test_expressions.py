@@ -33,6 +33,8 @@ EXPANSIONS = [
 
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
 def test_expands(template: str, expansion: Expansion) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% `${{ A || B || 'text' }}` in a link MUST become the first of these that is set.
     assert expand(template, ENVIRON) == expansion
 
 

@@ -12,6 +12,8 @@ from duvet.sources.tree import DiskTree, MemoryTree
 
 
 def test_a_file_that_is_given_wins_over_that_of_the_folder() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
     tree = MemoryTree({CONFIG_PATH: b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
 

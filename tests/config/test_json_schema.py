@@ -112,6 +112,9 @@ NEITHER: list[dict[str, Any]] = [
 @SCHEMAS
 @pytest.mark.parametrize("document", BOTH + OURS + NEITHER)
 def test_one_verdict(document: dict[str, Any], schema: str) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
+    ##% accepted, and no others.
     whole = {"$schema": schema, **document}
     expected = document in BOTH or (document in OURS and schema == EXTENDED)
     assert [is_read(whole), VALIDATORS[schema].is_valid(whole)] == [expected, expected]
@@ -159,6 +162,9 @@ DOCUMENTS = table(
 
 @given(DOCUMENTS, st.sampled_from([UPSTREAM, EXTENDED]))
 def test_one_verdict_on_any_document(document: dict[str, Any], schema: str) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
+    ##% accepted, and no others.
     whole = {"$schema": schema, **document}
     assert is_read(whole) == VALIDATORS[schema].is_valid(whole)
 

@@ -84,6 +84,8 @@ def read(text: str, schema: str = UPSTREAM) -> Config:
 
 
 def test_everything_in_upstreams_schema() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     assert read(EVERYTHING) == structs.replace(
         DEFAULTS,
         sources=(
@@ -112,6 +114,8 @@ def test_every_name_of_upstreams_schema(name: str) -> None:
 
 
 def test_our_schema_holds_upstreams_keys() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with our own schema MUST accept every key of the other one.
     assert read(EVERYTHING, EXTENDED) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
 
 
@@ -120,12 +124,16 @@ def sources(text: str) -> tuple[SourceRule, ...]:
 
 
 def test_a_language_gives_patterns_and_a_style() -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
     assert sources('source = [{ language = "python" }]') == (
         SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
     )
 
 
 def test_a_pattern_and_a_style_win_over_those_of_the_language() -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
     assert sources('source = [{ language = "c", pattern = "*.c", comment-style.meta = "//=" }]') == (
         SourceRule(("*.c",), "//=", "*#", language="c"),
     )

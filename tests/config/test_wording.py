@@ -46,4 +46,6 @@ def test_types(value: Any, words: str) -> None:
     ],
 )
 def test_did_you_mean(word: str, answer: str) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% A problem with a misspelt key SHOULD name the key that was meant.
     assert wording.did_you_mean(word, ["pattern", "type", "TODO"]) == answer

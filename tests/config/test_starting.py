@@ -1,0 +1,54 @@
+"""The configuration of a new project."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.config.languages import STARTERS, Starter
+from duvet.config.read import read_config
+from duvet.config.schema import Config, SourceRule, SpecificationRule
+from duvet.config.starting import detected, starting_config
+
+ODD = 'a "b"\\c\x7f.md'
+
+
+def written(starters: tuple[Starter, ...], *specifications: str, extended: bool) -> Config:
+    """What duvet reads from the configuration that it writes."""
+    return read_config(starting_config(starters, specifications, extended=extended), "config.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("files", "languages"),
+    [
+        (set(), []),
+        ({"setup.py", "README.md"}, ["python"]),
+        ({"Cargo.toml", "build.gradle.kts", "package.json"}, ["java", "javascript", "rust"]),
+    ],
+)
+def test_languages_are_known_by_their_files(files: set[str], languages: list[str]) -> None:
+    ##= man/spec/trace.md#setting-up
+    ##% `duvet init` without a language MUST take the languages whose files stand in the folder.
+    assert [one.language.value for one in detected(files.__contains__)] == languages
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_what_is_written_can_be_read(extended: bool) -> None:
+    ##= man/spec/trace.md#setting-up
+    ##% A configuration that `duvet init` writes MUST be one that duvet reads.
+    config = written(STARTERS, "spec.md", ODD, extended=extended)
+    assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
+        ((starter.pattern,), *starter.language.style) for starter in STARTERS
+    ]
+    assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
+    assert (config.extended, config.report.snapshot.enabled) == (extended, True)
+
+
+def test_our_schema_leaves_out_what_git_ignores() -> None:
+    (source,) = written(detected({"go.mod"}.__contains__), extended=True).sources
+    assert source == SourceRule(("src/**/*.go",), gitignore=True, language="go")
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_nothing_known_is_a_configuration_too(extended: bool) -> None:
+    config = written((), extended=extended)
+    assert (config.sources, config.specifications) == ((), ())
