@@ -1,0 +1,50 @@
+"""What can be wrong with a file before anyone reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+Damage = Callable[[Path], object]
+
+
+def holds(name: str, data: bytes) -> Damage:
+    """The file holds these bytes."""
+    return lambda folder: _cleared(folder / name).write_bytes(data)
+
+
+def missing(name: str) -> Damage:
+    """There is nothing."""
+    return lambda folder: (folder / name).unlink()
+
+
+def pipe(name: str) -> Damage:
+    """A pipe that nobody uses stands there."""
+    return lambda folder: os.mkfifo(_cleared(folder / name))
+
+
+def directory(name: str) -> Damage:
+    """A folder stands there."""
+    return lambda folder: _cleared(folder / name).mkdir()
+
+
+def link(name: str, target: str) -> Damage:
+    """A link stands there."""
+    return lambda folder: _cleared(folder / name).symlink_to(target)
+
+
+def loop(name: str) -> Damage:
+    """A link to itself stands there."""
+    return link(name, Path(name).name)
+
+
+def unreadable(name: str) -> Damage:
+    """A file stands there that fails when it is read, whoever reads it."""
+    return link(name, "/proc/self/mem")
+
+
+def _cleared(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,48 @@
+"""A small project in which nothing is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+CONFIG = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "spec.md"
+[report.json]
+enabled = true
+[report.snapshot]
+enabled = true
+"""
+SPECIFICATION = """\
+# Kettle
+
+## Heating
+
+The kettle MUST boil water. It SHOULD whistle when done.
+
+## Pouring
+
+The spout MAY drip.
+"""
+SOURCE = """\
+//= spec.md#heating
+//# The kettle MUST boil water.
+fn boil() {}
+
+//= spec.md#heating
+//= type=test
+//# The kettle MUST boil water.
+fn boils() {}
+"""
+KETTLE = {".duvet/config.toml": CONFIG, "spec.md": SPECIFICATION, "src/a.rs": SOURCE}
+
+
+def make(folder: Path, texts: dict[str, str]) -> Path:
+    """Write these files below the folder."""
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+    return folder
