@@ -38,6 +38,8 @@ def requirements(section: Section) -> tuple[Extracted, ...]:
     text = _text(section)
     found = []
     for group in _equal(_sentences(text)):
+        ##= man/spec/trace.md#requirements
+        ##% A sentence with a keyword of RFC 2119 MUST become a requirement with the level of its strongest keyword.
         level = max(keyword.level for sentence in group for keyword in sentence.keywords)
         first = min(group, key=lambda each: _found_at(text, each)) if len(group) > 1 else group[0]
         found.append((first.start, level, first.pieces))
@@ -46,6 +48,8 @@ def requirements(section: Section) -> tuple[Extracted, ...]:
 
 def _text(section: Section) -> str:
     """The lines of the section; where a list item begins or ends, sentences do, as at an empty line."""
+    ##= man/spec/trace.md#requirements
+    ##% An item of a list in Markdown MUST be a sentence of its own.
     if not section.breaks:
         return "\n".join(section.lines)
     breaks = [0, *sorted(section.breaks), len(section.lines)]
@@ -70,6 +74,9 @@ def _sentences(text: str) -> Iterator[_Sentence]:
 
 def _equal(sentences: Iterable[_Sentence]) -> Iterator[list[_Sentence]]:
     """The sentences that differ in nothing but spacing that doesn't count, together."""
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement.
     for alike in _grouped(sentences, lambda each: "".join("".join(each.pieces).split())):
         yield from [alike] if len(alike) == 1 else _grouped(alike, lambda each: normalise("\n".join(each.pieces)))
 

@@ -105,6 +105,8 @@ _GENERATED = re.compile(
 
 def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     """Files that an earlier extraction wrote for sections that ask for nothing any more."""
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     wanted = set(map(normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):

@@ -34,11 +34,17 @@ def fetch(url: str, path: str, policy: Policy | None = None) -> bytes:
     hint = f"put its text into {path}"
     try:
         _check_allowed(url, policy)
+        ##= man/spec/trace.md#specifications
+        ##% A download MUST be given up when it is too large or takes too long.
         data = _in_time(lambda: _download(url, policy), policy.seconds)
+        ##= man/spec/trace.md#specifications
+        ##% A page of HTML MUST NOT be taken for a specification.
         if _HTML.match(data):
             raise Refusal("it is an HTML page, where text or Markdown is needed")
     except Refusal as refusal:
         raise FetchError(f"could not download {url}: {refusal}", hint=hint) from refusal.__cause__
+    ##= man/spec/trace.md#specifications
+    ##% A download that fails MUST leave no file.
     from duvet.outputs import store
 
     store(path, data)
@@ -51,10 +57,14 @@ class Refusal(Exception):
 
 def _check_allowed(url: str, policy: Policy) -> None:
     scheme = url.partition(":")[0]
+    ##= man/spec/trace.md#specifications
+    ##% With `--offline`, duvet MUST NOT download anything.
     if policy.offline:
         raise Refusal("downloads are off")
     if scheme not in ("https", "http"):
         raise Refusal(f"downloads over {scheme} are not supported")
+    ##= man/spec/trace.md#specifications
+    ##% A download MUST use HTTPS unless the user allows otherwise.
     if scheme == "http" and not policy.allow_http:
         raise Refusal("it is not https")
 
@@ -104,6 +114,8 @@ def follow(client: Client, url: str, policy: Policy) -> bytes:
                 return _body(response, policy.max_bytes, end)
         finally:
             response.close()
+        ##= man/spec/trace.md#specifications
+        ##% A download MUST use HTTPS unless the user allows otherwise.
         if following.url.scheme != "https" and (request.url.scheme == "https" or not policy.allow_http):
             raise Refusal(f"it redirects to {following.url}, which is not https")
         request = following
@@ -116,6 +128,8 @@ def _body(response: Response, max_bytes: int, end: float) -> bytes:
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk
+        ##= man/spec/trace.md#specifications
+        ##% A download MUST be given up when it is too large or takes too long.
         if len(data) > max_bytes:
             raise Refusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:

@@ -84,6 +84,8 @@ class Library:
         )
 
     def _read(self, locator: Locator, path: str) -> bytes:
+        ##= man/spec/trace.md#specifications
+        ##% A specification that has been downloaded MUST be read from disk.
         if not locator.is_url or self.tree.exists(path):
             return self.tree.read(path)
         url = canonical_url(locator.name)

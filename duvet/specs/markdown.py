@@ -81,6 +81,8 @@ def _filled(texts: tuple[str, ...], first: int, stop: int) -> tuple[int, int]:
 
 def _unique(counts: dict[str, int], wanted: str) -> str:
     """Each id is given once; the next one gets a number."""
+    ##= man/spec/trace.md#specifications
+    ##% A section's id MUST be unique in its Markdown text.
     count, given = counts.get(wanted, 0), wanted
     while given in counts:
         count += 1

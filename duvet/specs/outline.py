@@ -50,12 +50,16 @@ class Outline:
             if "Start" in event:
                 tag = event["Start"]
                 if tag == "Item":
+                    ##= man/spec/trace.md#requirements
+                    ##% An item of a list in Markdown MUST be a sentence of its own.
                     self.arrive(span["start"])
                     self.add_break(self.row)
                 elif tag == "Paragraph":
                     if not self.description:
                         self.description, span = paragraph_text(events, span)
                 elif "Heading" in tag:
+                    ##= man/spec/trace.md#specifications
+                    ##% Each heading of a Markdown text MUST begin a section.
                     self.read_heading(events, tag["Heading"], span)
         self.arrive(len(self.data))
 

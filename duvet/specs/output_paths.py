@@ -23,6 +23,8 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
     """The file in that folder for a section; an id never names another folder."""
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
     return posixpath.join(folder, f"{section.replace('/', '%2F')}.{extension}")
 
 

@@ -25,6 +25,8 @@ def read_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem
 
 
 def _read(toml: Toml) -> tuple[list[Annotation], list[Problem]]:
+    ##= man/spec/trace.md#requirement-files
+    ##% Each problem of a requirement file MUST be reported with its place.
     problems = list(file_problems(toml))
     inheritable = isinstance(toml.values.get("target"), str)
     annotations = []
@@ -50,6 +52,8 @@ def _annotation(toml: Toml, name: str, index: int, table: dict[str, Any]) -> Ann
     kind = TABLES[name]
     keys = (name, index)
     strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
+    ##= man/spec/trace.md#requirement-files
+    ##% An entry without a target of its own MUST have the target of its file.
     target_keys = (*keys, "target") if "target" in table else ("target",)
     source = Source(toml.value_span(*target_keys), toml.value_span(*keys), toml.value_span(*keys, "quote"))
     return Annotation(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from duvet.model import Format, Kind, Level
 from duvet.text import WHITESPACE
 
+##= man/spec/trace.md#requirement-files
+##% The tables of a requirement file MUST be read under every name that awslabs duvet knows for them.
 TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,

@@ -105,6 +105,8 @@ def _annotation(
 ) -> Annotation | None:
     kind = TABLES[table.name]
     values = table.values
+    ##= man/spec/trace.md#requirement-files
+    ##% An entry without a target of its own MUST have the target of its file.
     if "target" in values:
         target_span = values["target"]
         target = _string(text, target_span)

@@ -52,6 +52,8 @@ def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> byte
 
 
 def _toml(parts: _Parts, found: Sequence[Extracted]) -> bytes:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
     quotes = zip(found, parts.quotes, strict=True)
     return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
 

@@ -29,6 +29,8 @@ def resolve(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """
     if is_url(spec) or spec.startswith("/"):
         return locate(spec, format)
+    ##= man/spec/trace.md#targets
+    ##% A path that is not found MUST be looked for in the folders above.
     found = next(filter(tree.is_file, _candidates(spec, base)), None)
     if found is None:
         raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")

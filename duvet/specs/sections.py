@@ -25,12 +25,16 @@ def section_index(specification: Specification, wanted: str) -> int | None:
     found = by_id.get(wanted)
     if found is not None or specification.format is not Format.IETF:
         return found
+    ##= man/spec/trace.md#targets
+    ##% A section of IETF text MUST be found by its number alone.
     bare = _PREFIXES.sub("", wanted, count=1)
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
 def nearest_sections(specification: Specification, wanted: str) -> list[str]:
     """The ids of the few sections whose id or title is most like what is wanted, the best first."""
+    ##= man/spec/trace.md#targets
+    ##% A section that does not exist SHOULD be reported with the names that are most like it.
     from rapidfuzz import fuzz, process
 
     sections = specification.sections

@@ -55,6 +55,8 @@ def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsE
 
 def canonical_url(url: str) -> str:
     """Where the text of a normalised URL is fetched: every address of an RFC leads to the RFC Editor's text."""
+    ##= man/spec/trace.md#specifications
+    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
     found = _RFC.fullmatch(url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 

@@ -24,9 +24,15 @@ from duvet.specs.detect import detect
     ],
 )
 def test_detect(path: str, text: str, format: Format) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A specification MUST be read in the format that is asked for, else as Markdown if its name or its beginning says
+    ##% so, and else as IETF text.
     assert detect(path, text) is format
 
 
 def test_what_is_wanted_wins() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A specification MUST be read in the format that is asked for, else as Markdown if its name or its beginning says
+    ##% so, and else as IETF text.
     assert detect("spec.md", "# Title", Format.IETF) is Format.IETF
     assert detect("spec.txt", "1.  Title", Format.MARKDOWN) is Format.MARKDOWN

@@ -12,36 +12,7 @@ from hypothesis import strategies as st
 
 from duvet.model import Section
 from duvet.specs.markdown import Document, parse
-
-Shown = tuple[str, str, int, int, list[str | None]]
-
-
-def lines_and_breaks(section: Section) -> list[str | None]:
-    """The lines, with None where a break stands."""
-    shown: list[str | None] = []
-    for row, line in enumerate(section.lines):
-        if row in section.breaks:
-            shown.append(None)
-        shown.append(line)
-    return shown
-
-
-def show(document: Document) -> list[Shown]:
-    return [(s.id, s.title, *s.heading, lines_and_breaks(s)) for s in document.sections]
-
-
-def sections(text: str) -> list[Shown]:
-    return show(parse(text.encode()))
-
-
-def titles(text: str) -> list[tuple[str, str]]:
-    return [(section[0], section[1]) for section in sections(text)]
-
-
-def lines(text: str) -> list[str | None]:
-    """The lines of the only section."""
-    ((_, _, _, _, shown),) = sections(text)
-    return shown
+from tests.specs.shown import lines, sections, show, titles
 
 
 def test_a_document_has_a_title_a_description_and_sections() -> None:
@@ -92,6 +63,8 @@ def test_nothing_comes_from_nothing() -> None:
     ],
 )
 def test_titles(heading: str, id: str, title: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Each heading of a Markdown text MUST begin a section.
     assert titles(heading + "\n") == [(id, title)]
 
 
@@ -116,6 +89,8 @@ def test_heading_attributes(heading: str, id: str, title: str) -> None:
 
 
 def test_an_id_is_given_once() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A section's id MUST be unique in its Markdown text.
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
@@ -133,6 +108,8 @@ def test_no_heading(text: str) -> None:
 
 
 def test_headings_in_quotes_and_items_count() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Each heading of a Markdown text MUST begin a section.
     assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
 
 
@@ -163,48 +140,6 @@ def test_a_lone_carriage_return_makes_a_heading_of_its_line() -> None:
 
 def test_blank_lines_inside_stay_as_they_are() -> None:
     assert lines("# A\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n") == ["a", "  ", "\u2003", "b", "\x1c"]
-
-
-def test_breaks_stand_around_items() -> None:
-    assert lines("# A\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n") == [
-        "lead:", None, "- one", "  more", None, "- two", "", "  three", None, "", "end",
-    ]  # fmt: skip
-
-
-def test_breaks_stand_around_nested_items() -> None:
-    assert lines("# A\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n") == [
-        "x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two",
-    ]  # fmt: skip
-
-
-def test_empty_items_have_breaks() -> None:
-    assert lines("# A\nx\n\n-\n- a\n\n*\n\ny\n") == [
-        "x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y",
-    ]  # fmt: skip
-
-
-def test_a_break_at_the_edge_of_a_section_is_none() -> None:
-    assert lines("# A\n\n- one\n- two\n\n") == ["- one", None, "- two"]
-
-
-def test_an_item_ends_after_the_line_on_which_its_last_event_begins() -> None:
-    text = "# A\nx\n- ```\n  a\n\n  ```\n- b\\\n  *c\n  d*\ny\n"
-    assert lines(text) == ["x", None, "- ```", "  a", None, "", "  ```", None, "- b\\", "  *c", "  d*", "y"]
-
-
-def test_an_event_at_a_line_end_counts_for_the_next_line() -> None:
-    assert lines("# A\nx\n- ```\n\n\ny\n") == ["x", None, "- ```", "", "", None, "y"]
-
-
-def test_the_break_after_an_item_with_a_heading_comes_a_line_later() -> None:
-    assert sections("# A\nx\n- # B\nc\nd\n") == [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]
-
-
-def test_an_item_with_a_heading_cuts_the_heading_after_it() -> None:
-    assert sections("- # A\none\ntwo\nthree\n===\nx\n") == [
-        ("a", "A", 4, 5, ["two"]),
-        ("three", "three", 14, 19, ["x"]),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +177,8 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES.split("|")), max_size=60).map("".join) | st.text())
 def test_any_text_is_parsed(text: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A section's id MUST be unique in its Markdown text.
     data = text.encode()
     found = parse(data).sections
     assert len({section.id for section in found}) == len(found)

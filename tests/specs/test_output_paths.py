@@ -35,6 +35,8 @@ def test_requirements_folder(source: str, out: str, downloads: str, folder: str)
 
 
 def test_requirements_file() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
     ids = ["section-2.1", "", "../../up"]
     assert [requirements_file("r", id) for id in ids] == ["r/section-2.1.toml", "r/.toml", "r/..%2F..%2Fup.toml"]
     assert requirements_file("r", "a", "rs") == "r/a.rs"

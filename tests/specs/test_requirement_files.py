@@ -58,6 +58,8 @@ def lines(problems: list[Problem]) -> list[str]:
 
 
 def test_every_key() -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% An entry without a target of its own MUST have the target of its file.
     annotations, problems = read("x.toml", EVERY_KEY.encode())
     top = (9, 23)
     assert problems == []
@@ -107,6 +109,23 @@ def test_every_key() -> None:
 
 def test_both_readers_agree_on_every_key() -> None:
     assert (read_plain("x.toml", EVERY_KEY.encode()), []) == read_checked("x.toml", EVERY_KEY.encode())
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["spec", "specs"], Kind.SPEC),
+        (["exception", "exceptions"], Kind.EXCEPTION),
+        (["TODO", "todo", "todos"], Kind.TODO),
+    ],
+)
+def test_every_name_of_a_table(names: list[str], kind: Kind) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% The tables of a requirement file MUST be read under every name that awslabs duvet knows for them.
+    for name in names:
+        table = f"[[{name}]]\nquote = 'a'\n" + "reason = 'b'\n" * (kind is Kind.EXCEPTION)
+        assert [found.kind for found in read_checked("x.toml", (HEAD + table).encode())[0]] == [kind]
+        assert [found.kind for found in read_plain("x.toml", (HEAD + table).encode()) or ()] == [kind]
 
 
 def test_inline_tables() -> None:
@@ -174,26 +193,11 @@ def test_files_without_tables(text: str) -> None:
         ("[[exception]]", ["2:1+13 DUV032 missing field `quote`", "2:1+13 DUV032 missing field `reason`"]),
         (
             "[[spec]]\nqoute = 'a'\nquote = 'a'",
-            [
-                f"3:1+5 DUV031 unknown field `qoute`, {SPEC_KEYS} (did you mean `quote`?)",
-            ],
+            [f"3:1+5 DUV031 unknown field `qoute`, {SPEC_KEYS} (did you mean `quote`?)"],
         ),
-        (
-            "[[spec]]\nquote = 'a'\nreason = 'b'",
-            [f"4:1+6 DUV031 unknown field `reason`, {SPEC_KEYS}"],
-        ),
-        (
-            "level = 'MUST'",
-            [
-                f"2:1+5 DUV031 unknown field `level`, {TOP_KEYS}",
-            ],
-        ),
-        (
-            "[[test]]\nquote = 'a'",
-            [
-                f"2:3+4 DUV031 unknown field `test`, {TOP_KEYS} ({ADVICE})",
-            ],
-        ),
+        ("[[spec]]\nquote = 'a'\nreason = 'b'", [f"4:1+6 DUV031 unknown field `reason`, {SPEC_KEYS}"]),
+        ("level = 'MUST'", [f"2:1+5 DUV031 unknown field `level`, {TOP_KEYS}"]),
+        ("[[test]]\nquote = 'a'", [f"2:3+4 DUV031 unknown field `test`, {TOP_KEYS} ({ADVICE})"]),
         (
             "[[spec]]\nlevel = 'must'\nquote = 'a'\n[[spec]]\nformat = 'html'\nquote = 'b'",
             [
@@ -209,17 +213,13 @@ def test_files_without_tables(text: str) -> None:
             "[[todo]]\nquote = 'a'\ntracking_issue = '1'\ntracking-issue = '2'",
             ["4:1+14 DUV035 duplicate field `tracking_issue` (keep one of `tracking-issue` and `tracking_issue`)"],
         ),
-        (
-            "[[spec]\n",
-            ["2:7+1 DUV030 TOML parse error at line 2, column 7: unclosed array table, expected `]`"],
-        ),
-        (
-            "quote = 'a'\nquote = 'b'",
-            ["3:12+1 DUV030 TOML parse error at line 3, column 12: duplicate key"],
-        ),
+        ("[[spec]\n", ["2:7+1 DUV030 TOML parse error at line 2, column 7: unclosed array table, expected `]`"]),
+        ("quote = 'a'\nquote = 'b'", ["3:12+1 DUV030 TOML parse error at line 3, column 12: duplicate key"]),
     ],
 )
 def test_problems(text: str, expected: list[str]) -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% Each problem of a requirement file MUST be reported with its place.
     assert lines(read("x.toml", (HEAD + text).encode())[1]) == expected
 
 

@@ -32,6 +32,8 @@ FOUND = (must("It MUST be", "closed."), Extracted(Level.MAY, ("It MAY",)))
 
 
 def test_toml() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
     assert toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
@@ -109,6 +111,8 @@ def test_annotations_of_real_requirements(shared: Path) -> None:
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
     found = [*shared.glob("golden/*/expected/**/*.toml"), *shared.glob("probes/open/*/*/expected/**/*.toml")]
     inputs = {Path(str(file).replace("/project/", "/expected/")) for file in shared.glob("golden/*/project/**/*.toml")}
     files = [file.read_bytes() for file in found if file not in inputs and file.name != "config.toml"]

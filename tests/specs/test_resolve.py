@@ -33,6 +33,8 @@ TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "r
     ],
 )
 def test_paths(spec: str, base: str, name: str) -> None:
+    ##= man/spec/trace.md#targets
+    ##% A path that is not found MUST be looked for in the folders above.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
     assert resolve(spec, AUTO, base, tree) == Locator(name)
 
@@ -51,6 +53,8 @@ def test_what_is_no_file_is_unresolved(spec: str) -> None:
 
 
 def test_on_disk(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#targets
+    ##% A path that is not found MUST be looked for in the folders above.
     (tmp_path / "w" / "docs").mkdir(parents=True)
     (tmp_path / "up.md").touch()
     (tmp_path / "w" / "in.md").touch()

@@ -40,6 +40,8 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
     ],
 )
 def test_ietf_ids_may_lack_their_prefix(wanted: str, id: str) -> None:
+    ##= man/spec/trace.md#targets
+    ##% A section of IETF text MUST be found by its number alone.
     found = find_section(RFC, wanted)
     assert found is not None and found.id == id
 
@@ -67,6 +69,8 @@ def test_markdown_ids_are_exact() -> None:
     ],
 )
 def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
+    ##= man/spec/trace.md#targets
+    ##% A section that does not exist SHOULD be reported with the names that are most like it.
     assert nearest_sections(RFC, wanted) == near
 
 
