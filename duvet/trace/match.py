@@ -17,10 +17,10 @@ Found = tuple[tuple[Piece, ...], Fit]
 
 
 class _Normal(Struct, frozen=True):
-    """The normalised view, and where its runs begin there and in the view."""
+    """The normalised view, and where its unbroken stretches begin there and in the view, in characters."""
 
     data: bytes
-    text: str
+    view: str
     offsets: list[int]
     originals: list[int]
 
@@ -56,31 +56,27 @@ class Matcher:
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
-        return pieces(view, *_in_view(view, normal, start, end)), fit
+        found = pieces(view, *_in_view(normal, start, end))
+        # One edit can turn a character into white space, which is nothing to quote.
+        return (found, fit) if found else None
 
 
 def _normal_of(view: View) -> _Normal:
-    text, offsets, originals = normalise_with_map(view.data.decode())
-    return _Normal(text.encode(), text, offsets, originals)
+    text = view.data.decode()
+    normal, offsets, originals = normalise_with_map(text)
+    return _Normal(normal.encode(), text, offsets, originals)
 
 
-def _in_view(view: View, normal: _Normal, start: int, end: int) -> tuple[int, int]:
-    """The bytes of the view that these bytes of the normalised view come from."""
-    if normal.text.isascii() and len(view.data) == len(view.data.decode()):
-        low, high = _original(normal, start), _original(normal, end - 1) + 1
-    else:
-        text = view.data.decode()
-        low_char = _original(normal, _chars(normal.data, start))
-        high_char = _original(normal, _chars(normal.data, end) - 1) + 1
-        low, high = byte_length(text[:low_char]), byte_length(text[:high_char])
-    trimmed = view.data[low:high].decode(errors="replace").rstrip(WHITESPACE)
-    return low, low + min(high - low, len(trimmed.encode()))
+def _in_view(normal: _Normal, start: int, end: int) -> tuple[int, int]:
+    """The bytes of the view that these bytes of the normalised view come from; a character counts whole."""
+    low = _original(normal, len(normal.data[:start].decode(errors="ignore")))
+    high = _original(normal, len(normal.data[:end].decode(errors="replace")) - 1) + 1
+    quoted = normal.view[low:high].rstrip(WHITESPACE)
+    first = byte_length(normal.view[:low])
+    return first, first + byte_length(quoted)
 
 
 def _original(normal: _Normal, offset: int) -> int:
+    """Where in the view a character of the normalised view stands."""
     at = bisect_right(normal.offsets, offset) - 1
     return normal.originals[at] + offset - normal.offsets[at]
-
-
-def _chars(data: bytes, offset: int) -> int:
-    return len(data[:offset].decode(errors="ignore"))

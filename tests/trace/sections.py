@@ -1,0 +1,28 @@
+"""Sections and annotations made up for tests."""
+
+from __future__ import annotations
+
+from duvet.model import Annotation, Kind, Level, Section
+
+HEADING = "# T\n"
+
+
+def section_of(text: str, id: str = "t") -> Section:
+    """A section with this text below the title of a file."""
+    lines = tuple(text.split("\n"))
+    starts = [len(HEADING)]
+    for line in lines[:-1]:
+        starts.append(starts[-1] + len(line.encode()) + 1)
+    return Section(id, "T", (2, 3), "T", lines, tuple(starts))
+
+
+def file_of(text: str) -> bytes:
+    """The file that such a section stands in."""
+    return f"{HEADING}{text}".encode()
+
+
+def citing(
+    quote: str, kind: Kind = Kind.CITATION, line: int = 1, level: Level = Level.AUTO, reason: str = ""
+) -> Annotation:
+    """An annotation of that section."""
+    return Annotation("a.rs", line, kind, "t.md#t", quote, level, reason=reason)
