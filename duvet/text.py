@@ -26,6 +26,8 @@ def decode(data: bytes, path: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         bad = data[: error.start].count(b"\n") + 1
+        ##= man/spec/trace.md#sources
+        ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         if error.reason == "unexpected end of data":
             message = f"incomplete utf-8 byte sequence from index {error.start}"

@@ -43,6 +43,8 @@ def scan(path: str, text: str, style: Style) -> tuple[list[Annotation], list[Pro
             if annotation is not None:
                 found.append(annotation)
         else:
+            ##= man/spec/trace.md#annotations
+            ##% Quoted text that has no target SHOULD cause a warning.
             problems.append(_without_target(path, text, block, before))
         before = block
     return found, problems
@@ -53,6 +55,10 @@ def _blocks(text: str, style: Style) -> Iterator[Block]:
     block = Block([], [])
     previous = 0
     for token in tokens(text, style.meta, style.content):
+        ##= man/spec/trace.md#annotations
+        ##% Lines of annotations that follow one another without a gap MUST make one annotation.
+        ##= man/spec/trace.md#annotations
+        ##% A target after quoted text MUST begin the next annotation.
         if token.line > previous + 1 or (token.is_meta and block.contents):
             if block.metas or block.contents:
                 yield block
@@ -112,6 +118,8 @@ def _without_target(path: str, text: str, block: Block, before: Block | None) ->
         and not before.contents
         and first.line - before.metas[-1].line <= _CUT_DISTANCE
     ):
+        ##= man/spec/trace.md#annotations
+        ##% Quoted text that a gap cuts off from its target SHOULD cause a warning.
         return rules.COMMENT_CUT.problem(
             f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing",
             path,

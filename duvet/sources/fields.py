@@ -84,6 +84,8 @@ def read_fields(path: str, text: str, fields: list[Field], default: Kind) -> Fie
     """The fields of one block with every problem that they have."""
     first = fields[0]
     if len(fields) == 1 and not first.named:
+        ##= man/spec/trace.md#annotations
+        ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
         return Fields(default, first.value, (first.start, first.start + len(first.value)))
     return _Reader(path, text).read(fields, default)
 
@@ -101,6 +103,8 @@ class _Reader:
         written = self._value(given, _FORMAT, Format.AUTO)
         if "type" not in given or given["type"][0].value in _KIND.known:
             self._check_allowed(given, kind)
+        ##= man/spec/trace.md#annotations
+        ##% An annotation without a target MUST be reported.
         if "source" not in given:
             self._no_target(fields[0])
         target = given.get("source", fields)[0]
@@ -117,6 +121,8 @@ class _Reader:
         )
 
     def _by_key(self, fields: list[Field]) -> Given:
+        ##= man/spec/trace.md#annotations
+        ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
         given: Given = {}
         for field in fields:
             if field.key not in _KEYS:
@@ -128,6 +134,8 @@ class _Reader:
         return given
 
     def _value(self, given: Given, choice: Choice[T], default: T) -> T:
+        ##= man/spec/trace.md#annotations
+        ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
         if choice.key not in given:
             return default
         field = given[choice.key][0]
@@ -137,6 +145,8 @@ class _Reader:
         return choice.known.get(field.value, default)
 
     def _check_allowed(self, given: Given, kind: Kind) -> None:
+        ##= man/spec/trace.md#annotations
+        ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
         for key, kinds in _ONLY_FOR.items():
             if key in given and kind not in kinds:
                 problem = rules.COMMENT_KEY_NOT_ALLOWED.problem(

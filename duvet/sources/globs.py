@@ -77,6 +77,8 @@ class _Walk:
             self.todo += [(start + entry.name, index + 1, ()) for entry in names if is_folder(entry)]
 
     def _at_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
+        ##= man/spec/trace.md#sources
+        ##% `**` MUST match any number of folders, hidden ones and those behind links too.
         rest = self.components[index + 1 :]
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:
@@ -109,6 +111,8 @@ class _Walk:
         except DuvetError as error:
             self._unreadable(error)
             return None
+        ##= man/spec/trace.md#sources
+        ##% A folder that holds itself through a link MUST be entered once.
         if identity in around:
             self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
             return None

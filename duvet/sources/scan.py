@@ -45,6 +45,8 @@ def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report:
         style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
         view = _view(rule, origin, tree, report)
         for path in find_files("pattern", rule.patterns, view, report, origin):
+            ##= man/spec/trace.md#sources
+            ##% A file that several patterns match MUST be read once in each different style.
             styles.setdefault(path, {})[style] = None
     return [Wanted(path, tuple(found)) for path, found in styles.items()]
 
@@ -52,9 +54,13 @@ def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report:
 def _view(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Tree:
     """What the rule lets its patterns see."""
     view = tree
+    ##= man/spec/trace.md#sources
+    ##% With `exclude`, the files that these patterns match MUST be left out.
     if rule.exclude:
         excluded = any_of(_compiled("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
+    ##= man/spec/trace.md#sources
+    ##% With `gitignore`, the files that git ignores MUST be left out.
     if rule.gitignore:
         from duvet.sources.ignored import Ignored
 

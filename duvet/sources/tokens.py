@@ -30,6 +30,8 @@ def tokens(text: str, meta: str, content: str) -> Iterator[Token]:
     for found in _finder(meta, content)(text):
         start = found.start()
         line_start = text.rfind("\n", 0, start) + 1
+        ##= man/spec/trace.md#annotations
+        ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
         if line_start != start and text[line_start:start].strip(WHITESPACE):
             continue
         line += text.count("\n", counted, start)

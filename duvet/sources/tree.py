@@ -66,6 +66,8 @@ class DiskTree:
 
     def read(self, path: str) -> bytes:
         try:
+            ##= man/spec/trace.md#sources
+            ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
             # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
             handle = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
             try:
@@ -100,6 +102,8 @@ class DiskTree:
 
 def _content(handle: int, path: str) -> bytes:
     mode = os.fstat(handle).st_mode
+    ##= man/spec/trace.md#sources
+    ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
     if not stat.S_ISREG(mode):
         raise NotRegularError(_FOLDER if stat.S_ISDIR(mode) else "not a regular file", path=path)
     with open(handle, "rb", buffering=0, closefd=False) as file:

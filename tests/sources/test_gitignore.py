@@ -119,6 +119,8 @@ def write(path: Path, lines: list[str]) -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
 def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `gitignore`, the files that git ignores MUST be left out.
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)

@@ -54,6 +54,8 @@ FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs",
     ],
 )
 def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
+    ##= man/spec/trace.md#sources
+    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -71,6 +73,8 @@ def test_absolute_patterns(tmp_path: Path) -> None:
 
 
 def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#sources
+    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
     (tmp_path / "real").mkdir()
     (tmp_path / "real/a.rs").write_bytes(b"")
     (tmp_path / "src").mkdir()
@@ -80,6 +84,8 @@ def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_itself_is_entered_once(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#sources
+    ##% A folder that holds itself through a link MUST be entered once.
     (tmp_path / "src/d").mkdir(parents=True)
     (tmp_path / "src/d/a.rs").write_bytes(b"")
     (tmp_path / "src/d/up").symlink_to("..")

@@ -36,6 +36,8 @@ def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
 
 
 def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
+    ##= man/spec/trace.md#sources
+    ##% A file that several patterns match MUST be read once in each different style.
     rules = [
         SourceRule(("src/*.rs", "src/a.*")),
         SourceRule(("**/a.rs",), "//@", "//-", Kind.TEST),
@@ -51,6 +53,8 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
 
 
 def test_excluded_folders_with_all_that_is_in_them() -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `exclude`, the files that these patterns match MUST be left out.
     everything = ("**/*.rs",)
     without_target = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
     for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target"):
@@ -76,6 +80,8 @@ def test_a_named_file_can_be_excluded() -> None:
 
 
 def test_what_git_ignores() -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `gitignore`, the files that git ignores MUST be left out.
     files = {
         ".gitignore": b"target/\n*.gen.rs\n",
         "src/.gitignore": b"!keep.gen.rs\n/local/\n",
@@ -158,6 +164,8 @@ def test_problems_of_a_file() -> None:
 
 
 def test_a_file_that_is_not_utf8() -> None:
+    ##= man/spec/trace.md#sources
+    ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
     message, hint = "invalid utf-8 sequence of 1 bytes from index 9", "save the file as UTF-8"
     wrong = Problem("DUV011", message, "a.rs", Place(2), hint=hint)
     assert scanned(b"//= a#1\n'\xff'\n") == ([], [wrong])

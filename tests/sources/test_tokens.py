@@ -14,6 +14,8 @@ TEXTS = st.lists(st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", "
 
 
 def test_tokens_in_order() -> None:
+    ##= man/spec/trace.md#annotations
+    ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
     text = "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#"
     assert list(tokens(text, "//=", "//#")) == [
         Token(1, True, "a.md#b", 4),
@@ -62,6 +64,8 @@ def plain_tokens(text: str, meta: str, content: str) -> list[Token]:
 
 @given(TEXTS.map("".join), st.sampled_from(STYLES))
 def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
+    ##= man/spec/trace.md#annotations
+    ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
     assert list(tokens(text, *style)) == plain_tokens(text, *style)
     if not has_any(text.encode(), *style):
         assert plain_tokens(text, *style) == []

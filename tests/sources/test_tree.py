@@ -70,6 +70,8 @@ def test_absolute_paths_in_memory() -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#sources
+    ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "gone").symlink_to("nothing")
