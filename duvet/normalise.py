@@ -14,6 +14,8 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 
 def normalise(text: str) -> str:
     """The text with white space cut to the first of its characters, and none around punctuation."""
+    ##= man/spec/trace.md#quotes
+    ##% A quote MUST be found if it differs only in white space around punctuation.
     return _RUN.sub(_reduced, text.strip(WHITESPACE))
 
 

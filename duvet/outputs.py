@@ -27,6 +27,8 @@ def store(path: str, data: bytes) -> None:
 @contextmanager
 def together() -> Iterator[Write]:
     """Write several files; they are moved into place at the end, and only if all of them could be written."""
+    ##= man/spec/trace.md#reports
+    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
     moves: list[tuple[str, str]] = []
     streams: list[tuple[str, bytes]] = []
 

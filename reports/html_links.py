@@ -19,6 +19,8 @@ def fragment(anchor: str) -> str:
 
 def web(url: str | None) -> str:
     """The URL, where it leads to the web; nothing where it could make a browser do something else."""
+    ##= man/spec/trace.md#reports
+    ##% The page MUST NOT link to anything but itself and the web.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 

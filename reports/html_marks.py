@@ -27,6 +27,8 @@ class Owner(Struct, frozen=True, order=True):
 
 def escaped(text: str) -> str:
     """The text between tags; Jinja's own function, which serves attributes too, costs several times as much."""
+    ##= man/spec/trace.md#reports
+    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

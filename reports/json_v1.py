@@ -45,6 +45,8 @@ def render(report: Finished, out: BinaryIO) -> None:
 
 def document(report: Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
+    ##= man/spec/trace.md#reports
+    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
     tallies = {id: tally for coverage in trace.coverages for id, tally in coverage.tallies.items()}

@@ -93,6 +93,8 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
         old = kept.setdefault(id, new)
         if old == new:
             continue
+        ##= man/spec/trace.md#reports
+        ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
         for words, broken in conflicts(id, old, new):
             listener.has(rules.MERGE_CONFLICT, words, broken=broken)
         if drifted := ", ".join(drift(old, new)):

@@ -110,6 +110,8 @@ _RULES: dict[type[Record], tuple[_Rule, ...]] = {
 
 def conflicts(id: str, earlier: Record, later: Record) -> Iterator[Conflict]:
     """What can't be reconciled in two records of one id."""
+    ##= man/spec/trace.md#reports
+    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
     for rule in _RULES[type(earlier)]:
         old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
         if old == new or (rule.may_be_absent and None in (old, new)):

@@ -29,6 +29,8 @@ def drift(earlier: Record, later: Record) -> Iterator[str]:
 
 def joined(earlier: T, later: T) -> T:
     """Both records in one; the earlier one where they conflict."""
+    ##= man/spec/trace.md#reports
+    ##% The result of `duvet merge` MUST NOT depend on the order of its inputs.
     match earlier, later:
         case SpecificationRecord(), SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)

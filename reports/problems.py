@@ -92,6 +92,8 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
     kept = fitting(shown, _WIDEST - margin - 3)
     after = "" if kept == shown and start + _WIDEST >= len(line) else CUT
     yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
+    ##= man/spec/trace.md#diagnostics
+    ##% A problem MUST be shown with its line and a mark under what is wrong.
     for place, sign, label in marks:
         low, high = _span(place, line)
         blanks = min(width(before + visible(line[start : min(low, start + _WIDEST)])), width(kept))

@@ -37,6 +37,8 @@ _SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
 
 def render(report: Finished, out: BinaryIO) -> None:
     """Write the snapshot."""
+    ##= man/spec/trace.md#reports
+    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     blocks = ("".join(_specification(coverage, report.root)) for coverage in report.trace.coverages)
     out.write("\n".join(blocks).encode())
 

@@ -44,12 +44,18 @@ def copy_with_links(source: Path, target: Path) -> Path:
 
 @pytest.mark.parametrize("area", AREAS)
 def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    ##= man/spec/trace.md#reports
+    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     folder = copy_with_links(shared / "probes" / "open" / area, tmp_path / area)
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(folder))
     record_property(CONFORMANCE, ("probes", cases))
 
 
 def test_golden(shared: Path, duvet_command: str, record_property: Record) -> None:
+    ##= man/spec/trace.md#reports
+    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(shared / "golden"))
     record_property(CONFORMANCE, ("golden projects", cases))
 

@@ -50,6 +50,8 @@ def plain_normalise(text: str) -> str:
     ],
 )
 def test_separators(text: str, normal: str) -> None:
+    ##= man/spec/trace.md#quotes
+    ##% A quote MUST be found if it differs only in white space around punctuation.
     assert normalise(text) == normal
     assert normalise_with_map(text)[0] == normal
 

@@ -101,6 +101,8 @@ def test_nothing(snapshot: Snapshot) -> None:
 
 
 def test_hostile_text_stays_text() -> None:
+    ##= man/spec/trace.md#reports
+    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
     problem = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
     parsed = Parsed(page(evil(f"https://x/{EVIL}"), (problem,)))
     assert {tag for tag, _ in parsed.tags} & {"script", "img"} == set()
@@ -108,8 +110,21 @@ def test_hostile_text_stays_text() -> None:
     assert sum(text.count("<img src=x onerror=alert(1)>") for text in parsed.texts) > 15
 
 
+def test_nothing_is_loaded() -> None:
+    ##= man/spec/trace.md#reports
+    ##% The page MUST NOT load anything from elsewhere.
+    shown = page(finished(FILES, BLOB, ISSUES), PROBLEMS)
+    parsed = Parsed(shown)
+    assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"
+    assert {tag for tag, _ in parsed.tags} & {"base", "embed", "iframe", "img", "link", "object", "script"} == set()
+    assert [value for name in ("action", "background", "src", "srcset") for value in parsed.values(name)] == []
+    assert re.findall(r"@import|url\((?!data:)", shown) == []
+
+
 @pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
 def test_links_lead_to_places_on_the_page_or_to_the_web(link: str | None) -> None:
+    ##= man/spec/trace.md#reports
+    ##% The page MUST NOT link to anything but itself and the web.
     assert [url for url in Parsed(page(evil(link))).values("href") if not url.startswith("#")] == []
 
 
@@ -143,6 +158,8 @@ def test_json_in_the_page_is_the_same_value() -> None:
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "dataplane-7b1f4a0"])
 def test_numbers_on_the_page_are_the_totals(name: str, shared: Path) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% Every report MUST take its numbers from one computation.
     report = Project(str(shared / "golden" / name / "project")).finished()
     found = totals(report.requirements)
     parsed = Parsed(page(report))

@@ -23,6 +23,8 @@ RFC = "https://www.rfc-editor.org/rfc/rfc9114"
     ],
 )
 def test_sources(base: str | None, path: str, url: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% The page MUST NOT link to anything but itself and the web.
     assert blob(base, path) == url
 
 

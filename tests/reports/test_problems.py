@@ -65,6 +65,8 @@ def read_line(path: str, line: int) -> str | None:
 
 
 def test_places_are_shown(snapshot: Snapshot) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% A problem MUST be shown with its line and a mark under what is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render(PROBLEMS, read_line, False), "plain.txt")
 
@@ -89,6 +91,8 @@ def test_nothing_is_said_of_nothing() -> None:
 
 @given(st.lists(MADE, max_size=4), st.lists(TEXT, min_size=4, max_size=4))
 def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% Text from files MUST NOT drive the terminal.
     shown = render(problems, lambda _, line: texts[line - 1], False)
     assert shown.replace("\n", "").isprintable()
 
@@ -108,6 +112,8 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
     st.text("ab日本", max_size=200),
 )
 def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% A problem MUST be shown with its line and a mark under what is wrong.
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
     _, _, _, source, carets, *_ = render([problem], lambda *_: before + here + after, False).split("\n")
     start = carets.index("^")
