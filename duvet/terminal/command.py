@@ -13,7 +13,12 @@ class Subcommand(click.Command):
     """Names every missing option at once, and refuses an option that is given twice but counts once."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given, _, order = self.make_parser(ctx).parse_args(list(args))
+        try:
+            given, _, order = self.make_parser(ctx).parse_args(list(args))
+        except click.UsageError as error:
+            # An option without its value is raised without what the usage is taken from.
+            error.ctx = error.ctx or ctx
+            raise
         asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
         if not ctx.resilient_parsing and not asks_for_help:
             self._check_missing(ctx, given)
