@@ -35,6 +35,9 @@ def build(
             for id in match.ids:
                 match_of[id] = match
     progress.end(f"Sorted {linked.references} references")
+    ##= man/spec/trace.md#diagnostics
+    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
+    ##% place.
     found = {*problems, *linked.problems, *_two_spellings(annotations, coverages)}
     return Trace(annotations, tuple(match_of), coverages, tuple(sorted(found, key=lambda one: one.sort_key)))
 
@@ -50,6 +53,8 @@ def _coverages(annotations: tuple[Annotation, ...], linked: Linked) -> tuple[Cov
 
 def _two_spellings(annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...]) -> Iterator[Problem]:
     """One text under two names is two specifications in every report, which is hardly ever meant."""
+    ##= man/spec/trace.md#targets
+    ##% Two spellings of one specification SHOULD cause a warning.
     known: dict[str, Specification] = {}
     for coverage in coverages:
         specification = coverage.specification

@@ -54,6 +54,8 @@ def _segments(start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...
 
 
 def _segment(low: int, high: int, placed: list[_Placed]) -> Segment:
+    ##= man/spec/trace.md#coverage
+    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
     here = [match for piece, match in placed if piece.start <= low and piece.end >= high]
     if not here:
         return Segment(low, high, (), 0, Level.AUTO)
@@ -77,6 +79,8 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
 
 
 def _tally(match: Match, lines: Lines, annotations: tuple[Annotation, ...]) -> Tally:
+    ##= man/spec/trace.md#coverage
+    ##% Every report MUST take its numbers from one computation.
     counts: dict[int, int] = {}
     ids: set[int] = set()
     for piece in match.pieces:

@@ -15,10 +15,14 @@ _TESTED = TEST | EXCEPTION | IMPLICATION
 
 def check(trace: Trace, *, citations: bool, tests: bool) -> tuple[Problem, ...]:
     """What keeps the gate shut. As upstream has it, a line counts as covered when any part of it is."""
+    ##= man/spec/trace.md#gates
+    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
     found: list[Problem] = []
     for coverage in trace.coverages:
         significant = _lines(coverage, ~0)
         cited = _lines(coverage, _IMPLEMENTED)
+        ##= man/spec/trace.md#gates
+        ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
         if citations:
             found += _offenders(
                 trace,

@@ -96,6 +96,8 @@ class Linker:
         specification = self._load(locator)
         if isinstance(specification, Failure):
             return specification
+        ##= man/spec/trace.md#targets
+        ##% A target without a section MUST be reported.
         if not hash_sign:
             return Failure(
                 rules.TARGET_NO_SECTION,
@@ -127,11 +129,15 @@ class Linker:
         if spot.once and spot in self._reported:
             return
         self._reported.add(spot)
+        ##= man/spec/trace.md#targets
+        ##% A target that leads nowhere MUST be reported where it is written.
         place = self.places.of(annotation, annotation.source.target)
         self.problems.append(spot.rule.problem(spot.message, annotation.path, place, label=spot.label, hint=spot.hint))
 
 
 def _unknown_section(specification: Specification, wanted: str) -> Failure:
+    ##= man/spec/trace.md#targets
+    ##% A section that does not exist SHOULD be reported with the names that are most like it.
     near = nearest_sections(specification, wanted)
     hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
     message = f"missing section {quoted(wanted)} in {specification.locator.name}"
@@ -175,9 +181,13 @@ class _Quoted:
             members = [self.annotations[id] for id in ids]
             found = matcher.find(quote)
             if found is None:
+                ##= man/spec/trace.md#quotes
+                ##% A quote that is found nowhere in its section MUST be reported where it is written.
                 self._report(members, self._not_found())
                 continue
             pieces, fit = found
+            ##= man/spec/trace.md#quotes
+            ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
             if fit is Fit.ONE_EDIT:
                 self._report(members, _ONE_EDIT)
             yield Match(self.index, pieces, fit, tuple(ids), _flags(members), max(one.level for one in members))

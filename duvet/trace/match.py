@@ -35,6 +35,8 @@ class Matcher:
 
     def find(self, quote: str) -> Found | None:
         """Where the quote stands; an empty one refers to the title."""
+        ##= man/spec/trace.md#quotes
+        ##% An empty quote MUST refer to the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
@@ -46,12 +48,16 @@ class Matcher:
         return self._find_normalised(view, quote)
 
     def _find_normalised(self, view: View, quote: str) -> Found | None:
+        ##= man/spec/trace.md#quotes
+        ##% A quote MUST be found if it differs only in white space around punctuation.
         wanted = normalise(quote).encode()
         normal = self._normal = self._normal or _normal_of(view)
         start = normal.data.find(wanted)
         fit = Fit.NORMALISED
         end = start + len(wanted)
         if start < 0:
+            ##= man/spec/trace.md#quotes
+            ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
             near = find_one_edit(wanted, normal.data)
             if near is None:
                 return None

@@ -75,6 +75,8 @@ class Requirement(Struct, frozen=True):
         """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
         from blake3 import blake3
 
+        ##= man/spec/trace.md#requirements
+        ##% A requirement's id MUST NOT change when its specification is wrapped anew.
         return blake3(self.text.encode()).hexdigest()
 
     @property
@@ -86,7 +88,12 @@ def requirements_of(coverage: Coverage, annotations: tuple[Annotation, ...]) -> 
     """The requirements of a specification in its order."""
     groups: dict[tuple[int, str], list[Match]] = {}
     for match in coverage.matches:
+        ##= man/spec/trace.md#requirements
+        ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
         if match.flags & SPEC:
+            ##= man/spec/trace.md#requirements
+            ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
+            ##% requirement.
             text = " ".join(annotations[match.ids[0]].quote.split())
             groups.setdefault((match.section, text), []).append(match)
     found = [_requirement(coverage, text, matches, annotations) for (_, text), matches in groups.items()]
@@ -121,6 +128,15 @@ def _stating(match: Match, coverage: Coverage) -> int:
 
 def state_of(tally: Tally) -> State:
     """The state of a requirement: that of its least covered byte."""
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
+    ##% need of tests.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
     found = {flags & _SEEN for flags, count in tally.bytes_by_flags.items() if count}
     states = {_state_of_bytes(flags) for flags in found}
     if not states or max(states) <= State.TO_DO:

@@ -36,6 +36,8 @@ class Total(Struct, frozen=True):
     @property
     def done(self) -> int:
         """Without what is excepted, which is settled but not done."""
+        ##= man/spec/trace.md#coverage
+        ##% An exception MUST NOT be counted as complete.
         return self.with_status(Status.DONE) - self.excepted
 
     @property
@@ -76,6 +78,8 @@ class Verdict(Struct, frozen=True):
 
 def totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
+    ##= man/spec/trace.md#coverage
+    ##% Every report MUST take its numbers from one computation.
     tables: dict[str, dict[Level, list[int]]] = {}
     specifications: dict[str, Specification] = {}
     overall: dict[Level, list[int]] = {}

@@ -25,6 +25,8 @@ class View(Struct, frozen=True):
 
 def view_of(section: Section) -> View:
     """The view of a section."""
+    ##= man/spec/trace.md#quotes
+    ##% A quote MUST be found in its section however it is wrapped.
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
     lines = [index for index, text in enumerate(trimmed) if text]
     texts = [trimmed[index] for index in lines]

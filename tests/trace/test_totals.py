@@ -51,6 +51,8 @@ def test_nothing_adds_up_to_nothing() -> None:
 
 
 def test_exceptions_are_settled_and_not_done() -> None:
+    ##= man/spec/trace.md#coverage
+    ##% An exception MUST NOT be counted as complete.
     total = Total(None, None, (3, 1, 2, 1, 4, 5, 1, 2))
     assert (total.requirements, total.excepted, total.applicable, total.done, total.percent) == (19, 5, 14, 3, 21)
     assert total.words == "3 of 14 applicable requirements done (21 %), 5 excepted"
