@@ -80,6 +80,11 @@ def run(args: list[str]) -> int:
     except click.ClickException as error:
         return _misused(error)
     except DuvetError as error:
+        ##= man/spec/trace.md#diagnostics
+        ##% An input MUST NOT cause a traceback.
+        ##= man/spec/trace.md#diagnostics
+        ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
+        ##% interruption.
         return _failed(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         say("\ninterrupted\n")

@@ -1,6 +1,8 @@
 """How the library tells what it is doing; the terminal decides whether and how to show it."""
 
 
+##= man/spec/trace.md#reports
+##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
 class Progress:
     """Hears of each step; this one keeps it to itself."""
 

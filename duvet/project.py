@@ -97,6 +97,8 @@ class Project:
     @cached_property
     def library(self) -> Library:
         """The specifications, loaded as they are asked for."""
+        ##= man/spec/trace.md#reports
+        ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
         # What was handed over is all there is: only what is on disk is completed by downloads.
         return Library(self.tree, self.downloads, self._fetch if self.tree is self.disk else None, self.root)
 

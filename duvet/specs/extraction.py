@@ -117,6 +117,8 @@ def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
+    ##= man/spec/trace.md#requirements
+    ##% With `--prune`, such files MUST be removed, and no other file.
     try:
         data = tree.read(path)
     except DuvetError:

@@ -10,6 +10,8 @@ from duvet.rules import broken_by
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
 
+##= man/spec/trace.md#diagnostics
+##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an interruption.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 

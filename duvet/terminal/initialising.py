@@ -18,6 +18,8 @@ def run_init(specifications: tuple[str, ...], languages: tuple[str, ...], *, ext
     progress = Lines(settings())
     for path, data in ((".duvet/config.toml", config), (".duvet/.gitignore", GITIGNORE)):
         progress.begin(f"Writing {path}")
+        ##= man/spec/trace.md#setting-up
+        ##% `duvet init` MUST leave alone a file that is there already.
         if os.path.lexists(path):
             progress.end(f"Skipping {path} - already exists")
         else:

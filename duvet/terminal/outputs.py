@@ -22,6 +22,8 @@ def written_together() -> Iterator[Write]:
     """Write several results: all of them, or none."""
     poured: list[bytes] = []
     with together() as write:
+        ##= man/spec/trace.md#reports
+        ##% `duvet report` MUST write nothing to standard output unless a report is sent there.
         yield lambda path, data: poured.append(data) if path == "-" else write(path, data)
         for data in poured:
             pour(data)

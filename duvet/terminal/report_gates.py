@@ -18,6 +18,8 @@ _CONTEXT = 4
 
 def checks_snapshot(project: Project, wishes: Wishes) -> bool:
     """Whether the snapshot is compared instead of written."""
+    ##= man/spec/trace.md#gates
+    ##% With `--ci`, a configured snapshot MUST be compared instead of written.
     return _is_ci(project, wishes) and snapshot_path(project) is not None
 
 
@@ -25,6 +27,8 @@ def _is_ci(project: Project, wishes: Wishes) -> bool:
     """Asked for, or with a snapshot to check in an environment that says so; an empty `CI` says so too."""
     if wishes.ci is not None:
         return wishes.ci
+    ##= man/spec/trace.md#gates
+    ##% Where the environment variable `CI` says so, a configured snapshot MUST be compared without `--ci`, too.
     return snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 

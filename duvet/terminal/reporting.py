@@ -38,6 +38,10 @@ def run_report(project: Project, wishes: Wishes) -> int:
     finished = project.finished(wishes.blob_link, wishes.issue_link)
     problems = _judged((*finished.trace.problems, *written, *_without_configuration(project)), wishes)
     if _fails(problems):
+        ##= man/spec/trace.md#reports
+        ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
+        ##= man/spec/trace.md#reports
+        ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
         # What is wrong can't be counted: only the page is written, because it shows why.
         files = pages(project, wishes, finished, problems)
     else:
@@ -49,6 +53,8 @@ def run_report(project: Project, wishes: Wishes) -> int:
 
 
 def _end(finished: Finished, problems: Problems, shown: Settings) -> int:
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
     report(problems, shown)
     if not shown.quiet:
         say(rendered(partial(summary.render, finished, problems)).decode())
@@ -60,12 +66,16 @@ def _fails(problems: Problems) -> bool:
 
 
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
+    ##= man/spec/trace.md#gates
+    ##% With `--strict`, a warning MUST fail the run.
     found = _listed(problems)
     return tuple(replace(one, severity=Severity.ERROR) for one in found) if wishes.strict else found
 
 
 def _without_configuration(project: Project) -> list[Problem]:
     """A warning where nothing says what to report on: awslabs duvet finds nothing wrong then."""
+    ##= man/spec/trace.md#configuration
+    ##% Where nothing says what to trace, `duvet report` SHOULD warn and say where a configuration would be.
     if project.config or project.options.sources or project.options.requirements:
         return []
     try:
@@ -76,6 +86,9 @@ def _without_configuration(project: Project) -> list[Problem]:
 
 
 def _listed(problems: Iterable[Problem]) -> Problems:
+    ##= man/spec/trace.md#diagnostics
+    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
+    ##% place.
     return tuple(sorted(problems, key=lambda one: one.sort_key))
 
 

@@ -17,8 +17,12 @@ def write_requirements(project: Project, extraction: Extraction, *, prune: bool)
         for path, data in extraction.files.items():
             store_changed(project.disk.at(path), data, write)
     stale = list(stale_files(extraction, project.tree))
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     if not prune:
         return [stale_problem(path) for path in stale]
+    ##= man/spec/trace.md#requirements
+    ##% With `--prune`, such files MUST be removed, and no other file.
     for path in stale:
         _remove(project, path)
     return []
