@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from duvet.model import Annotation, Kind, Level, Section
+from duvet.progress import Progress
+from duvet.sources.tree import MemoryTree
+from duvet.specs.library import Library
+from duvet.trace.build import build
+from duvet.trace.records import Trace
 
 HEADING = "# T\n"
 
@@ -26,3 +31,9 @@ def citing(
 ) -> Annotation:
     """An annotation of that section."""
     return Annotation("a.rs", line, kind, "t.md#t", quote, level, reason=reason)
+
+
+def trace_of(text: str, *annotations: Annotation) -> Trace:
+    """The trace of these annotations of a Markdown file with that section."""
+    tree = MemoryTree({"t.md": file_of(text)})
+    return build(annotations, Library(tree, "d"), tree, "", (), Progress())
