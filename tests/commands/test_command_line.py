@@ -71,6 +71,9 @@ MISUSED = {
 
 @pytest.mark.parametrize("args", MISUSED)
 def test_misuse(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
+    ##% interruption.
     before = files(kettle)
     assert duvet(*args) == MISUSED[args]
     assert files(kettle) == before
@@ -123,6 +126,8 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_folder_without_a_configuration(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% Where nothing says what to trace, `duvet report` SHOULD warn and say where a configuration would be.
     done = duvet("report", cwd=kettle / "src")
     warning = "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n"
     assert (done.code, done.out) == (0, "")

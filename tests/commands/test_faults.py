@@ -66,6 +66,8 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_an_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% An input MUST NOT cause a traceback.
     DAMAGE[name](reported)
     before = kept(reported)
     code, out, err = duvet("-q", "report")

@@ -53,6 +53,8 @@ def changed(reported: Path) -> Path:
 @pytest.mark.parametrize("option", ["--json", "--json-v2", "--html"])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_place_that_takes_no_file(place: str, option: str, changed: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#reports
+    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
     damage, path, message = PLACES[place]
     damage(changed)
     before = files(changed)
@@ -96,6 +98,8 @@ def small_disk(changed: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#reports
+    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
     before = files(small_disk)
     message = refused("No space left on device (os error 28)", ".duvet/reports/report.json")
     assert duvet("-q", "report") == Done(1, "", message)

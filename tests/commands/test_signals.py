@@ -63,6 +63,9 @@ def test_while_downloading(silent_server: int, reported: Path, duvet_command: st
 
 
 def test_while_writing(reported: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
+    ##% interruption.
     make(reported, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST boil water.\n" * 2000})
     before = files(reported)
     os.mkfifo(reported / "pipe")
