@@ -44,6 +44,10 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
     ##= man/spec/trace.md#reports
     ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
+    ##= man/spec/trace.md#targets
+    ##% A target that leads nowhere MUST be reported where it is written.
+    ##= man/spec/trace.md#quotes
+    ##% A quote that is found nowhere in its section MUST be reported where it is written.
     make(reported, {"src/a.rs": WRONG, "src/b.rs": f"{WRONG}\n//= nothing.md#here\n"})
     before = files(reported)
     done = duvet("report", "--json", "new.json", "--json-v2", "v2.json", "--lcov", "lcov")

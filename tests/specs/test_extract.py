@@ -159,6 +159,9 @@ def test_a_sentence_has_its_highest_level() -> None:
 
 
 def test_equal_sentences_are_one() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement.
     assert extract("It MUST be , so. It MAY. It MUST be,  so. It MAY.") == [
         ("MUST", "It MUST be , so."),
         ("MAY", "It MAY."),

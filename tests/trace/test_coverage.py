@@ -84,6 +84,8 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()
@@ -106,6 +108,8 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
 
 @given(cited_texts())
 def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
     text, annotations = cited
     tallies = trace_of(text, *annotations).coverages[0].tallies
     assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
@@ -143,6 +147,15 @@ def status_in_words(text: str, requirement: Annotation, annotations: tuple[Annot
 
 @given(cited_texts())
 def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
+    ##% need of tests.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
     text, annotations = cited
     coverage = trace_of(text, *annotations).coverages[0]
     for requirement in requirements_of(coverage, annotations):

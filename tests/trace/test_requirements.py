@@ -69,6 +69,15 @@ def excepted(quote: str, reason: str = "why") -> Annotation:
     ],
 )
 def test_states(annotations: tuple[Annotation, ...], state: State) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
+    ##% need of tests.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
     (requirement,) = found(WRAPPED, SPEC, *annotations)
     assert (requirement.state, requirement.status) == (state, state.status)
 
@@ -116,6 +125,9 @@ def test_requirements_are_in_the_order_of_the_text() -> None:
 
 
 def test_equal_sentences_are_one_requirement() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement.
     text = "It MUST\tbe.\nIt MUST be."
     first, other = citing("It MUST\tbe.", Kind.SPEC, 1, Level.SHOULD), citing("It MUST be.", Kind.SPEC, 2, Level.MUST)
     (requirement,) = found(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))
@@ -124,12 +136,16 @@ def test_equal_sentences_are_one_requirement() -> None:
 
 
 def test_the_id_is_that_of_the_text() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement's id MUST NOT change when its specification is wrapped anew.
     (one,) = found("It MUST\nbe.", citing("It MUST be.", Kind.SPEC))
     (other,) = found("x\n\nIt\nMUST be.", citing("It MUST be.", Kind.SPEC))
     assert one.id == other.id == blake3(b"It MUST be.").hexdigest()
 
 
 def test_a_requirement_of_one_byte_covers_nothing() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
     (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
 
