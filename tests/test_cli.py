@@ -1,0 +1,38 @@
+"""How a run ends."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from duvet.cli import cli, run
+from duvet.errors import DuvetError
+
+OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
+    "fine": (None, 0, ""),
+    "refused": (DuvetError("no", path="a.rs"), 1, "error: no\n --> a.rs\n\nencountered 1 errors\n"),
+    "misused": (click.UsageError("no"), 2, "Error: no\n"),
+    "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug of duvet "),
+    "interrupted": (KeyboardInterrupt(), 130, "\ninterrupted\n"),
+}
+
+
+@click.command()
+@click.argument("outcome")
+def ending(outcome: str) -> None:
+    """A command that ends in every way that a command can."""
+    error = OUTCOMES[outcome][0]
+    if error:
+        raise error
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
+    ##% interruption.
+    _, code, words = OUTCOMES[outcome]
+    monkeypatch.setitem(cli.modules, "ending", __name__)
+    assert run(["ending", outcome]) == code
+    out, err = capsys.readouterr()
+    assert (out, words in err) == ("", True)
