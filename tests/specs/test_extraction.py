@@ -1,0 +1,69 @@
+"""What the configured specifications ask for, and what they no longer ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.config.read import read_config
+from duvet.model import Place, Problem, Severity
+from duvet.sources.tree import MemoryTree
+from duvet.specs.extraction import Extraction, extract_configured, stale_files, stale_problem
+from duvet.specs.library import Library
+
+CONFIG = b"""'$schema' = "duvet-cli/config/v1"
+[[specification]]
+source = "tea.md"
+[[specification]]
+source = "gone.md"
+"""
+TEA = b"# Tea\n\n## Pot\n\nIt MUST be warm.\n\n## Cup\n\nIt may be blue.\n"
+FOLDER = ".duvet/requirements/tea"
+OLD = b"target = \"tea.md#cup\"\n\n# Cup\n#\n# It MAY be blue.\n\n[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY be blue.\n'''\n\n"
+CUP = f"{FOLDER}/cup.toml"
+
+
+def extracted(files: dict[str, bytes]) -> tuple[Extraction, MemoryTree]:
+    tree = MemoryTree({"tea.md": TEA, **files})
+    library = Library(tree, ".duvet/specifications")
+    return extract_configured(read_config(CONFIG, ".duvet/config.toml", {}), library, ""), tree
+
+
+def stale(files: dict[str, bytes]) -> list[str]:
+    return list(stale_files(*extracted(files)))
+
+
+def test_each_section_that_asks_for_something_has_a_file() -> None:
+    extraction, _ = extracted({})
+    assert list(extraction.files) == list(extraction.annotations) == [f"{FOLDER}/pot.toml"]
+    assert [(one.code, one.path, one.place) for one in extraction.problems] == [
+        ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
+    ]
+
+
+def test_a_file_that_nothing_asks_for() -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
+    message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
+    warning = Problem("DUV036", message, CUP, Place(1), hint="`--prune` removes it", severity=Severity.WARNING)
+    assert list(map(stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        (f"{FOLDER}/own.toml", OLD),
+        (f"{FOLDER}/deeper/cup.toml", OLD),
+        (f"{FOLDER}/cup.txt", OLD),
+        (".duvet/requirements/milk/cup.toml", OLD),
+        (CUP, OLD.replace(b"tea.md", b"milk.md")),
+        (CUP, OLD.replace(b"[[spec]]", b"[[todo]]")),
+        (CUP, OLD + b"# mine\n"),
+        (CUP, OLD.replace(b'"MAY"\n', b'"MAY" # mine\n')),
+        (CUP, b""),
+        (CUP, b"\xff"),
+    ],
+)
+def test_files_that_people_wrote_or_changed_are_theirs(path: str, data: bytes) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% With `--prune`, such files MUST be removed, and no other file.
+    assert stale({path: data}) == []
