@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from posixpath import normpath
+from posixpath import join, normpath
 
 from duvet import rules
 from duvet.model import Annotation, Place, Problem, Specification
@@ -38,7 +38,7 @@ def build(
     ##= man/spec/trace.md#diagnostics
     ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
     ##% place.
-    found = {*problems, *linked.problems, *_two_spellings(annotations, coverages)}
+    found = {*problems, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
     return Trace(annotations, tuple(match_of), coverages, tuple(sorted(found, key=lambda one: one.sort_key)))
 
 
@@ -51,21 +51,25 @@ def _coverages(annotations: tuple[Annotation, ...], linked: Linked) -> tuple[Cov
     )
 
 
-def _two_spellings(annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...]) -> Iterator[Problem]:
+def _two_spellings(
+    annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...], linked: Linked, base: str
+) -> Iterator[Problem]:
     """One text under two names is two specifications in every report, which is hardly ever meant."""
     ##= man/spec/trace.md#targets
     ##% Two spellings of one specification SHOULD cause a warning.
     known: dict[str, Specification] = {}
-    for coverage in coverages:
-        specification = coverage.specification
-        first = known.setdefault(normpath(specification.path), specification)
+    for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
+        first = known.setdefault(normpath(join(base, specification.path)), specification)
         if first is not specification:
-            annotation = annotations[min(coverage.matches[0].ids)]
+            annotation = annotations[linked.first[specification.locator]]
+            name = first.locator.name
             yield rules.TARGET_TWO_SPELLINGS.problem(
                 f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
                 annotation.path,
                 Place(annotation.line),
-                hint=f"write {first.locator.name} everywhere",
+                hint=f"write {name} everywhere"
+                if name != specification.locator.name
+                else "give it one format everywhere",
             )
 
 

@@ -21,6 +21,8 @@ class Linked(NamedTuple):
 
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
+    first: dict[Locator, int]
+    """The first annotation that refers to each specification."""
     problems: list[Problem]
     references: int
 
@@ -36,14 +38,17 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
     progress.end(f"Mapped {len(spots)} sections")
     progress.begin("Matching references")
     matches: dict[Locator, list[Match]] = {}
+    first: dict[Locator, int] = {}
     for spot in spots:
-        found = matches.setdefault(spot.specification.locator, [])
+        locator = spot.specification.locator
+        first.setdefault(locator, next(iter(spot.quotes.values()))[0])
+        found = matches.setdefault(locator, [])
         for match, failure, members in _looked_up(spot, annotations):
             found += [match] if match else []
             problems += _told(failure, members, places) if failure else []
     references = sum(len(match.pieces) * len(match.ids) for found in matches.values() for match in found)
     progress.end(f"Matched {references} references")
-    return Linked(matches, targets.specifications, problems, references)
+    return Linked(matches, targets.specifications, first, problems, references)
 
 
 def _looked_up(
