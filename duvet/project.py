@@ -86,6 +86,8 @@ class Project:
         return read_config(self.tree.read(path), path, self.environ) if path else None
 
     def _config_path(self) -> str | None:
+        ##= man/spec/trace.md#configuration
+        ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
         named = self.options.config_path
         if named is None:
             return CONFIG_PATH if self.tree.exists(CONFIG_PATH) else None

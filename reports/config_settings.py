@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 from msgspec import json
 
 from duvet.config.explain import Origin, Setting
+from duvet.reports.cells import visible
 
 
 def render_table(settings: Iterable[Setting], out: BinaryIO) -> None:
@@ -36,8 +37,10 @@ def _value(value: str | bool | tuple[str, ...] | None) -> str:
         case bool():
             return str(value).lower()
         case tuple():
-            return ", ".join(value) or "-"
-    return value or "-"
+            return visible(", ".join(value)) or "-"
+    ##= man/spec/trace.md#diagnostics
+    ##% Text from files MUST NOT drive the terminal.
+    return visible(value or "-")
 
 
 def _origin(setting: Setting) -> str:

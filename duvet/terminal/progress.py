@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from duvet.progress import Progress
+from duvet.reports.cells import visible
 from duvet.terminal.settings import Settings
 from duvet.terminal.streams import say
 
@@ -30,7 +31,7 @@ class Lines(Progress):
 
     def note(self, detail: str) -> None:
         if self.settings.verbose:
-            say(f"{'':{_WIDTH}} {detail}\n")
+            say(f"{'':{_WIDTH}} {visible(detail)}\n")
 
     def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
         if self.settings.quiet:
@@ -41,7 +42,9 @@ class Lines(Progress):
             verb = f"\x1b[{code}m{verb}\x1b[0m"
             elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed
         tail = "" if elapsed is None else f" {elapsed}"
-        say(f"{verb} {rest}{tail}\n")
+        ##= man/spec/trace.md#diagnostics
+        ##% Text from files MUST NOT drive the terminal.
+        say(f"{verb} {visible(rest)}{tail}\n")
 
 
 def _elapsed(seconds: float) -> str:

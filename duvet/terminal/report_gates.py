@@ -6,6 +6,7 @@ from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.project import Project
+from duvet.reports.cells import visible
 from duvet.terminal.report_files import snapshot_path
 from duvet.terminal.settings import Settings
 from duvet.terminal.streams import say
@@ -65,7 +66,9 @@ def _difference(old: bytes, new: bytes, colour: bool) -> str:
     from difflib import unified_diff
 
     one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
-    lines = list(unified_diff(one, other, n=_CONTEXT, lineterm=""))[2:]
+    ##= man/spec/trace.md#diagnostics
+    ##% Text from files MUST NOT drive the terminal.
+    lines = [visible(line) for line in unified_diff(one, other, n=_CONTEXT, lineterm="")][2:]
     if not lines:
         lines = ["(only the line ends differ)"]
     return "\n".join(_coloured(line) if colour else line for line in lines)

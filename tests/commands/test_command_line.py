@@ -119,6 +119,8 @@ def test_another_folder_that_is_none(folder: str, reason: str, duvet: Run) -> No
 
 
 def test_another_configuration(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
     (kettle / ".duvet/config.toml").rename(kettle / "other.toml")
     assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
     assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")

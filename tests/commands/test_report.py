@@ -166,3 +166,34 @@ def test_requirements_that_nothing_asks_for(reported: Path, duvet: Run) -> None:
     pruned = duvet("report", "--prune")
     assert (pruned.code, problems(pruned)) == (0, [])
     assert before.keys() - files(reported).keys() == {stale}
+
+
+def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% Text from files MUST NOT drive the terminal.
+    evil = "\x1b[31m"
+    config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "\\u001b[31m.json"\n')
+    specification = (
+        (kettle / "spec.md").read_text().replace("# Kettle", f"# Kettle {evil}").replace("drip", f"{evil}drip")
+    )
+    make(kettle, {".duvet/config.toml": config, "spec.md": specification, f"src/{evil}.rs": f"//= {evil}\n//# x\n"})
+    shown = [duvet("-v", "report"), duvet("config")]
+    (kettle / f"src/{evil}.rs").unlink()
+    make(kettle, {".duvet/snapshot.txt": evil})
+    shown += [duvet("-v", "report"), duvet("report", "--ci")]
+    make(kettle, {".duvet/snapshot.txt": evil})
+    shown += [duvet("report", "--ci")]
+    assert [done.code for done in shown] == [1, 0, 0, 0, 1]
+    assert all(r"\u{1b}[31m" in done.out + done.err and "\x1b" not in done.out + done.err for done in shown)
+
+
+def test_downloads_that_are_off(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% With `--offline`, duvet MUST NOT download anything.
+    url = "https://host.invalid/spec.md"
+    make(kettle, {".duvet/config.toml": CONFIG.replace("spec.md", url), "src/a.rs": SOURCE.replace("spec.md", url)})
+    done = duvet("-q", "report", "--offline")
+    assert (done.code, problems(done)) == (1, [("DUV045", ".duvet/config.toml:5:10")])
+    assert f"error: could not download {url}: downloads are off [DUV045]\n" in done.err
+    make(kettle, {".duvet/specifications/host.invalid/spec.txt": (kettle / "spec.md").read_text()})
+    assert duvet("-q", "report", "--offline") == Done(0, "", "")
