@@ -46,7 +46,7 @@ def _lines(coverage: Coverage, flags: int) -> set[Line]:
 
 
 def _offenders(trace: Trace, coverage: Coverage, lines: set[Line], rule: rules.Rule, message: str) -> Iterator[Problem]:
-    """One problem for each quote that begins on such a line, or that has no earlier line among them."""
+    """One problem for each quote that touches such a line, at the first one."""
     for match in coverage.matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
         if first is not None:
