@@ -70,6 +70,8 @@ def problems(err: str) -> str:
 
 
 def test_doubts(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#quotes
+    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
     make(kettle, {"src/a.rs": DOUBTFUL})
     done = duvet("report")
     assert (done.code, done.out, problems(done.err)) == (0, "", f"{WARNINGS}3 warnings\n")
@@ -77,6 +79,8 @@ def test_doubts(kettle: Path, duvet: Run) -> None:
 
 
 def test_doubts_are_errors_where_it_is_strict(reported: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#gates
+    ##% With `--strict`, a warning MUST fail the run.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
     errors = WARNINGS.replace("warning:", "error:")
     assert duvet("-q", "report", "--strict") == Done(1, "", f"{errors}encountered 3 errors\n")
@@ -85,6 +89,8 @@ def test_doubts_are_errors_where_it_is_strict(reported: Path, duvet: Run) -> Non
 
 
 def test_one_rfc_in_two_spellings(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#targets
+    ##% Two spellings of one specification SHOULD cause a warning.
     old, new = "https://tools.ietf.org/rfc/rfc9999", "https://www.rfc-editor.org/rfc/rfc9999"
     quote = "#section-1\n//# A teapot MUST NOT brew coffee.\n"
     sources = {"src/a.rs": f"//= {old}{quote}", "src/b.rs": f"//= {new}{quote}"}
@@ -109,6 +115,8 @@ def stale(reported: Path) -> Path:
 
 
 def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     text = (stale / SPOUT).read_text()
     # It still stands in the section, so that nothing but its age is wrong with it.
     make(stale, {SPOUT: text.replace("The spout MAY drip.", "drip.")})
@@ -118,6 +126,8 @@ def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
 
 
 def test_pruning(stale: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% With `--prune`, such files MUST be removed, and no other file.
     before = files(stale)
     done = duvet("report", "--prune")
     assert (done.code, done.out) == (0, "")
@@ -137,6 +147,8 @@ BY_HAND: dict[str, tuple[str, Callable[[str], str]]] = {
 
 @pytest.mark.parametrize("what", BY_HAND)
 def test_what_people_wrote_is_not_pruned(what: str, stale: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% With `--prune`, such files MUST be removed, and no other file.
     name, change = BY_HAND[what]
     text = (stale / SPOUT).read_text()
     (stale / SPOUT).unlink()
