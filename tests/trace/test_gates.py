@@ -34,6 +34,8 @@ def test_every_offender_has_a_place() -> None:
 
 
 def test_a_gate_that_is_not_asked_for_is_open() -> None:
+    ##= man/spec/trace.md#gates
+    ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK)
     assert told(*annotations) == [("DUV062", 2), ("DUV063", 3)]
     assert told(*annotations, citations=False) == [("DUV063", 3)]
@@ -60,6 +62,8 @@ def test_nothing_is_asked_of_what_nobody_refers_to() -> None:
 
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#gates
+    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
     text, annotations = cited
     flat = text.replace("\n", " ")
     starts = {one.quote: flat.find(one.quote) for one in annotations}

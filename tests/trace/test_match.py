@@ -47,6 +47,8 @@ def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
     ##% A quote MUST be found in its section however it is wrapped.
     ##= man/spec/trace.md#quotes
     ##% A quote MUST be found if it differs only in white space around punctuation.
+    ##= man/spec/trace.md#quotes
+    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
     assert read(POT, Matcher(section_of(POT)).find(quote)) == (texts, fit)
 
 

@@ -1,0 +1,17 @@
+"""duvet traces duvet: what the specification asks for is implemented and tested."""
+
+from __future__ import annotations
+
+from duvet.project import Project
+from tests.conftest import ROOT
+
+
+def test_nothing_is_wrong_with_a_citation() -> None:
+    problems = Project(str(ROOT)).trace.problems
+    assert [f"{one.path}:{one.place.line}: {one.message}" for one in problems] == []
+
+
+def test_every_requirement_is_done() -> None:
+    requirements = Project(str(ROOT)).requirements
+    left = [f"{one.state.words}: {one.section.id}: {one.text}" for one in requirements if one.status.words != "done"]
+    assert requirements and left == []
