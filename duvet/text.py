@@ -62,13 +62,6 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def byte_slice(text: str, start: int, end: int) -> str:
-    """The part of the text between two byte offsets."""
-    if text.isascii():
-        return text[start:end]
-    return text.encode()[start:end].decode(errors="replace")
-
-
 def plural(count: int, noun: str) -> str:
     """`1 error`, `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -58,3 +58,36 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
     store(str(tmp_path / "link"), b"new")
     assert listed(tmp_path) == {"a": b"new", "link": b"new"}
     assert (os.readlink(tmp_path / "link"), stat.S_IMODE((tmp_path / "a").stat().st_mode)) == ("a", 0o640)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "Is a directory (os error 21)"),
+        ("new/", "Is a directory (os error 21)"),
+        ("file/a", "Not a directory (os error 20)"),
+        ("x" * 300, "File name too long (os error 36)"),
+        ("a\0b", "embedded null byte"),
+    ],
+)
+def test_what_can_be_no_file(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(OutputError) as caught:
+        store(f"{tmp_path}/{name}", b"new")
+    assert caught.value.message == f"can't write this file: {reason}"
+    assert listed(tmp_path) == {"file": b"old"}
+
+
+def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    store(os.devnull, b"nothing")
+    store(str(tmp_path / "pipe"), b"data")
+    assert (os.read(reader, 9), stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)) == (b"data", True)
+    os.close(reader)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_device() -> None:
+    with pytest.raises(OutputError, match=r"No space left on device \(os error 28\)"):
+        store("/dev/full", b"data")

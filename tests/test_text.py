@@ -6,7 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.text import path_key, path_parts
+from duvet.errors import UnreadableError
+from duvet.model import Place
+from duvet.text import (
+    WHITESPACE,
+    byte_length,
+    decode,
+    line_at,
+    line_starts,
+    path_key,
+    path_parts,
+    place_of,
+    plural,
+    quoted,
+    shortened,
+    trim,
+)
 
 RANKS = {"/": 0, ".": 1, "..": 2}
 PATHS = st.lists(st.sampled_from(["/", "a", "b-", "b", ".", "..", ".c", "a.b"]), max_size=6).map("/".join)
@@ -42,3 +57,51 @@ def test_the_key_orders_as_the_parts_do(one: list[str], two: list[str]) -> None:
         return path_key("/".join(parts).replace("//", "/", 1))
 
     assert (by_parts(one) < by_parts(two)) == (by_key(one) < by_key(two))
+
+
+def test_white_space_is_that_of_unicode() -> None:
+    # Python strips these four as well; they are no white space in Unicode.
+    others = "\x1c\x1d\x1e\x1f"
+    every = "".join(char for char in map(chr, range(0x110000)) if char.isspace() and char not in others)
+    assert sorted(WHITESPACE) == sorted(every)
+    assert trim("\u2028 \x1ca b\u3000\n") == "\x1ca b"
+
+
+def test_text_has_to_be_utf8() -> None:
+    assert decode("é\n日".encode(), "a") == "é\n日"
+    for data, message in [
+        (b"a\n\n\xff", "a:3: invalid utf-8 sequence of 1 bytes from index 3"),
+        (b"\xe6\x97", "a:1: incomplete utf-8 byte sequence from index 0"),
+    ]:
+        with pytest.raises(UnreadableError) as caught:
+            decode(data, "a")
+        assert (str(caught.value), caught.value.hint) == (message, "save the file as UTF-8")
+
+
+@given(st.text(st.sampled_from("aé\n\r")))
+def test_lines(text: str) -> None:
+    starts = line_starts(text)
+    assert [text[start:].partition("\n")[0] for start in starts] == text.split("\n")
+    assert [line_at(starts, at) for at in range(len(text))] == [text.count("\n", 0, at) for at in range(len(text))]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 2, Place(1, 1, 2)),
+        (4, 5, Place(2, 2, 1)),
+        (4, 99, Place(2, 2, 1)),
+        (1, 4, Place(1, 2, 1)),
+        (5, 5, Place(2, 3, 1)),
+        (6, 6, Place(3, 1, 1)),
+    ],
+)
+def test_places(start: int, end: int, place: Place) -> None:
+    assert place_of("éé\naé\n", start, end) == place
+
+
+def test_words_for_people() -> None:
+    assert [byte_length(text) for text in ("", "ab", "é日🩸")] == [0, 2, 9]
+    assert [plural(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
+    assert quoted('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
+    assert [shortened(text, 7) for text in ("one two", "one two three", "x" * 9)] == ["one two", "one …", "xxxxxxx …"]
