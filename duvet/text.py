@@ -68,7 +68,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text between double quotes, with what can't be seen escaped."""
+    """The text between double quotes, with what can't be seen escaped; of a text without end, its beginning."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST] + "…"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     if not escaped.isprintable():
         escaped = "".join(
@@ -77,6 +79,7 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+_LONGEST = 1000
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 

@@ -15,6 +15,8 @@ ReadLine = Callable[[str, int], str | None]
 _WIDEST = 100
 _FITS = 90
 """Lines up to this width are never cut."""
+_LONGEST = 2000
+"""More characters of a message than this are never shown."""
 _BEFORE = 40
 """How much of a long line is kept before the place that matters."""
 
@@ -70,11 +72,16 @@ def _marks(problem: Problem) -> list[_Mark]:
 
 
 def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
-    first, *more = (visible(line) for line in problem.message.splitlines() or [""])
+    first, *more = (_words(line) for line in problem.message.splitlines() or [""])
     code = f" [{problem.code}]" if problem.code else ""
     yield f"{_paint(problem.severity, painted, colour)}{_paint(f': {first}', _BOLD, colour)}{code}"
     for line in more:
         yield f"  {line}".rstrip()
+
+
+def _words(line: str) -> str:
+    """A line of what is said; names without end would push all else off the screen."""
+    return visible(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT)
 
 
 def _where(problem: Problem) -> str:
@@ -125,9 +132,9 @@ def _span(place: Place, line: str) -> tuple[int, int]:
 def _remark(word: str, text: str, margin: int, colour: bool) -> Iterator[str]:
     sign = _paint("=", _BLUE, colour)
     first, *more = text.splitlines() or [""]
-    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {visible(first)}"
+    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_words(first)}"
     for line in more:
-        yield f"{' ' * (margin + len(word) + 5)}{visible(line)}".rstrip()
+        yield f"{' ' * (margin + len(word) + 5)}{_words(line)}".rstrip()
 
 
 def _gutter(number: str, margin: int, colour: bool) -> str:

@@ -35,7 +35,10 @@ def read_plain(path: str, data: bytes) -> list[Annotation] | None:
 
 @cache
 def _statement() -> re.Pattern[str]:
-    """One statement with the comments and blank lines after it; the first form is what duvet itself writes."""
+    """One statement with the comments and blank lines after it; the first form is what duvet itself writes.
+
+    Whatever is none is matched too, so that nobody looks for the next one in all the rest of the file.
+    """
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
     return re.compile(
@@ -43,6 +46,7 @@ def _statement() -> re.Pattern[str]:
         \[\[spec\]\]\nlevel[ ]=[ ]("[A-Z]*+")\nquote[ ]=[ ]({literal}){end}
         | \[\[([A-Za-z]++)\]\]{end}
         | ([a-z_-]++)[ \t]*+=[ \t]*+({literal} | '[^'\n]*+'(?!') | "[^"\\\n]*+"(?!")){end}
+        | (?P<other>[\s\S])
         """,
         re.VERBOSE,
     )
@@ -53,10 +57,9 @@ def _tables(text: str) -> list[_Table] | None:
     tables = [_Table("", (0, 0), values)]
     position = _blank_end(text)
     for match in _statement().finditer(text, position):
-        start = match.start()
-        if start != position:
+        if match["other"]:
             return None
-        position = match.end()
+        start, position = match.span()
         group = match.lastindex
         if group == 2:
             values = {"level": match.span(1), "quote": match.span(2)}
