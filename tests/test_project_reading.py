@@ -29,6 +29,10 @@ from duvet import (
     UnreadableError,
 )
 from duvet.specs.requirement_files import read
+from tests.specs.test_fetch import TEXT, Server, server
+
+# pytest looks for the fixture by its name here.
+__all__ = ["server"]
 
 CONFIG = b"""'$schema' = 'duvet-cli/config/v1'
 
@@ -281,6 +285,16 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     with pytest.raises(FetchError, match="downloads are off"):
         library.fetcher(URL, "kept/specs/tea.txt")
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
+
+
+def test_a_download_is_kept_for_the_next_run(tmp_path: Path, server: Server) -> None:
+    url = f"{server.url}/text"
+    config = PLAIN + f"specification = [{{ source = '{url}' }}]\n".encode()
+    written(tmp_path, {".duvet/config.toml": config, "a.rs": f"//= {url}#1\n//# The pot\n".encode()})
+    first = Project(str(tmp_path), Options(policy=Policy(allow_http=True)))
+    assert ([one.text for one in first.requirements], first.trace.problems) == (["The pot MUST be warm."], ())
+    assert (tmp_path / ".duvet/specifications/127.0.0.1/text.txt").read_bytes() == TEXT
+    assert Project(str(tmp_path), Options(policy=Policy(offline=True))).trace == first.trace
 
 
 def test_links_given_win_over_the_configuration() -> None:
