@@ -28,7 +28,7 @@ PROBLEMS = (
     Problem("DUV021", "twice", "src/a b.rs", Place(7), notes=(Note(Place(2, 1), "already defined here"),)),
     Problem("DUV051", "odd", severity=Severity.WARNING),
 )
-EVIL = """</script></style></pre><!--]]><img src=x onerror=alert(1)>"'&{{ 1 }}{% raw %}\u2028\u202e"""
+EVIL = """<img src=x onerror=alert(1)></script></style></pre><!--]]>"'&{{ 1 }}{% raw %}\u2028\u202e"""
 EVIL_SPEC = f"""\
 # Tea {EVIL}
 

@@ -108,6 +108,8 @@ def test_every_key() -> None:
 
 
 def test_both_readers_agree_on_every_key() -> None:
+    ##= man/spec/trace.md#requirement-files
+    ##% An entry without a target of its own MUST have the target of its file.
     assert (read_plain("x.toml", EVERY_KEY.encode()), []) == read_checked("x.toml", EVERY_KEY.encode())
 
 
