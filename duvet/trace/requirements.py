@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 
 from msgspec import Struct
 
 from duvet.model import Annotation, Level, Section, Specification
+from duvet.normalise import normalise
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
 
 
@@ -86,18 +88,31 @@ class Requirement(Struct, frozen=True):
 
 def requirements_of(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     """The requirements of a specification in its order."""
-    groups: dict[tuple[int, str], list[Match]] = {}
-    for match in coverage.matches:
-        ##= man/spec/trace.md#requirements
-        ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
-        if match.flags & SPEC:
-            ##= man/spec/trace.md#requirements
-            ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
-            ##% requirement.
-            text = " ".join(annotations[match.ids[0]].quote.split())
-            groups.setdefault((match.section, text), []).append(match)
-    found = [_requirement(coverage, text, matches, annotations) for (_, text), matches in groups.items()]
+    ##= man/spec/trace.md#requirements
+    ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
+    stating = [match for match in coverage.matches if match.flags & SPEC]
+    found = (_requirement(coverage, matches, annotations) for matches in _equal(stating, annotations))
     return tuple(sorted(found, key=_place))
+
+
+def _equal(stating: list[Match], annotations: tuple[Annotation, ...]) -> Iterator[list[Match]]:
+    """The matches whose texts differ in nothing but spacing that doesn't count, together."""
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement.
+    for alike in _grouped(stating, lambda one: (one.section, "".join(annotations[one.ids[0]].quote.split()))):
+        yield from [alike] if len(alike) == 1 else _grouped(alike, lambda one: normalise(_text(one, annotations)))
+
+
+def _grouped(matches: Iterable[Match], key: Callable[[Match], object]) -> Iterable[list[Match]]:
+    groups: dict[object, list[Match]] = {}
+    for match in matches:
+        groups.setdefault(key(match), []).append(match)
+    return groups.values()
+
+
+def _text(match: Match, annotations: tuple[Annotation, ...]) -> str:
+    return " ".join(annotations[match.ids[0]].quote.split())
 
 
 def _place(requirement: Requirement) -> tuple[int, int, str]:
@@ -105,17 +120,15 @@ def _place(requirement: Requirement) -> tuple[int, int, str]:
     return (first.section, first.pieces[0].start, requirement.text)
 
 
-def _requirement(
-    coverage: Coverage, text: str, matches: list[Match], annotations: tuple[Annotation, ...]
-) -> Requirement:
+def _requirement(coverage: Coverage, matches: list[Match], annotations: tuple[Annotation, ...]) -> Requirement:
     ids = sorted(id for match in matches for id in match.ids if id in coverage.tallies)
     tallies = {match.pieces: coverage.tallies[_stating(match, coverage)] for match in matches}.values()
     return Requirement(
         coverage.specification,
         coverage.specification.sections[matches[0].section],
-        text,
+        _text(matches[0], annotations),
         max(annotations[id].level for id in ids),
-        min((state_of(tally) for tally in tallies), default=State.UNCITED),
+        min(state_of(tally) for tally in tallies),
         tuple(matches),
         tuple(ids),
         tuple(sorted({id for tally in tallies for id in tally.related})),

@@ -135,6 +135,13 @@ def test_equal_sentences_are_one_requirement() -> None:
     assert (requirement.state, requirement.related) == (State.UNCITED, (2, 3))
 
 
+def test_sentences_that_differ_in_spacing_are_one_requirement() -> None:
+    text = "It (A) MUST be.\nIt ( A ) MUST be."
+    quotes = "It (A) MUST be.", "It ( A ) MUST be."
+    (requirement,) = found(text, *(citing(quote, Kind.SPEC) for quote in quotes))
+    assert (requirement.text, requirement.ids) == (quotes[0], (0, 1))
+
+
 def test_the_id_is_that_of_the_text() -> None:
     ##= man/spec/trace.md#requirements
     ##% A requirement's id MUST NOT change when its specification is wrapped anew.
