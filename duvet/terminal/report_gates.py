@@ -56,19 +56,19 @@ def _compare(project: Project, path: str, snapshot: bytes, shown: Settings) -> l
         return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
     if committed == snapshot:
         return []
-    say(f"\nDifferences detected in {path}:\n\n{_difference(committed, snapshot, shown.colour)}\n")
+    say(f"\nDifferences detected in {visible(path)}:\n\n{_difference(committed, snapshot, shown.colour)}\n")
     message = "Report snapshot does not match with CI mode enabled."
     hint = f"if the change is meant, run `duvet report` and commit {path}"
     return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
 
 
 def _difference(old: bytes, new: bytes, colour: bool) -> str:
-    from difflib import unified_diff
+    from duvet.terminal.difference import unified
 
     one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
     ##= man/spec/trace.md#diagnostics
     ##% Text from files MUST NOT drive the terminal.
-    lines = [visible(line) for line in unified_diff(one, other, n=_CONTEXT, lineterm="")][2:]
+    lines = [visible(line) for line in unified(one, other, _CONTEXT)]
     if not lines:
         lines = ["(only the line ends differ)"]
     return "\n".join(_coloured(line) if colour else line for line in lines)
