@@ -24,7 +24,10 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
         Patterns | None,
         Meta(description="Which files, as one pattern of paths or several; by default those of the language"),
     ] = None
-    exclude: Annotated[str | tuple[str, ...], Meta(description="Which of these files to leave out")] = ()
+    exclude: Annotated[
+        str | tuple[str, ...],
+        Meta(description="Which of these files to leave out, or folders with all that is in them"),
+    ] = ()
     gitignore: Annotated[bool, Meta(description="Leave out what git ignores")] = False
     language: Annotated[Language | None, Meta(description="The language, for its files and comments")] = None
 

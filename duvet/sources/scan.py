@@ -55,7 +55,8 @@ def _view(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Tree:
     """What the rule lets its patterns see."""
     view = tree
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out.
+    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
+    ##% match.
     if rule.exclude:
         excluded = any_of(_compiled("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))

@@ -54,7 +54,8 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
 
 def test_excluded_folders_with_all_that_is_in_them() -> None:
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out.
+    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
+    ##% match.
     everything = ("**/*.rs",)
     without_target = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
     for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target"):
