@@ -43,6 +43,16 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     assert [page.count(text) for text in ("src/a.rs:2:5", "src/b.rs:2:5", "src/b.rs:4:5")] == [1, 1, 1]
 
 
+def test_problems_of_every_kind_are_in_one_order(reported: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
+    ##% place.
+    make(reported, {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": WRONG})
+    stale = ".duvet/requirements/spec/pouring.toml"
+    found = [("DUV036", f"{stale}:1"), ("DUV050", f"{stale}:9:9"), ("DUV050", "src/a.rs:2:5")]
+    assert problems(duvet("-q", "report", "--strict")) == found
+
+
 def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% Text from files MUST NOT drive the terminal.
