@@ -8,6 +8,8 @@ from duvet.specs.urls import without_extension
 from duvet.text import path_parts
 
 _FIXED = ("/", ".", "..")
+# File systems take names of 255 bytes, and a whole paragraph is a title where a line of hyphens follows it.
+_LONGEST, _KEPT = 240, 50
 
 
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
@@ -25,7 +27,12 @@ def requirements_file(folder: str, section: str, extension: str = "toml") -> str
     """The file in that folder for a section; an id never names another folder."""
     ##= man/spec/trace.md#requirements
     ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
-    return posixpath.join(folder, f"{section.replace('/', '%2F')}.{extension}")
+    name = section.replace("/", "%2F")
+    if len(name.encode()) > _LONGEST:
+        from blake3 import blake3
+
+        name = f"{name[:_KEPT]}-{blake3(section.encode()).hexdigest(6)}"
+    return posixpath.join(folder, f"{name}.{extension}")
 
 
 def _below(parts: list[str], folder: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 
 from duvet.errors import DuvetError
@@ -20,6 +21,7 @@ def run_extract(project: Project, target: str, written: str, extension: str, out
     """Write the requirements of a specification below a folder."""
     if extension not in EXTENSIONS:
         raise DuvetError(f"unsupported extraction type: {quoted(extension)}", hint="`toml` and `rs` are supported")
+    target, out = (name.replace(os.sep, "/") for name in (target, out))
     if posixpath.splitext(out)[1]:
         raise DuvetError(f"single file extraction not supported, got {out}", hint="name a folder")
     project.progress.begin(f"Extracting requirements from {target}")

@@ -110,6 +110,7 @@ TEXTS = {
     "three single quotation marks": ("spec.md", "# Tea\n\nSay '''MUST''' aloud. Or you MAY whisper.\n", 2),
     "three quotation marks": ("spec.md", "# Tea\n\nSay \"\"\"MUST\"\"\" and '''SHOULD''' aloud.\n", 1),
     "a title over two lines": ("spec.md", "# Tea\n\nLeaves\nand water\n---------\n\nTea MUST steep.\n", 1),
+    "a paragraph for a title": ("spec.md", f"# Tea\n\n{'leaf ' * 80}\n---\n\nTea MUST steep.\n", 1),
     "a form feed": ("spec.txt", "1.  Tea\n\n   Tea MUST steep.\n\f   Cups MUST be warm.\n", 2),
     "control characters": ("spec.txt", "1.  Tea\n\n   \x01\x7f\x1b[2J\n\n   Tea MUST \x02steep\x08.\n", 1),
     "a backslash": ("spec.md", "# Tea\n\nA `\\` MUST be '''\\n''' here.\n", 1),

@@ -40,3 +40,10 @@ def test_requirements_file() -> None:
     ids = ["section-2.1", "", "../../up"]
     assert [requirements_file("r", id) for id in ids] == ["r/section-2.1.toml", "r/.toml", "r/..%2F..%2Fup.toml"]
     assert requirements_file("r", "a", "rs") == "r/a.rs"
+
+
+def test_a_title_that_no_file_name_can_hold() -> None:
+    fits, short = "a" * 240, "a" * 50
+    names = [requirements_file("r", fits + more) for more in ("", "b", "c")]
+    assert names == [f"r/{fits}.toml", f"r/{short}-985453035960.toml", f"r/{short}-a7424959e7c2.toml"]
+    assert len(requirements_file("", "é" * 300).encode()) < 255
