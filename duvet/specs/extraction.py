@@ -20,6 +20,7 @@ from duvet.specs.output_paths import requirements_file, requirements_folder
 from duvet.specs.requirement_files import read
 from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
 from duvet.specs.resolve import displayed, locate
+from duvet.text import plural
 
 
 class Extraction(Struct, frozen=True):
@@ -41,18 +42,35 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
         except DuvetError as error:
             extraction.problems.append(_unavailable(config, index, error))
             continue
-        _extract(config, specification, root, extraction)
+        lost = _extract(config, specification, root, extraction)
+        if lost:
+            extraction.problems.append(_clash(config, index, lost))
     return extraction
 
 
-def _extract(config: Config, specification: Specification, root: str, extraction: Extraction) -> None:
+def _extract(config: Config, specification: Specification, root: str, extraction: Extraction) -> list[str]:
+    """Add the files of a specification; the targets of others that have the same files."""
     name = displayed(specification.locator, root)
     folder = requirements_folder(specification.path, config.requirements_folder, config.specifications_folder)
     extraction.folders[folder] = f"{name}#"
+    lost = []
     for section, found in extracted_sections(specification):
         path = requirements_file(folder, section.id)
         target = f"{name}#{section.id}"
+        lost += [one.target for one in extraction.annotations.get(path, ())[:1] if one.target != target]
         extraction.files[path], extraction.annotations[path] = requirement_file(path, target, section, found)
+    return lost
+
+
+def _clash(config: Config, index: int, lost: list[str]) -> Problem:
+    more = f" and {plural(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
+    return rules.REQUIREMENT_CLASH.problem(
+        f"the requirements of {lost[0]}{more} are lost: they have the same requirement files as these",
+        config.path,
+        config.specification_place(index),
+        label="configured here",
+        hint="give the two specifications names that differ in more than their extensions",
+    )
 
 
 EXTENSIONS = {"toml": toml_file, "rs": rust_file}

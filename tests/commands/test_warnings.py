@@ -53,6 +53,16 @@ warning: this file was extracted from an earlier text of the specification; its 
 
 1 warning
 """
+CLASH = """\
+warning: the requirements of spec.md#heating and 1 more section are lost: they have the same requirement files as these [DUV037]
+  --> .duvet/config.toml:11:10
+   |
+11 | source = "spec.markdown"
+   |          ^^^^^^^^^^^^^^^ configured here
+   = help: give the two specifications names that differ in more than their extensions
+
+1 warning
+"""
 SPOUT = ".duvet/requirements/spec/pouring.toml"
 RFC = """\
 1.  Teapots
@@ -106,6 +116,13 @@ def test_one_rfc_in_two_spellings(kettle: Path, duvet: Run) -> None:
         f"  = help: write {old} everywhere\n\n"
         "1 warning\n"
     )
+
+
+def test_two_specifications_with_the_same_requirement_files(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"spec.markdown": SPECIFICATION.replace("kettle", "pot"), "src/a.rs": ""})
+    make(kettle, {".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "spec.markdown"\n'})
+    done = duvet("report")
+    assert (done.code, problems(done.err)) == (0, CLASH)
 
 
 @pytest.fixture
