@@ -76,9 +76,8 @@ def test_an_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> 
     assert (code, out, kept(reported)) == (1, "", before)
 
 
-@pytest.mark.parametrize("name", [name for name in DAMAGE if name.startswith("configuration ")])
+# A NUL is no mistake of a configuration, but of who uses its patterns and paths.
+@pytest.mark.parametrize("name", [name for name in DAMAGE if name.startswith("configuration ") and "NUL" not in name])
 def test_duvet_config_says_the_same(name: str, kettle: Path, duvet: Run) -> None:
-    if "NUL" in name:
-        pytest.skip("patterns and paths are settings like any other")
     DAMAGE[name](kettle)
     assert duvet("-q", "config") == duvet("-q", "report")
