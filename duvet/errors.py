@@ -33,7 +33,7 @@ class OutputError(DuvetError):
 
 
 def describe(error: OSError | ValueError) -> str:
-    """What the system says, with its number; a ValueError is a path that no system takes."""
+    """What the system says, with its number; a ValueError is a path with a NUL, in other words with each Python."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
-    return str(error)
+    return "a path can't hold a NUL"

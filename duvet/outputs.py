@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from duvet.errors import OutputError
+from duvet.errors import OutputError, describe
 
 Write = Callable[[str, bytes], None]
 
@@ -62,14 +62,9 @@ def _named(path: str) -> Iterator[None]:
     """Whatever goes wrong is said of this file."""
     try:
         yield
-    except OSError as error:
-        reason = f"{error.strerror or error} (os error {error.errno})"
-        raise OutputError(
-            f"can't write this file: {reason}", path=path, hint=_HINTS.get(error.errno or 0, "")
-        ) from error
-    # A NUL is the one character that no path can hold.
-    except ValueError as error:
-        raise OutputError(f"can't write this file: {error}", path=path) from error
+    except (OSError, ValueError) as error:
+        hint = _HINTS.get(getattr(error, "errno", None) or 0, "")
+        raise OutputError(f"can't write this file: {describe(error)}", path=path, hint=hint) from error
 
 
 def _mode(path: str) -> int | None:

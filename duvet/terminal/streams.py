@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from duvet.errors import OutputError
+from duvet.errors import OutputError, describe
 
 
 def open_missing() -> None:
@@ -34,9 +34,7 @@ def pour(data: bytes) -> None:
         silence(sys.stdout)
     except OSError as error:
         silence(sys.stdout)
-        raise OutputError(
-            f"can't write to standard output: {error.strerror} (os error {error.errno})", path="-"
-        ) from error
+        raise OutputError(f"can't write to standard output: {describe(error)}", path="-") from error
 
 
 def silence(stream: TextIO) -> None:

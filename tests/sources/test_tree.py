@@ -85,7 +85,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         "not a regular file",
         "Too many levels of symbolic links (os error 40)",
         "No such file or directory (os error 2)",
-        "embedded null byte",
+        "a path can't hold a NUL",
         "File name too long (os error 36)",
     ]
     assert [tree.exists(path) for path in ("loop", "gone", "pipe")] == [True, True, True]
