@@ -118,7 +118,7 @@ def title_of(specification: Specification, index: int) -> str:
     """The section's title with its number, which the titles of IETF text lack."""
     section = specification.sections[index]
     kind, _, number = section.id.partition("-")
-    if specification.format is not Format.IETF or not number:
+    if specification.format is not Format.IETF or kind not in ("section", "appendix"):
         return section.title or section.id
     return f"{'Appendix ' if kind == 'appendix' else ''}{number}. {section.title}".rstrip()
 

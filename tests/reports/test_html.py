@@ -15,6 +15,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Note, Place, Problem, Severity
 from duvet.project import Project
 from duvet.reports import html, json_v1
+from duvet.reports.html_views import title_of
 from duvet.trace.finished import Finished
 from duvet.trace.requirements import State
 from duvet.trace.totals import Total, totals, verdict
@@ -134,6 +135,15 @@ def test_places_that_are_linked_exist_and_have_one_name() -> None:
     ids = parsed.values("id")
     assert len(ids) == len(set(ids))
     assert {url[1:] for url in parsed.values("href") if url.startswith("#")} <= set(ids)
+
+
+def test_sections_of_ietf_text_are_titled_with_their_numbers() -> None:
+    text = "1. Heat\n\n   Heat it.\n\nAppendix A. Tea\n\n   Leaves.\n\nAbstract\n\n   Hot.\n"
+    sections = ("section-1", "appendix-A", "name-abstract")
+    comments = "".join(f"//= tea.txt#{name}\n\n" for name in sections)
+    (coverage,) = finished({".duvet/config.toml": CONFIG, "tea.txt": text, "src/a.rs": comments}).trace.coverages
+    titles = [title_of(coverage.specification, index) for index in range(len(sections))]
+    assert titles == ["1. Heat", "Appendix A. Tea", "Abstract"]
 
 
 def test_an_annotation_knows_better_where_it_can_be_read() -> None:
