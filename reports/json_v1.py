@@ -143,8 +143,8 @@ class _Annotation(msgspec.Struct, omit_defaults=True):
     tags: tuple[str, ...] = ()
 
 
-_TYPES = {kind: "" if kind is Kind.CITATION else kind.name for kind in Kind}
-_LEVELS = {level: level.name if level else "" for level in Level}
+_TYPES = tuple("" if kind is Kind.CITATION else kind.name for kind in Kind)
+_LEVELS = tuple(level.name if level else "" for level in Level)
 
 
 def _annotation(annotation: Annotation, target_path: str | None) -> _Annotation:

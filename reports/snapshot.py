@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import BinaryIO
 
 from duvet.model import Level, Section
@@ -33,6 +31,7 @@ _WORDS = (
     (TODO, "todo"),
 )
 _SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
+_LEVEL_SHIFT = 6
 
 
 def render(report: Finished, out: BinaryIO) -> None:
@@ -61,24 +60,33 @@ def _lines(section: Section, lines: Lines) -> Iterator[str]:
         if index == TITLE_LINE:
             continue
         indent = ""
-        texts = segment_texts(section, index, segments)
-        for number, (status, run) in enumerate(groupby(zip(map(_status_of, segments), texts, strict=True), key=_first)):
-            text = indent + "".join([text for _, text in run])
-            indent = ""
+        for number, (status, text) in enumerate(_merged(segments, segment_texts(section, index, segments))):
             if not text.strip(WHITESPACE):
                 indent = " " * len(text) if not number else ""
-            elif status:
-                yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
+                continue
+            if status:
+                yield f"    TEXT[{status}]: {indent}{text.rstrip(WHITESPACE)}\n"
+            indent = ""
 
 
-_first = itemgetter(0)
+def _merged(segments: tuple[Segment, ...], texts: list[str]) -> list[tuple[str, str]]:
+    """The statuses and texts of a line; neighbours of one status are one."""
+    merged: list[tuple[str, str]] = []
+    for segment, text in zip(segments, texts, strict=True):
+        status = _status_of(segment)
+        if merged and merged[-1][0] == status:
+            merged[-1] = (status, merged[-1][1] + text)
+        else:
+            merged.append((status, text))
+    return merged
 
 
 def _status_of(segment: Segment) -> str:
-    return _status(segment.level, segment.flags & _SHOWN)
+    return _status(segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT)
 
 
 @cache
-def _status(level: Level, flags: int) -> str:
+def _status(flags: int) -> str:
+    level = Level(flags >> _LEVEL_SHIFT)
     words = [f"!{level.name}"] if level else []
     return ",".join(words + [word for flag, word in _WORDS if flags & flag])

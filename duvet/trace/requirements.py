@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
+from functools import cache
 
 from msgspec import Struct
 
@@ -162,6 +163,7 @@ def state_of(tally: Tally) -> State:
 _SEEN = TODO | EXCEPTION | TEST | IMPLICATION | CITATION | EXCUSED
 
 
+@cache
 def _state_of_bytes(flags: int) -> State:
     if flags & CITATION and flags & TEST:
         return State.COMPLETE

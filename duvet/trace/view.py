@@ -30,9 +30,10 @@ def view_of(section: Section) -> View:
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
     lines = [index for index, text in enumerate(trimmed) if text]
     texts = [trimmed[index] for index in lines]
-    data = " ".join(texts).encode()
-    offsets = list(accumulate(map(byte_length, texts), lambda end, size: end + size + 1, initial=0))
-    return View(section, data, lines, offsets)
+    text = " ".join(texts)
+    sizes = map(len if text.isascii() else byte_length, texts)
+    offsets = list(accumulate(sizes, lambda end, size: end + size + 1, initial=0))
+    return View(section, text.encode(), lines, offsets)
 
 
 def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:

@@ -118,7 +118,7 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
         others = [(other, one, bytes_of(text, one) & own) for other, one in enumerate(annotations)]
         assert tally.total == len(own)
         assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
-        for kind, flag in KIND_FLAGS.items():
+        for kind, flag in zip(Kind, KIND_FLAGS, strict=True):
             shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
             assert tally.covered(flag) == len(shared)
 
