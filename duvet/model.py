@@ -10,7 +10,14 @@ from msgspec import Struct
 from duvet.errors import DuvetError
 
 
-class Level(IntEnum):
+class Rank(IntEnum):
+    """A few words in an order."""
+
+    # Enum's own is a function in Python, and members are looked up for every annotation.
+    __hash__ = int.__hash__
+
+
+class Level(Rank):
     """How strongly a requirement binds, weakest first."""
 
     AUTO = 0
@@ -19,7 +26,7 @@ class Level(IntEnum):
     MUST = 3
 
 
-class Kind(IntEnum):
+class Kind(Rank):
     """What an annotation says about its quote, in the order in which annotations sort."""
 
     SPEC = 0
@@ -30,7 +37,7 @@ class Kind(IntEnum):
     IMPLICATION = 5
 
 
-class Format(IntEnum):
+class Format(Rank):
     """How a specification is written; AUTO is decided when its text is read."""
 
     AUTO = 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from msgspec import Struct
 
-from duvet.model import Annotation, Level, Problem, Specification
+from duvet.model import Annotation, Level, Problem, Rank, Specification
 
 # What covers a piece of text, as bits; the first six are those of awslabs duvet's JSON.
 TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit in range(7))
@@ -19,7 +17,7 @@ TITLE_LINE = -1
 """The line index of a section's title, which an empty quote refers to."""
 
 
-class Fit(IntEnum):
+class Fit(Rank):
     """How a quote was found."""
 
     EXACT = 0

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
 from functools import cache
 
 from msgspec import Struct
 
-from duvet.model import Annotation, Level, Section, Specification
+from duvet.model import Annotation, Level, Rank, Section, Specification
 from duvet.normalise import normalise
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
 
 
-class Status(IntEnum):
+class Status(Rank):
     """What a requirement has got so far, worst first."""
 
     NOT_STARTED = 0
@@ -26,7 +25,7 @@ class Status(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-class State(IntEnum):
+class State(Rank):
     """The finer state behind a status, worst first."""
 
     UNCITED = 0
