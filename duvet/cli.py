@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -64,7 +65,15 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         # While an error was being printed.
         code = INTERRUPTED
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process at once: to take apart first what a run has built would cost a tenth of its time."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def run(args: list[str]) -> int:

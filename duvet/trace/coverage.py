@@ -43,14 +43,20 @@ def _cut_lines(specification: Specification, index: int, placed: dict[int, list[
 
 
 def _segments(start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
-    piece, match = placed[0]
-    if len(placed) == 1 and piece.start == start and piece.end == end:
-        return (Segment(start, end, match.ids, match.flags, match.level),)
+    if len(placed) == 1:
+        return _around(start, end, *placed[0])
     points = {start, end}
     for piece, _ in placed:
         points.add(piece.start)
         points.add(piece.end)
     return tuple(_segment(low, high, placed) for low, high in pairwise(sorted(points)))
+
+
+def _around(start: int, end: int, piece: Piece, match: Match) -> tuple[Segment, ...]:
+    """The segments of a line with one piece; an empty piece only cuts."""
+    whole = Segment(piece.start, piece.end, match.ids, match.flags, match.level)
+    found = [Segment(start, piece.start, (), 0, Level.AUTO), whole, Segment(piece.end, end, (), 0, Level.AUTO)]
+    return tuple([one for one in found if one.start < one.end])
 
 
 def _segment(low: int, high: int, placed: list[_Placed]) -> Segment:

@@ -122,7 +122,7 @@ def _place(requirement: Requirement) -> tuple[int, int, str]:
 
 def _requirement(coverage: Coverage, matches: list[Match], annotations: tuple[Annotation, ...]) -> Requirement:
     ids = sorted(id for match in matches for id in match.ids if id in coverage.tallies)
-    tallies = {match.pieces: coverage.tallies[_stating(match, coverage)] for match in matches}.values()
+    tallies = [coverage.tallies[_stating(match, coverage)] for match in matches]
     return Requirement(
         coverage.specification,
         coverage.specification.sections[matches[0].section],
