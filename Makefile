@@ -97,5 +97,5 @@ $(DEV_READY): pyproject.toml | $(BIN)/python
 	$(BIN)/python $(PIP) --editable '.[dev]'
 	@touch $(RUN_READY) $@
 
-%/bin/python:
+$(VENV)/bin/python $(BENCH_VENV)/bin/python: %/bin/python:
 	@rm -rf $*; $(call make_venv,$*)

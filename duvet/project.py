@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Problem
 from duvet.progress import Progress
 from duvet.sources.order import ordered
@@ -75,13 +75,16 @@ class Project:
         self.root = os.path.abspath(root).replace(os.sep, "/")
         self.options = options
         self.environ = environ or {}
-        self.disk = DiskTree(root)
+        # A folder that is named stays the same when the process goes elsewhere.
+        self.disk = tree if isinstance(tree, DiskTree) else DiskTree(self.root if root else "")
         self.tree = tree or self.disk
         self.progress = progress or Progress()
 
     @cached_property
     def config(self) -> Config | None:
         """The configuration, or None where there is none; ProblemsError where it is wrong."""
+        if self.tree is self.disk and not os.path.isdir(self.disk.at("")):
+            raise UnreadableError("there is no such folder", path=self.root)
         path = self._config_path()
         return read_config(self.tree.read(path), path, self.environ) if path else None
 

@@ -90,7 +90,6 @@ def _in_time(work: Callable[[], bytes], seconds: float) -> bytes:
 
 
 def _download(url: str, policy: Policy) -> bytes:
-
     import httpx2
 
     headers = {"accept": "text/plain", "user-agent": f"duvet/{VERSION}"}

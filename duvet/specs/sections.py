@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from duvet.model import Format, Section, Specification
+from duvet.model import Format, Specification
 from duvet.specs.slug import slug
 
 _PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")
@@ -13,14 +13,8 @@ _MOST = 3
 _LIKENESS = 70
 
 
-def find_section(specification: Specification, wanted: str) -> Section | None:
-    """The section of that id; in IETF text the prefix may be left out or be the wrong one."""
-    index = section_index(specification, wanted)
-    return None if index is None else specification.sections[index]
-
-
 def section_index(specification: Specification, wanted: str) -> int | None:
-    """Where that section stands among the sections."""
+    """Where the section of that id stands; in IETF text the prefix may be left out or be the wrong one."""
     by_id = specification.by_id
     found = by_id.get(wanted)
     if found is not None or specification.format is not Format.IETF:

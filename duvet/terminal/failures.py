@@ -25,11 +25,6 @@ def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
         say(render(found, _Sources().line, shown.colour))
 
 
-def warn(text: str) -> None:
-    """Print a warning that has no place."""
-    say(f"warning: {text}\n")
-
-
 def as_problems(error: DuvetError) -> tuple[Problem, ...]:
     """What an error has to say."""
     if isinstance(error, ProblemsError):
