@@ -47,4 +47,6 @@ def _finder(meta: str, content: str):  # type: ignore[no-untyped-def] # the type
     if not meta or not content:
         # An empty prefix stands at the first character of each line that has one.
         return re.compile(rf"[^{WHITESPACE}][^\n]*").finditer
-    return re.compile(rf"(?:{re.escape(meta)}|{re.escape(content)})[^\n]*").finditer
+    # Indentation is cut off before a line is looked at, so nothing begins with white space there.
+    possible = [re.escape(prefix) for prefix in (meta, content) if prefix[0] not in WHITESPACE]
+    return re.compile(rf"(?:{'|'.join(possible) or '(?!)'})[^\n]*").finditer

@@ -34,13 +34,14 @@ class Subcommand(click.Command):
 
     def _check_repeated(self, ctx: click.Context, order: list[click.Parameter]) -> None:
         for param, count in Counter(order).items():
-            if count > 1 and isinstance(param, click.Option) and not param.multiple and not param.is_flag:
+            if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
                 raise click.UsageError(f"the argument '{_shown(param, ctx)}' cannot be used multiple times", ctx)
 
 
 def _shown(param: click.Parameter, ctx: click.Context) -> str:
-    metavar = f"<{param.human_readable_name if isinstance(param, click.Argument) else (param.name or '').upper()}>"
-    return metavar if isinstance(param, click.Argument) else f"{param.opts[-1]} {metavar}"
+    if isinstance(param, click.Option):
+        return param.opts[-1] if param.is_flag else f"{param.opts[-1]} <{(param.name or '').upper()}>"
+    return f"<{param.human_readable_name}>"
 
 
 class LazyGroup(click.Group):

@@ -61,6 +61,7 @@ MISUSED = {
     ("report", "--json", "a", "--json", "b"): misused(
         "duvet report", "the argument '--json <JSON>' cannot be used multiple times"
     ),
+    ("init", "--lang-c", "--lang-c"): misused("duvet init", "the argument '--lang-c' cannot be used multiple times"),
     ("report", "--ci=maybe"): misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false"),
     ("extract",): misused("duvet extract", "the following required arguments were not provided:\n  <TARGET_PATH>"),
     ("merge",): misused(

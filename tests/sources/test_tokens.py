@@ -41,6 +41,13 @@ def test_a_lone_carriage_return_ends_no_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("prefixes", [(" *=", " *#"), ("\t//=", " //#"), ("\u3000*=", " *#")])
+def test_indentation_is_no_part_of_a_prefix(prefixes: tuple[str, str]) -> None:
+    text = "".join(f"{prefix} a\n" for prefix in prefixes)
+    assert list(tokens(text, *prefixes)) == []
+    assert list(tokens(text + "%% b", prefixes[0], "%%")) == [Token(3, False, "b", len(text) + 3)]
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
