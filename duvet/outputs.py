@@ -107,7 +107,7 @@ def store_changed(path: str, data: bytes, write: Write = store) -> bool:
     """Write a file unless it holds the very bytes already; tells whether it was written."""
     ##= man/spec/trace.md#requirements
     ##% A requirement file MUST NOT be written when its bytes are what they should be.
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         if os.stat(path).st_size == len(data):
             with open(path, "rb") as file:
                 if file.read() == data:

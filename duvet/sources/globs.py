@@ -46,6 +46,10 @@ class _Walk:
         self.report = report
         self.found: set[str] = set()
         self.todo: list[_Step] = []
+        self.linked: set[object] = set()
+        """The folders that links have led to."""
+        self.looped: set[object] = set()
+        """The links that lead back, each by its folder and its name."""
 
     def run(self, root: str) -> set[str]:
         """Every path below the root that the components lead to."""
@@ -84,16 +88,19 @@ class _Walk:
         if rest and test is None:
             self.todo.append((folder, index + 1, ()))
         start = _start(folder)
+        folders: list[tuple[str, bool]] = []
         for entry in self._entries(folder):
-            path = start + entry.name
             if test is not None and test(entry.name):
-                self.found.add(path)
+                self.found.add(start + entry.name)
             if is_folder(entry):
-                inside = self._entered(folder, path, entry.is_symlink(), above)
-                if inside is not None:
-                    self.todo.append((path, index, inside))
-                    if not rest:
-                        self.found.add(path)
+                folders.append((start + entry.name, entry.is_symlink()))
+        # In one order everywhere, because which link comes first decides where a folder is entered.
+        for path, is_link in sorted(folders):
+            inside = self._entered(folder, path, is_link, above)
+            if inside is not None:
+                self.todo.append((path, index, inside))
+                if not rest:
+                    self.found.add(path)
 
     def _entries(self, folder: str) -> Iterator[Entry]:
         try:
@@ -114,9 +121,21 @@ class _Walk:
         ##= man/spec/trace.md#sources
         ##% A folder that holds itself through a link MUST be entered once.
         if identity in around:
-            self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
+            self._tell_loop((around[-1], path.rpartition("/")[2]), path)
             return None
+        # Behind a link, a folder that another link has led to is not entered again: packages that link to one another
+        # would be walked in every order.
+        if is_link and above and identity in self.linked:
+            return None
+        if is_link:
+            self.linked.add(identity)
         return (*around, identity)
+
+    def _tell_loop(self, link: object, path: str) -> None:
+        """Once for each link, however many paths lead to it."""
+        if link not in self.looped:
+            self.looped.add(link)
+            self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
 
     def _unreadable(self, error: DuvetError) -> None:
         self.report(rules.FILE_UNREADABLE.problem(error.message, error.path))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 from duvet.specs.urls import without_extension
 from duvet.text import path_parts
 
 _FIXED = ("/", ".", "..")
+# What leads to another folder, and what no file name should hold or can.
+_NAMELESS = re.compile(r"[/\x00-\x1f\x7f]")
 # File systems take names of 255 bytes, and a whole paragraph is a title where a line of hyphens follows it.
 _LONGEST, _KEPT = 240, 50
 
@@ -27,7 +30,7 @@ def requirements_file(folder: str, section: str, extension: str = "toml") -> str
     """The file in that folder for a section; an id never names another folder."""
     ##= man/spec/trace.md#requirements
     ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
-    name = section.replace("/", "%2F")
+    name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
     if len(name.encode()) > _LONGEST:
         from blake3 import blake3
 

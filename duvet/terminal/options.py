@@ -24,6 +24,7 @@ _IGNORED = {
     "--target-dir": "DIR",
     "--manifest-path": "FILE",
 }
+_REPEATED = ("--features", "--exclude")
 _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--no-cargo")
 
 
@@ -85,7 +86,9 @@ def _trace_options() -> list[Callable[[Function], Function]]:
         click.option("--spec-pattern", "spec_patterns", type=TEXT, metavar="GLOB", multiple=True, hidden=True),
         click.option("--spec-path", metavar="DIR", hidden=True),
         *(
-            click.option(*names.split("/"), metavar=metavar, hidden=True, expose_value=False)
+            click.option(
+                *names.split("/"), metavar=metavar, hidden=True, expose_value=False, multiple=names in _REPEATED
+            )
             for names, metavar in _IGNORED.items()
         ),
         *(click.option(name, is_flag=True, hidden=True, expose_value=False) for name in _IGNORED_FLAGS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable
 from functools import partial
 
@@ -31,8 +30,6 @@ Problems = tuple[Problem, ...]
 
 def run_report(project: Project, wishes: Wishes) -> int:
     """Make every report and print what is wrong; the exit code."""
-    # A run is short and makes no cycles to speak of: looking for them cost a sixth of its time.
-    gc.disable()
     shown = settings()
     written = _write_requirements(project, wishes)
     finished = project.finished(wishes.blob_link, wishes.issue_link)

@@ -179,3 +179,8 @@ def test_quiet_and_verbose(kettle: Path, duvet: Run) -> None:
     assert "             src/a.rs: 2 annotations\n" in duvet("-v", "report").err
     make(kettle, {"src/a.rs": "//# stray\n"})
     assert duvet("-q", "report") == Done(0, "", "")
+
+
+def test_older_switches_that_may_be_repeated(duvet: Run) -> None:
+    done = duvet("report", "--features", "a", "--features", "b", "--exclude", "c", "--exclude", "d")
+    assert (done.code, done.out) == (0, "")

@@ -203,3 +203,19 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
         return
     tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
     assert set(found(tree, text)) == set(expand(pattern, tree, lambda _: None))
+
+
+def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(8)]
+    for name in names:
+        (tmp_path / name / "links").mkdir(parents=True)
+        (tmp_path / name / "a.rs").touch()
+        for other in names:
+            if other != name:
+                (tmp_path / name / "links" / other).symlink_to(tmp_path / other)
+    problems: list[Problem] = []
+    found = expand(compile_pattern("**/*.rs"), DiskTree(str(tmp_path)), problems.append)
+    assert {f"{name}/a.rs" for name in names} <= set(found)
+    assert {f"{name}/links/{other}/a.rs" for name in names for other in names if other != name} <= set(found)
+    assert len(found) < 8 * 8 * 8
+    assert len(problems) <= 8 * 7

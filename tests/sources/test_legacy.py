@@ -15,15 +15,15 @@ from duvet.sources.legacy import source_rule
         ("src/**/*.rs", SourceRule(("src/**/*.rs",))),
         ("(*=,*#)src/**/*.c", SourceRule(("src/**/*.c",), "*=", "*#")),
         ("(# //=,# //#).github/x.yaml", SourceRule((".github/x.yaml",), "# //=", "# //#")),
-        ("( ;;= , ;;# )a(b).scm", SourceRule(("a(b).scm",), ";;=", ";;#")),
-        ("(a,b,c)x", SourceRule(("x",), "a", "b,c")),
+        ("( ;;=,;;# )a(b).scm", SourceRule(("a(b).scm",), " ;;=", ";;# ")),
+        ("(,a,,b,c)x", SourceRule(("x",), "a", "b")),
     ],
 )
 def test_source_rule(pattern: str, rule: SourceRule) -> None:
     assert source_rule(pattern) == rule
 
 
-@pytest.mark.parametrize("pattern", ["(*=)src/*.c", "(*=,*#src/*.c", "("])
+@pytest.mark.parametrize("pattern", ["(*=)src/*.c", "(*=,)src/*.c", "(,)src/*.c", "(*=,*#src/*.c", "("])
 def test_a_style_that_is_not_complete(pattern: str) -> None:
     with pytest.raises(DuvetError) as caught:
         source_rule(pattern)

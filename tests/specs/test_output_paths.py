@@ -39,6 +39,7 @@ def test_requirements_file() -> None:
     ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
     ids = ["section-2.1", "", "../../up"]
     assert [requirements_file("r", id) for id in ids] == ["r/section-2.1.toml", "r/.toml", "r/..%2F..%2Fup.toml"]
+    assert requirements_file("r", "a\0\n\x7fb") == "r/a%00%0A%7Fb.toml"
     assert requirements_file("r", "a", "rs") == "r/a.rs"
 
 
