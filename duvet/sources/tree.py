@@ -11,6 +11,7 @@ from typing import Protocol
 from duvet.errors import NotRegularError, UnreadableError, describe
 
 _FOLDER = "Is a directory (os error 21)"
+_CHUNK = 1 << 20
 _NOTHING = "No such file or directory (os error 2)"
 
 
@@ -101,13 +102,20 @@ class DiskTree:
 
 
 def _content(handle: int, path: str) -> bytes:
-    mode = os.fstat(handle).st_mode
+    info = os.fstat(handle)
+    mode = info.st_mode
     ##= man/spec/trace.md#sources
     ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
     if not stat.S_ISREG(mode):
         raise NotRegularError(_FOLDER if stat.S_ISDIR(mode) else "not a regular file", path=path)
-    with open(handle, "rb", buffering=0, closefd=False) as file:
-        return file.read()
+    # A file object would ask for the size again, and where it stands.
+    data = os.read(handle, info.st_size + 1)
+    if len(data) == info.st_size:
+        return data
+    parts = [data]
+    while parts[-1]:
+        parts.append(os.read(handle, _CHUNK))
+    return b"".join(parts)
 
 
 class MemoryEntry:

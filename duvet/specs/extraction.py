@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from posixpath import normpath
 
 from msgspec import Struct
@@ -106,19 +107,22 @@ def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
     return rules.broken_by(error).problem(str(error), config.path, place, label=label, hint=error.hint)
 
 
-_GENERATED = re.compile(
-    rb"""
-    target[ ]=[ ]"[^\n]*"\n
-    \n
-    (?:\#[^\n]*\n)+
-    \n
-    (?:\[\[spec\]\]\n
-    level[ ]=[ ]"[A-Z]+"\n
-    quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
-    \n)+
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+@cache
+def _generated() -> re.Pattern[bytes]:
+    """The form of a file that an extraction wrote; compiled only where one may be stale."""
+    return re.compile(
+        rb"""
+        target[ ]=[ ]"[^\n]*"\n
+        \n
+        (?:\#[^\n]*\n)+
+        \n
+        (?:\[\[spec\]\]\n
+        level[ ]=[ ]"[A-Z]+"\n
+        quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
+        \n)+
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
 
 
 def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
@@ -141,7 +145,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
         data = tree.read(path)
     except DuvetError:
         return False
-    if not _GENERATED.fullmatch(data):
+    if not _generated().fullmatch(data):
         return False
     annotations, _ = read(path, data)
     sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
