@@ -34,9 +34,9 @@ def config(config_path: str | None, schema: str | None, format: str) -> None:
     from duvet.config.explain import explain_file
     from duvet.config.json_schema import json_schema
     from duvet.reports import config_settings
-    from duvet.sources.tree import DiskTree
     from duvet.terminal.outputs import rendered, write_file
     from duvet.terminal.settings import settings
+    from duvet.tree.disk import DiskTree
 
     shown = settings()
     if schema:

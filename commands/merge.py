@@ -27,9 +27,10 @@ def merge(input: tuple[str, ...], output: str) -> None:
     from duvet.reports.merge import merge as merge_reports
     from duvet.reports.v2_codec import encode
     from duvet.reports.v2_read import read_reports
-    from duvet.sources.tree import DiskTree, MemoryTree
     from duvet.terminal.failures import report
     from duvet.terminal.outputs import write_file
+    from duvet.tree.disk import DiskTree
+    from duvet.tree.memory import MemoryTree
 
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     )
     from duvet.progress import Progress
     from duvet.project import Options, Project
-    from duvet.sources.tree import DiskTree, MemoryTree, Tree
     from duvet.specs.fetch import Policy
     from duvet.trace.finished import Finished
     from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
     from duvet.trace.requirements import Requirement, State, Status
+    from duvet.tree.disk import DiskTree
+    from duvet.tree.memory import MemoryTree
+    from duvet.tree.protocol import Tree
 else:
 
     def __getattr__(name):
@@ -88,7 +90,9 @@ _HOMES = {
     ),
     "progress": "Progress",
     "project": "Options Project",
-    "sources.tree": "DiskTree MemoryTree Tree",
+    "tree.disk": "DiskTree",
+    "tree.memory": "MemoryTree",
+    "tree.protocol": "Tree",
     "specs.fetch": "Policy",
     "trace.finished": "Finished",
     "trace.records": "Coverage Fit Match Piece Segment Tally Trace",

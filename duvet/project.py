@@ -16,7 +16,6 @@ from duvet.model import Annotation, Problem
 from duvet.progress import Progress
 from duvet.sources.order import ordered
 from duvet.sources.scan import Origin, find_files, find_sources, scan_file, unreadable
-from duvet.sources.tree import DiskTree, MemoryTree, Tree
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.fetch import Policy, fetch
 from duvet.specs.library import Library
@@ -26,6 +25,9 @@ from duvet.trace.build import build
 from duvet.trace.finished import Finished
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement, requirements_of
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
+from duvet.tree.protocol import Tree
 
 CONFIG_PATH = ".duvet/config.toml"
 

@@ -9,7 +9,7 @@ from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError
 from duvet.reports.v2_codec import decode
 from duvet.reports.v2_records import Report
-from duvet.sources.tree import Tree
+from duvet.tree.protocol import Tree
 
 _HINT = "`duvet report --json-v2 FILE` writes what can be merged"
 

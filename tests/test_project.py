@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from duvet.errors import DuvetError
 from duvet.project import Project
-from duvet.sources.tree import MemoryTree
+from duvet.tree.memory import MemoryTree
 from tests.commands.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.commands.running import files
 

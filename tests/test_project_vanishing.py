@@ -9,7 +9,7 @@ import pytest
 from duvet.errors import UnreadableError
 from duvet.model import Problem, ProblemsError
 from duvet.project import Project
-from duvet.sources.tree import MemoryTree
+from duvet.tree.memory import MemoryTree
 
 FILES = {
     ".duvet/config.toml": b"""\

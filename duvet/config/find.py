@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from duvet.errors import UnreadableError
+from duvet.tree.protocol import Tree
 
 CONFIG_PATH = ".duvet/config.toml"
 # Deeper than anyone works, for trees that don't know where they end.
 _MOST_FOLDERS = 64
 
 
-class Folders(Protocol):
-    """What finding needs of a tree."""
-
-    def read(self, path: str) -> bytes:
-        """The bytes of a file."""
-
-    def exists(self, path: str) -> bool:
-        """Whether anything is there."""
-
-    def identity(self, folder: str) -> object:
-        """What two paths to one folder have in common."""
-
-
-def find_config(tree: Folders, given: str | None = None) -> str | None:
+def find_config(tree: Tree, given: str | None = None) -> str | None:
     """The file that is given, or else the one of this very folder; none where there is none."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
@@ -33,7 +19,7 @@ def find_config(tree: Folders, given: str | None = None) -> str | None:
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
 
 
-def require_config(tree: Folders, given: str | None = None) -> str:
+def require_config(tree: Tree, given: str | None = None) -> str:
     """The configuration file, or an error that says where one would be."""
     found = find_config(tree, given)
     if found:
@@ -43,7 +29,7 @@ def require_config(tree: Folders, given: str | None = None) -> str:
     raise UnreadableError("no configuration in this folder", path=CONFIG_PATH, hint=hint)
 
 
-def folder_above(tree: Folders) -> str:
+def folder_above(tree: Tree) -> str:
     """The nearest parent folder that has a configuration, such as `../..`; empty where none has."""
     folder, seen = "..", tree.identity(".")
     for _ in range(_MOST_FOLDERS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from duvet.sources.tree import Entry, Tree, is_folder
+from duvet.tree.protocol import Entry, Tree, is_folder
 
 Hides = Callable[[str, bool], object]
 """Whether a path, a folder or not, is left out; what is in a folder that is left out has to be, too."""

@@ -12,7 +12,7 @@ from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.sources.patterns import Component, Matches, Pattern
-from duvet.sources.tree import Entry, Tree, is_folder
+from duvet.tree.protocol import Entry, Tree, is_folder
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")

@@ -6,7 +6,7 @@ import re
 
 from duvet.errors import DuvetError
 from duvet.sources.gitignore import Says, reads
-from duvet.sources.tree import Tree
+from duvet.tree.protocol import Tree
 
 _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 

@@ -15,8 +15,8 @@ from duvet.sources.filtered import FilteredTree
 from duvet.sources.globs import expand
 from duvet.sources.patterns import Pattern, PatternError, any_of, compile_pattern
 from duvet.sources.tokens import has_any
-from duvet.sources.tree import Tree
 from duvet.text import decode
+from duvet.tree.protocol import Tree
 
 Report = Callable[[Problem], None]
 

@@ -14,7 +14,6 @@ from duvet import rules
 from duvet.config.schema import Config
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Extracted, Place, Problem, ProblemsError, Section, Specification
-from duvet.sources.tree import Tree
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
@@ -22,6 +21,7 @@ from duvet.specs.requirement_files import read
 from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
 from duvet.specs.resolve import displayed, locate
 from duvet.text import plural
+from duvet.tree.protocol import Tree
 
 
 class Extraction(Struct, frozen=True):

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.sources.tree import Tree
 from duvet.specs.detect import detect
 from duvet.specs.names import ietf_name, stem
 from duvet.specs.resolve import displayed
 from duvet.specs.urls import cache_path, canonical_url
 from duvet.text import decode
+from duvet.tree.protocol import Tree
 
 Fetcher = Callable[[str, str], bytes]
 """Downloads a URL into a file and gives back what is now in it."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from duvet import rules
 from duvet.model import Format, Locator, ProblemsError
-from duvet.sources.tree import Tree
 from duvet.specs.urls import is_url, normalise_url
 from duvet.text import path_key, path_parts, quoted
+from duvet.tree.protocol import Tree
 
 
 def locate(name: str, format: Format = Format.AUTO) -> Locator:

@@ -48,7 +48,7 @@ class _Sources:
 
 
 def _read_lines(path: str) -> list[str]:
-    from duvet.sources.tree import DiskTree
+    from duvet.tree.disk import DiskTree
 
     try:
         return DiskTree().read(path).decode(errors="replace").split("\n")

@@ -8,13 +8,13 @@ from posixpath import join, normpath
 from duvet import rules
 from duvet.model import Annotation, Place, Problem, Specification
 from duvet.progress import Progress
-from duvet.sources.tree import Tree
 from duvet.specs.library import Library
 from duvet.specs.names import assign_ids
 from duvet.specs.resolve import locator_key
 from duvet.trace.coverage import cover
 from duvet.trace.link import Linked, link
 from duvet.trace.records import Coverage, Match, Trace
+from duvet.tree.protocol import Tree
 
 
 def build(

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from duvet import rules
 from duvet.model import Annotation, Kind, Locator, Problem, Specification
 from duvet.progress import Progress
-from duvet.sources.tree import Tree
 from duvet.specs.library import Library
 from duvet.trace.match import Matcher
 from duvet.trace.places import Places
 from duvet.trace.records import EXCUSED, KIND_FLAGS, Fit, Match
 from duvet.trace.targets import Failure, Spot, Targets
+from duvet.tree.protocol import Tree
 
 
 class Linked(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place
-from duvet.sources.tree import Tree
 from duvet.text import place_of
+from duvet.tree.protocol import Tree
 
 
 class Places:

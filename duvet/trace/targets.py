@@ -8,12 +8,12 @@ from typing import NamedTuple
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Locator, Place, Problem, Specification
-from duvet.sources.tree import Tree
 from duvet.specs.library import Library
 from duvet.specs.resolve import resolve
 from duvet.specs.sections import nearest_sections, section_index
 from duvet.text import quoted
 from duvet.trace.places import Places
+from duvet.tree.protocol import Tree
 
 
 class Spot(NamedTuple):

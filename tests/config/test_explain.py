@@ -10,7 +10,7 @@ from duvet.config.explain import Given, Origin, Setting, explain, explain_file
 from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.errors import UnreadableError
-from duvet.sources.tree import MemoryTree
+from duvet.tree.memory import MemoryTree
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 TEXT = f"""'$schema' = "{UPSTREAM}"

@@ -8,7 +8,8 @@ import pytest
 
 from duvet.config.find import CONFIG_PATH, find_config, folder_above, require_config
 from duvet.errors import UnreadableError
-from duvet.sources.tree import DiskTree, MemoryTree
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
 
 
 def test_a_file_that_is_given_wins_over_that_of_the_folder() -> None:

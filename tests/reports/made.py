@@ -7,8 +7,8 @@ from io import BytesIO
 
 from duvet.project import Project
 from duvet.reports import json_v2
-from duvet.sources.tree import MemoryTree
 from duvet.trace.finished import Finished
+from duvet.tree.memory import MemoryTree
 
 CONFIG = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.0.json"

@@ -8,7 +8,7 @@ from duvet.model import ProblemsError
 from duvet.reports.v2_codec import encode
 from duvet.reports.v2_read import read_reports
 from duvet.reports.v2_records import Report
-from duvet.sources.tree import MemoryTree
+from duvet.tree.memory import MemoryTree
 
 
 def test_each_report_has_the_name_of_its_file() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from duvet.sources.filtered import FilteredTree
 from duvet.sources.globs import expand
 from duvet.sources.patterns import compile_pattern
-from duvet.sources.tree import DiskTree, MemoryTree
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
 
 TREE = FilteredTree(MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path)
 

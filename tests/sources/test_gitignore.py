@@ -18,7 +18,7 @@ from duvet.sources.gitignore import reads
 from duvet.sources.globs import expand
 from duvet.sources.ignored import Ignored
 from duvet.sources.patterns import compile_pattern
-from duvet.sources.tree import DiskTree
+from duvet.tree.disk import DiskTree
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 PATHS = ["a", "b", "ab", "a.b", "d/a", "d/b", "d/e/a", "d/e/a.b", "d/e/f/b", "-", "d/^", "d/!x", "#", "é", "a b", "x]"]

@@ -14,7 +14,9 @@ from duvet.errors import UnreadableError
 from duvet.model import Problem, Severity
 from duvet.sources.globs import expand
 from duvet.sources.patterns import PatternError, compile_pattern
-from duvet.sources.tree import DiskTree, Entry, MemoryTree, Tree
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
+from duvet.tree.protocol import Entry, Tree
 
 LOOP = "this link leads back to a folder around it; it is not entered"
 NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])

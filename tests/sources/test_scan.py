@@ -8,7 +8,7 @@ from duvet.config.schema import SourceRule
 from duvet.model import Kind, Place, Problem, Severity
 from duvet.sources.comments import Style
 from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file
-from duvet.sources.tree import MemoryTree
+from duvet.tree.memory import MemoryTree
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
 TREE = MemoryTree(

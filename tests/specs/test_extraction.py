@@ -6,9 +6,9 @@ import pytest
 
 from duvet.config.read import read_config
 from duvet.model import Place, Problem, Severity
-from duvet.sources.tree import MemoryTree
 from duvet.specs.extraction import Extraction, extract_configured, stale_files, stale_problem
 from duvet.specs.library import Library
+from duvet.tree.memory import MemoryTree
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
 [[specification]]

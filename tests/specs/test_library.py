@@ -9,9 +9,10 @@ import pytest
 
 from duvet.errors import DuvetError, FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
-from duvet.sources.tree import DiskTree, MemoryTree
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
 
 PAGE = b"# Tea\n\nHow to make it,\nand how to drink it.\n\n## Pot\n\nThe pot MUST be warm.\n"
 TEXT = b"""Network Working Group                                        A. Leaf

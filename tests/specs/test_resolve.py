@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Format, Locator, ProblemsError
-from duvet.sources.tree import DiskTree, MemoryTree
 from duvet.specs.resolve import displayed, locate, locator_key, resolve
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
 
 AUTO = Format.AUTO
 IN_ORDER = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from duvet.model import Annotation, Kind, Level, Section
 from duvet.progress import Progress
-from duvet.sources.tree import MemoryTree
 from duvet.specs.library import Library
 from duvet.trace.build import build
 from duvet.trace.records import Trace
+from duvet.tree.memory import MemoryTree
 
 HEADING = "# T\n"
 

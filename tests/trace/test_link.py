@@ -9,11 +9,11 @@ import pytest
 from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Severity
 from duvet.progress import Progress
 from duvet.sources.comments import Style, scan
-from duvet.sources.tree import MemoryTree
 from duvet.specs.library import Library
 from duvet.specs.requirement_files import read
 from duvet.trace.build import build
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_LINE, Fit, Match, Piece, Trace
+from duvet.tree.memory import MemoryTree
 from tests.trace.sections import citing, trace_of
 
 RFC = b"""Network Working Group                                        A. Leaf

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import NotRegularError, UnreadableError
-from duvet.sources.tree import DiskTree, Entry, MemoryTree, Tree, is_folder
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
+from duvet.tree.protocol import Entry, Tree, is_folder
 
 FILES = {"a.rs": b"a", "src/b.rs": b"b", "src/d/c.rs": b"c"}
 TREES = ["disk", "memory", "over", "beside"]

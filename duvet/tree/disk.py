@@ -1,0 +1,74 @@
+"""The files on disk below a folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from duvet.errors import NotRegularError, UnreadableError, describe
+from duvet.tree.protocol import IS_FOLDER, Entry
+
+_CHUNK = 1 << 20
+
+
+class DiskTree:
+    """The files on disk below a folder."""
+
+    def __init__(self, root: str = "") -> None:
+        self.root = root
+
+    def at(self, path: str) -> str:
+        return os.path.join(self.root, path) if self.root else path or "."
+
+    def read(self, path: str) -> bytes:
+        try:
+            ##= man/spec/trace.md#sources
+            ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
+            # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
+            handle = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            try:
+                return _content(handle, path)
+            finally:
+                os.close(handle)
+        except (OSError, ValueError) as error:
+            raise UnreadableError(describe(error), path=path) from error
+
+    def is_file(self, path: str) -> bool:
+        return os.path.isfile(self.at(path))
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(self.at(path))
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        try:
+            with os.scandir(self.at(folder)) as found:
+                yield from found
+        except OSError as error:
+            if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                return
+            raise UnreadableError(describe(error), path=folder) from error
+
+    def identity(self, folder: str) -> object:
+        try:
+            info = os.stat(self.at(folder))
+        except OSError as error:
+            raise UnreadableError(describe(error), path=folder) from error
+        return (info.st_dev, info.st_ino)
+
+
+def _content(handle: int, path: str) -> bytes:
+    info = os.fstat(handle)
+    mode = info.st_mode
+    ##= man/spec/trace.md#sources
+    ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
+    if not stat.S_ISREG(mode):
+        raise NotRegularError(IS_FOLDER if stat.S_ISDIR(mode) else "not a regular file", path=path)
+    # A file object would ask for the size again, and where it stands.
+    data = os.read(handle, info.st_size + 1)
+    if len(data) == info.st_size:
+        return data
+    parts = [data]
+    while parts[-1]:
+        parts.append(os.read(handle, _CHUNK))
+    return b"".join(parts)
