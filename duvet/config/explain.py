@@ -10,10 +10,11 @@ from msgspec import Struct, to_builtins
 
 from duvet.config.expressions import expand
 from duvet.config.fields import fields_of, holds_tables, options
-from duvet.config.find import Folders, require_config
+from duvet.config.find import require_config
 from duvet.config.read import read_config, read_tables
 from duvet.config.schema import BUILT_IN_REQUIREMENTS, Config, Table
 from duvet.config.toml import Toml
+from duvet.tree.protocol import Tree
 
 Keys = tuple[str | int, ...]
 
@@ -47,7 +48,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     option: str = ""
 
 
-def explain_file(tree: Folders, given_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
+def explain_file(tree: Tree, given_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Every setting of the configuration that is given, or else of this folder's."""
     path = require_config(tree, given_path)
     given = {"config-path": Given("--config-path", path)} if given_path else {}
