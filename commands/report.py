@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
-from duvet.terminal.options import TEXT, open_project, switch, trace_options
+from duvet.terminal.options import TEXT, switch, trace_options
 from duvet.terminal.wishes import Wishes
 
 
@@ -54,9 +54,9 @@ def report(
       duvet report --html coverage.html --json coverage.json
       duvet report --ci --require-tests false
     """
-    from duvet.terminal.reporting import run_report
+    from duvet.terminal.recalling import report_or_recall
 
     wishes = Wishes(
         json, json_v2, html, lcov, require_citations, require_tests, ci, blob_link, issue_link, strict, prune
     )
-    ctx.exit(run_report(open_project(**where), wishes))
+    ctx.exit(report_or_recall(where, wishes))

@@ -17,7 +17,7 @@ from duvet.terminal.settings import Settings, wants_colour
 from duvet.terminal.streams import open_missing, say, silence
 from duvet.version import VERSION
 
-COMMANDS = ("init", "extract", "report", "merge", "config")
+COMMANDS = ("init", "extract", "report", "merge", "config", "cache")
 
 
 @click.group(
@@ -31,10 +31,18 @@ COMMANDS = ("init", "extract", "report", "merge", "config")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Print each file that holds annotations, too.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write .duvet/cache.")
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(
-    ctx: click.Context, directory: str | None, config_path: str | None, color: str, quiet: bool, verbose: bool
+    ctx: click.Context,
+    /,
+    directory: str | None,
+    config_path: str | None,
+    color: str,
+    quiet: bool,
+    verbose: bool,
+    no_cache: bool,
 ) -> None:
     """Link the requirements of specifications to the code that implements and tests them.
 
@@ -47,7 +55,7 @@ def cli(
       duvet report
       duvet report --ci
     """
-    ctx.obj = Settings(os.environ, config_path, wants_colour(color, os.environ), quiet, verbose)
+    ctx.obj = Settings(os.environ, config_path, wants_colour(color, os.environ), quiet, verbose, not no_cache)
     if directory is not None:
         _enter(directory)
 

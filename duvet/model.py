@@ -94,7 +94,7 @@ class ProblemsError(DuvetError):
         self.problems = problems
 
 
-class Source(Struct, frozen=True):
+class Source(Struct, frozen=True, array_like=True):
     """Where in its file an annotation stands: offsets in characters, for order and diagnostics."""
 
     target: tuple[int, int] = (0, 0)
@@ -102,7 +102,7 @@ class Source(Struct, frozen=True):
     quote: tuple[int, int] = (0, 0)
 
 
-class Annotation(Struct, frozen=True):
+class Annotation(Struct, frozen=True, omit_defaults=True):
     """One comment or one entry of a requirement file."""
 
     path: str

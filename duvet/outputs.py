@@ -108,7 +108,8 @@ def store_changed(path: str, data: bytes, write: Write = store) -> bool:
     ##= man/spec/trace.md#requirements
     ##% A requirement file MUST NOT be written when its bytes are what they should be.
     with suppress(OSError, ValueError):
-        if os.stat(path).st_size == len(data):
+        info = os.stat(path)
+        if info.st_size == len(data) and stat.S_ISREG(info.st_mode):
             with open(path, "rb") as file:
                 if file.read() == data:
                     return False

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import cached_property
 
 from msgspec import Struct
 
+from duvet.cache.memory import Memory, NoMemory
+from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
-from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Annotation, Problem
+from duvet.errors import UnreadableError
 from duvet.progress import Progress
-from duvet.sources.order import ordered
-from duvet.sources.scan import Origin, find_files, find_sources, scan_file, unreadable
+from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.fetch import Policy, fetch
 from duvet.specs.library import Library
-from duvet.specs.requirement_files import read
-from duvet.text import plural
 from duvet.trace.build import build
 from duvet.trace.finished import Finished
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement, requirements_of
 from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
 from duvet.tree.protocol import Tree
-
-CONFIG_PATH = ".duvet/config.toml"
+from duvet.tree.recorded import RecordedTree
 
 
 class Options(Struct, frozen=True):
@@ -73,19 +69,22 @@ class Project:
         environ: Mapping[str, str] | None = None,
         tree: Tree | None = None,
         progress: Progress | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self.root = os.path.abspath(root).replace(os.sep, "/")
         self.options = options
-        self.environ = environ or {}
+        self.environ = {} if environ is None else environ
         # A folder that is named stays the same when the process goes elsewhere.
-        self.disk = tree if isinstance(tree, DiskTree) else DiskTree(self.root if root else "")
-        self.tree = tree or self.disk
+        self.disk = _disk_of(tree) or DiskTree(self.root if root else "")
+        self.tree = self.disk if tree is None else tree
+        self.on_disk = tree is None or _disk_of(tree) is not None
+        self.memory = memory or NoMemory()
         self.progress = progress or Progress()
 
     @cached_property
     def config(self) -> Config | None:
         """The configuration, or None where there is none; ProblemsError where it is wrong."""
-        if self.tree is self.disk and not os.path.isdir(self.disk.at("")):
+        if self.on_disk and not os.path.isdir(self.disk.at("")):
             raise UnreadableError("there is no such folder", path=self.root)
         path = self._config_path()
         return read_config(self.tree.read(path), path, self.environ) if path else None
@@ -107,7 +106,7 @@ class Project:
         ##= man/spec/trace.md#reports
         ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
         # What was handed over is all there is: only what is on disk is completed by downloads.
-        return Library(self.tree, self.downloads, self._fetch if self.tree is self.disk else None, self.root)
+        return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
 
     @property
     def downloads(self) -> str:
@@ -141,7 +140,8 @@ class Project:
     def trace(self) -> Trace:
         """Every annotation, resolved; what is wrong stands in it as problems."""
         problems = list(self.extraction.problems)
-        annotations = _Reading(self, problems.append).annotations()
+        reading = Reading(self.tree, self.memory, self.extraction, problems.append, self.progress)
+        annotations = reading.annotations(self.config, self.options.sources, self.options.requirements)
         return build(annotations, self.library, self.tree, self.root, problems, self.progress)
 
     @cached_property
@@ -159,61 +159,8 @@ class Project:
         return Finished(self.trace, self.requirements, self.root, blob_link, issue_link)
 
 
-class _Reading:
-    """One reading of all sources and requirement files."""
-
-    def __init__(self, project: Project, report: Callable[[Problem], None]) -> None:
-        self.project = project
-        self.report = report
-        self.tree = MemoryTree(project.extraction.files, project.tree)
-        self.by_path: dict[str, list[Annotation]] = {}
-
-    def annotations(self) -> tuple[Annotation, ...]:
-        progress = self.project.progress
-        progress.begin("Scanning sources")
-        sources = find_sources(self._source_rules(), self.project.tree, self.report)
-        files = self._requirement_files()
-        progress.end(f"Scanned {sum(len(one.styles) for one in sources) + len(files)} sources")
-        progress.begin("Parsing annotations")
-        for wanted in sources:
-            self._add(wanted.path, scan_file(wanted, self.project.tree, self.report))
-        for path in files:
-            self._add(path, self._in_requirement_file(path))
-        found = ordered(self.by_path)
-        progress.end(f"Parsed {len(found)} annotations")
-        return found
-
-    def _add(self, path: str, annotations: list[Annotation]) -> None:
-        if annotations:
-            self.by_path.setdefault(path, []).extend(annotations)
-            self.project.progress.note(f"{path}: {plural(len(annotations), 'annotation')}")
-
-    def _source_rules(self) -> list[tuple[SourceRule, Origin]]:
-        config = self.project.config
-        found = [(rule, Origin()) for rule in self.project.options.sources]
-        if config is None:
-            return found
-        origins = (Origin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
-        return [*zip(config.sources, origins, strict=True), *found]
-
-    def _requirement_files(self) -> list[str]:
-        config, asked = self.project.config, self.project.options.requirements
-        found: list[str] = []
-        if config is not None:
-            origin = Origin(config.path, lambda key, index: config.requirement_place(index))
-            found += find_files("pattern", config.requirements, self.tree, self.report, origin)
-        found += find_files("pattern", asked, self.tree, self.report, Origin())
-        return list(dict.fromkeys(found))
-
-    def _in_requirement_file(self, path: str) -> list[Annotation]:
-        extracted = self.project.extraction.annotations.get(path)
-        if extracted is not None:
-            return extracted
-        try:
-            annotations, problems = read(path, self.tree.read(path))
-        except DuvetError as error:
-            self.report(unreadable(error))
-            return []
-        for problem in problems:
-            self.report(problem)
-        return annotations
+def _disk_of(tree: Tree | None) -> DiskTree | None:
+    """The disk that a tree shows as it is."""
+    if isinstance(tree, RecordedTree):
+        return tree.disk
+    return tree if isinstance(tree, DiskTree) else None

@@ -38,6 +38,13 @@ class Origin(Struct, frozen=True):
     """Where a value of one of its keys stands."""
 
 
+class Scanned(Struct, frozen=True):
+    """What stands in a file, and what is wrong with it."""
+
+    annotations: list[Annotation]
+    problems: list[Problem] = []
+
+
 def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report: Report) -> list[Wanted]:
     """Every file that a rule matches, once, with every different style."""
     styles: dict[str, dict[Style, None]] = {}
@@ -83,23 +90,18 @@ def _compiled(key: str, patterns: Iterable[str], report: Report, origin: Origin)
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(wanted: Wanted, tree: Tree, report: Report) -> list[Annotation]:
-    """The annotations of one file, in order where it has one style."""
-    found: list[Annotation] = []
-    try:
-        data = tree.read(wanted.path)
-        relevant = [style for style in wanted.styles if has_any(data, style.meta, style.content)]
-        if not relevant and data.isascii():
-            return found
-        text = decode(data, wanted.path)
-    except DuvetError as error:
-        report(unreadable(error))
+def scan_file(wanted: Wanted, tree: Tree) -> Scanned:
+    """The annotations of one file, in order where it has one style; a DuvetError where it can't be read."""
+    data = tree.read(wanted.path)
+    found = Scanned([], [])
+    relevant = [style for style in wanted.styles if has_any(data, style.meta, style.content)]
+    if not relevant and data.isascii():
         return found
+    text = decode(data, wanted.path)
     for style in relevant:
         annotations, problems = scan(wanted.path, text, style)
-        found += annotations
-        for problem in problems:
-            report(problem)
+        found.annotations.extend(annotations)
+        found.problems.extend(problems)
     return found
 
 

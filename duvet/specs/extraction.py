@@ -43,24 +43,45 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
         except DuvetError as error:
             extraction.problems.append(_unavailable(config, index, error))
             continue
-        lost = _extract(config, specification, root, extraction)
+        lost = _extract(config, library, specification, root, extraction)
         if lost:
             extraction.problems.append(_clash(config, index, lost))
     return extraction
 
 
-def _extract(config: Config, specification: Specification, root: str, extraction: Extraction) -> list[str]:
+class _Asked(Struct, frozen=True):
+    """The requirement files of one specification, and the annotations in them."""
+
+    files: dict[str, bytes]
+    annotations: dict[str, list[Annotation]]
+
+
+def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
     """Add the files of a specification; the targets of others that have the same files."""
     name = displayed(specification.locator, root)
-    folder = requirements_folder(specification.path, config.requirements_folder, config.specifications_folder)
-    extraction.folders[folder] = f"{name}#"
-    lost = []
+    path = specification.path
+    folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
+    all.folders[folder] = f"{name}#"
+    how = f"{name}\n{folder}\n{specification.locator.format.name}"
+    asked = library.memory.of_text(
+        "requirements", _Asked, path, how, specification.data, lambda: _asked(specification, name, folder)
+    )
+    lost = [
+        all.annotations[path][0].target
+        for path, (first, *_) in asked.annotations.items()
+        if path in all.annotations and all.annotations[path][0].target != first.target
+    ]
+    all.files.update(asked.files)
+    all.annotations.update(asked.annotations)
+    return lost
+
+
+def _asked(specification: Specification, name: str, folder: str) -> _Asked:
+    asked = _Asked({}, {})
     for section, found in extracted_sections(specification):
         path = requirements_file(folder, section.id)
-        target = f"{name}#{section.id}"
-        lost += [one.target for one in extraction.annotations.get(path, ())[:1] if one.target != target]
-        extraction.files[path], extraction.annotations[path] = requirement_file(path, target, section, found)
-    return lost
+        asked.files[path], asked.annotations[path] = requirement_file(path, f"{name}#{section.id}", section, found)
+    return asked
 
 
 def _clash(config: Config, index: int, lost: list[str]) -> Problem:

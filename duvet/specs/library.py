@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from duvet.cache.memory import Memory, NoMemory
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
 from duvet.specs.detect import detect
@@ -22,11 +24,11 @@ _FRONT = 8192
 """The characters that hold the first page of a text."""
 
 
-class _Parsed(Struct, frozen=True):
-    """A text without what depends on where it was found."""
+class Parsed(Struct, frozen=True):
+    """What a text says of itself, wherever it was found."""
 
-    data: bytes
-    heading: str
+    format: Format
+    name: str
     title: str
     description: str
     sections: tuple[Section, ...]
@@ -35,16 +37,19 @@ class _Parsed(Struct, frozen=True):
 class Library:
     """Loads specifications; what was read or parsed once is kept."""
 
-    def __init__(self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "") -> None:
+    def __init__(
+        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Memory | None = None
+    ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
+        self.memory = memory or NoMemory()
         self.failures: dict[Locator, DuvetError] = {}
         """Why specifications could not be loaded; nothing is tried twice."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, bytes] = {}
-        self._parsed: dict[tuple[bytes, Format], _Parsed] = {}
+        self._parsed: dict[tuple[bytes, Format], Parsed] = {}
 
     def load(self, locator: Locator) -> Specification:
         """The specification, read and parsed; a DuvetError where that can't be done."""
@@ -67,19 +72,18 @@ class Library:
     def _load(self, locator: Locator) -> Specification:
         path = self.path(locator)
         data = self._read(locator, path)
-        text = decode(data, path)
-        format = detect(path, text, locator.format)
-        parsed = self._parse(data, text, format)
+        how = locator.format.name
+        parsed = self.memory.of_text("sections", Parsed, path, how, data, lambda: self._parse(path, data, locator))
         return Specification(
             id="",
-            name=ietf_name(path, text[:_FRONT]) if format is Format.IETF else parsed.heading or stem(path),
+            name=parsed.name,
             locator=locator,
             url=canonical_url(locator.name) if locator.is_url else displayed(locator, self.cwd).removeprefix("./"),
             path=path,
-            format=format,
+            format=parsed.format,
             title=parsed.title,
             description=parsed.description,
-            data=parsed.data,
+            data=data,
             sections=parsed.sections,
         )
 
@@ -95,23 +99,28 @@ class Library:
             self._fetched[path] = self.fetcher(url, path)
         return self._fetched[path]
 
-    def _parse(self, data: bytes, text: str, format: Format) -> _Parsed:
+    def _parse(self, path: str, data: bytes, locator: Locator) -> Parsed:
         """One text under two names is parsed once."""
+        text = decode(data, path)
+        format = detect(path, text, locator.format)
         key = (data, format)
         if key not in self._parsed:
             self._parsed[key] = _markdown(data) if format is Format.MARKDOWN else _ietf(data, text)
-        return self._parsed[key]
+        parsed = self._parsed[key]
+        name = ietf_name(path, text[:_FRONT]) if format is Format.IETF else parsed.name or stem(path)
+        return replace(parsed, name=name)
 
 
-def _markdown(data: bytes) -> _Parsed:
+def _markdown(data: bytes) -> Parsed:
     from duvet.specs import markdown
 
     document = markdown.parse(data)
     first = document.sections[0].title if document.sections else ""
-    return _Parsed(data, document.title or first, document.title, document.description, document.sections)
+    title = document.title
+    return Parsed(Format.MARKDOWN, title or first, title, document.description, document.sections)
 
 
-def _ietf(data: bytes, text: str) -> _Parsed:
+def _ietf(data: bytes, text: str) -> Parsed:
     from duvet.specs import ietf
 
-    return _Parsed(data, "", "", ietf.front_title(text[:_FRONT]), ietf.parse(data))
+    return Parsed(Format.IETF, "", "", ietf.front_title(text[:_FRONT]), ietf.parse(data))

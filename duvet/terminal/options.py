@@ -11,6 +11,7 @@ from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
 
 if TYPE_CHECKING:
+    from duvet.cache.cache import Cache
     from duvet.project import Project
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -96,6 +97,8 @@ def _trace_options() -> list[Callable[[Function], Function]]:
 
 
 def open_project(
+    cache: Cache | None = None,
+    *,
     config_path: str | None,
     offline: bool,
     allow_http: bool,
@@ -116,4 +119,7 @@ def open_project(
         spec_path=spec_path,
         policy=Policy(offline=offline, allow_http=allow_http),
     )
-    return Project(options=options, environ=shown.environ, progress=Lines(shown))
+    progress = Lines(shown)
+    if cache is None:
+        return Project(options=options, environ=shown.environ, progress=progress)
+    return Project(options=options, environ=cache.environ, tree=cache.tree, memory=cache, progress=progress)

@@ -15,26 +15,23 @@ from duvet.project import Project
 from duvet.reports import snapshot as snapshot_report
 from duvet.reports import summary
 from duvet.sources.scan import unreadable
-from duvet.terminal.failures import FAILED, OK, report
+from duvet.terminal.outcome import Outcome, fails
 from duvet.terminal.outputs import rendered, written_together
 from duvet.terminal.report_files import Files, all_files, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
 from duvet.terminal.requirement_writing import write_requirements
-from duvet.terminal.settings import Settings, settings
-from duvet.terminal.streams import say
+from duvet.terminal.settings import settings
 from duvet.terminal.wishes import Wishes
-from duvet.trace.finished import Finished
 
 Problems = tuple[Problem, ...]
 
 
-def run_report(project: Project, wishes: Wishes) -> int:
-    """Make every report and print what is wrong; the exit code."""
-    shown = settings()
+def run_report(project: Project, wishes: Wishes) -> Outcome:
+    """Make every report; what is wrong, and the summary."""
     written = _write_requirements(project, wishes)
     finished = project.finished(wishes.blob_link, wishes.issue_link)
     problems = _judged((*finished.trace.problems, *written, *_without_configuration(project)), wishes)
-    if _fails(problems):
+    if fails(problems):
         ##= man/spec/trace.md#reports
         ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
         ##= man/spec/trace.md#reports
@@ -43,23 +40,11 @@ def run_report(project: Project, wishes: Wishes) -> int:
         files = pages(project, wishes, finished, problems)
     else:
         snapshot = rendered(partial(snapshot_report.render, finished))
-        problems = _listed((*problems, *gate_problems(project, wishes, finished.trace, snapshot, shown)))
+        problems = _listed((*problems, *gate_problems(project, wishes, finished.trace, snapshot, settings())))
         kept = None if checks_snapshot(project, wishes) else snapshot
         files = all_files(project, wishes, finished, problems, kept)
-    return _end(finished, _listed((*problems, *_write(project, files))), shown)
-
-
-def _end(finished: Finished, problems: Problems, shown: Settings) -> int:
-    ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
-    report(problems, shown)
-    if not shown.quiet:
-        say(rendered(partial(summary.render, finished, problems)).decode())
-    return FAILED if _fails(problems) else OK
-
-
-def _fails(problems: Problems) -> bool:
-    return any(problem.severity is Severity.ERROR for problem in problems)
+    problems = _listed((*problems, *_write(project, files)))
+    return Outcome(problems, rendered(partial(summary.render, finished, problems)).decode())
 
 
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
@@ -100,12 +85,18 @@ def _write_requirements(project: Project, wishes: Wishes) -> list[Problem]:
 
 def _write(project: Project, files: Files) -> list[Problem]:
     """Write all files or none; what keeps them from being written."""
+    memory = project.memory
     try:
         with written_together() as write:
             for path, make in files:
                 project.progress.begin(f"Writing {path}")
-                write(path, make())
-                project.progress.end(f"Wrote {path}")
+                data = make()
+                if memory.holds(path, data):
+                    project.progress.end(f"Kept {path}, which is the same")
+                else:
+                    write(path, data)
+                    project.progress.end(f"Wrote {path}")
+                memory.wrote(path, data)
     except OutputError as error:
         return [_unwritable(error)]
     return []

@@ -13,9 +13,13 @@ from duvet.specs.extraction import Extraction, stale_files, stale_problem
 
 def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
     """Write the files whose bytes differ; a warning for each stale one, unless it is to be removed."""
+    memory = project.memory
     with together() as write:
-        for path, data in extraction.files.items():
-            store_changed(project.disk.at(path), data, write)
+        doubtful = [path for path, data in extraction.files.items() if not memory.holds(path, data)]
+        for path in doubtful:
+            store_changed(project.disk.at(path), extraction.files[path], write)
+    for path in doubtful:
+        memory.wrote(path, extraction.files[path])
     stale = list(stale_files(extraction, project.tree))
     ##= man/spec/trace.md#requirements
     ##% A requirement file that nothing asks for any more SHOULD cause a warning.

@@ -18,6 +18,7 @@ class Settings(Struct, frozen=True):
     colour: bool = False
     quiet: bool = False
     verbose: bool = False
+    cache: bool = True
 
 
 def settings() -> Settings:

@@ -9,7 +9,17 @@ from collections.abc import Iterator
 from duvet.errors import NotRegularError, UnreadableError, describe
 from duvet.tree.protocol import IS_FOLDER, Entry
 
+CACHE_FOLDER = ".duvet/cache"
+"""What duvet keeps there for itself is no part of any tree."""
+
 _CHUNK = 1 << 20
+
+
+def is_cache(folder: str) -> bool:
+    """Whether the folder is a cache, of this project or of one below it."""
+    ##= man/spec/cache.md#keeping
+    ##% Patterns MUST NOT match what is in the cache.
+    return folder.endswith(CACHE_FOLDER)
 
 
 class DiskTree:
@@ -22,6 +32,10 @@ class DiskTree:
         return os.path.join(self.root, path) if self.root else path or "."
 
     def read(self, path: str) -> bytes:
+        return self.read_with_marks(path)[0]
+
+    def read_with_marks(self, path: str) -> tuple[bytes, os.stat_result]:
+        """The bytes of a file, and what it looked like just before they were read."""
         try:
             ##= man/spec/trace.md#sources
             ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
@@ -41,6 +55,8 @@ class DiskTree:
         return os.path.lexists(self.at(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
+        if is_cache(folder):
+            return
         try:
             with os.scandir(self.at(folder)) as found:
                 yield from found
@@ -50,14 +66,18 @@ class DiskTree:
             raise UnreadableError(describe(error), path=folder) from error
 
     def identity(self, folder: str) -> object:
-        try:
-            info = os.stat(self.at(folder))
-        except OSError as error:
-            raise UnreadableError(describe(error), path=folder) from error
+        info = self.marks(folder)
         return (info.st_dev, info.st_ino)
 
+    def marks(self, path: str) -> os.stat_result:
+        """What a file or folder looks like."""
+        try:
+            return os.stat(self.at(path))
+        except (OSError, ValueError) as error:
+            raise UnreadableError(describe(error), path=path) from error
 
-def _content(handle: int, path: str) -> bytes:
+
+def _content(handle: int, path: str) -> tuple[bytes, os.stat_result]:
     info = os.fstat(handle)
     mode = info.st_mode
     ##= man/spec/trace.md#sources
@@ -67,8 +87,8 @@ def _content(handle: int, path: str) -> bytes:
     # A file object would ask for the size again, and where it stands.
     data = os.read(handle, info.st_size + 1)
     if len(data) == info.st_size:
-        return data
+        return data, info
     parts = [data]
     while parts[-1]:
         parts.append(os.read(handle, _CHUNK))
-    return b"".join(parts)
+    return b"".join(parts), info

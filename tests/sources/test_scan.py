@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from duvet.config.schema import SourceRule
+from duvet.errors import DuvetError
 from duvet.model import Kind, Place, Problem, Severity
 from duvet.sources.comments import Style
-from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file
+from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file, unreadable
 from duvet.tree.memory import MemoryTree
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
@@ -138,10 +141,15 @@ def test_patterns_of_files() -> None:
 
 
 def scanned(data: bytes, *styles: Style) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    problems: list[Problem] = []
     wanted = Wanted("a.rs", styles or (Style(),))
-    annotations = scan_file(wanted, MemoryTree({"a.rs": data}), problems.append)
-    return [(one.line, one.target, one.quote) for one in annotations], problems
+    found = scan_file(wanted, MemoryTree({"a.rs": data}))
+    return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
+
+
+def refused(path: str, tree: MemoryTree) -> Problem:
+    with pytest.raises(DuvetError) as error:
+        scan_file(Wanted(path, (Style(),)), tree)
+    return unreadable(error.value)
 
 
 def test_a_file_in_two_styles() -> None:
@@ -169,16 +177,13 @@ def test_a_file_that_is_not_utf8() -> None:
     ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
     message, hint = "invalid utf-8 sequence of 1 bytes from index 9", "save the file as UTF-8"
     wrong = Problem("DUV011", message, "a.rs", Place(2), hint=hint)
-    assert scanned(b"//= a#1\n'\xff'\n") == ([], [wrong])
-    assert scanned(b"no text\n'\xff'\n") == ([], [wrong])
+    for data in (b"//= a#1\n'\xff'\n", b"no text\n'\xff'\n"):
+        assert refused("a.rs", MemoryTree({"a.rs": data})) == wrong
 
 
 def test_a_folder_and_a_file_that_is_gone() -> None:
     hint = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
-    problems: list[Problem] = []
-    for path in ("src", "gone.rs"):
-        assert scan_file(Wanted(path, (Style(),)), TREE, problems.append) == []
-    assert problems == [
+    assert [refused(path, TREE) for path in ("src", "gone.rs")] == [
         Problem("DUV012", "Is a directory (os error 21)", "src", hint=hint),
         Problem("DUV010", "No such file or directory (os error 2)", "gone.rs"),
     ]

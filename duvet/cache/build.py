@@ -1,0 +1,42 @@
+"""What results depend on besides their inputs: the code that made them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+from duvet.tree.seen import digest
+from duvet.version import VERSION
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+@cache
+def build() -> bytes:
+    """A name for this very duvet, its Python and the packages that are installed beside it."""
+    ##= man/spec/cache.md#keeping
+    ##% What another build of duvet has kept MUST NOT be used.
+    parts = [VERSION, sys.version, sys.byteorder, *_modules(_PACKAGE), *_libraries()]
+    return digest("\n".join(parts).encode(errors="surrogateescape"))
+
+
+def _modules(folder: str) -> Iterator[str]:
+    """Every module with its time: while duvet itself is worked on, its version stays the same."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.name.endswith((".py", ".j2")):
+            info = entry.stat()
+            yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _modules(entry.path)
+
+
+def _libraries() -> Iterator[str]:
+    """The folders that packages are installed into: they change with every package."""
+    for folder in sys.path:
+        if folder.endswith(_INSTALLED) and os.path.isdir(folder):
+            yield f"{folder} {os.stat(folder).st_mtime_ns}"

@@ -1,0 +1,83 @@
+"""The cache of one project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from duvet.cache.blobs import Blobs
+from duvet.cache.environment import RecordedEnvironment
+from duvet.cache.parsed import Parsed
+from duvet.cache.results import Results
+from duvet.tree.disk import CACHE_FOLDER, DiskTree
+from duvet.tree.recorded import RecordedTree
+from duvet.tree.seen import digest
+
+Value = TypeVar("Value")
+
+
+class Cache:
+    """Everything that a run takes from earlier ones, and leaves for later ones."""
+
+    def __init__(self, disk: DiskTree, environ: Mapping[str, str], now: int | None = None) -> None:
+        self.blobs = Blobs(disk.at(CACHE_FOLDER))
+        self.tree = RecordedTree(disk, now)
+        self.environ = RecordedEnvironment(environ, self.tree)
+        self.results = Results(self.blobs, self.tree, environ)
+        self._parsed: dict[str, Parsed[Any]] = {}
+        self._written: dict[str, bytes] = {}
+
+    def of_file(self, name: str, kind: type[Value], path: str, how: str, read: Callable[[], Value]) -> Value:
+        parsed = self._files(name, kind)
+        known = parsed.unread(path, how)
+        return parsed.add(path, how, read()) if known is None else known
+
+    def of_text(
+        self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]
+    ) -> Value:
+        parsed = self._files(name, kind)
+        known = parsed.reread(path, how, data)
+        return parsed.add(path, how, parse()) if known is None else known
+
+    def of_tree(self, name: str, kind: type[Value], how: str, work: Callable[[], Value]) -> Value:
+        known = self.results.recall(name, kind, how)
+        if known is not None:
+            return known
+        with self.tree.recording() as record:
+            value = work()
+        self.results.keep(name, how, record, value)
+        return value
+
+    def holds(self, path: str, data: bytes) -> bool:
+        known = self._files("outputs", bytes).unread(path, "")
+        return known is not None and known == digest(data)
+
+    def wrote(self, path: str, data: bytes) -> None:
+        self._written[path] = digest(data)
+
+    def _files(self, name: str, kind: type[Value]) -> Parsed[Value]:
+        if name not in self._parsed:
+            self._parsed[name] = Parsed(self.blobs, name, kind, self.tree)
+        return self._parsed[name]
+
+    def recall(self, name: str, kind: type[Value], how: str) -> Value | None:
+        """What a whole run came to, if it would come to the same."""
+        return self.results.recall(name, kind, how)
+
+    def keep(self, name: str, how: str, value: object) -> None:
+        """Keep what this whole run has come to, with the files that it wrote."""
+        self._settle()
+        self.results.keep(name, how, self.tree.record, value)
+
+    def save(self) -> None:
+        """Leave for later runs what this one has read."""
+        self._settle()
+        for parsed in self._parsed.values():
+            parsed.save()
+
+    def _settle(self) -> None:
+        """Look at the files that were written once they are in place."""
+        for path, content in self._written.items():
+            self.tree.wrote(path, content)
+            self._files("outputs", bytes).add(path, "", content)
+        self._written.clear()

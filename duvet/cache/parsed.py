@@ -1,0 +1,82 @@
+"""What single files were read as: each holds while its file is the same."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
+
+from duvet.cache.blobs import Blobs
+from duvet.tree.recorded import RecordedTree
+from duvet.tree.seen import Seen, digest
+
+Value = TypeVar("Value")
+_SHARE = 50
+"""One file in so many is read again each time before all are written down anew: that costs less."""
+
+
+class Parsed(Generic[Value]):
+    """What the files of one kind were read as, by path and by how they were read."""
+
+    def __init__(self, blobs: Blobs, name: str, kind: type[Value], tree: RecordedTree) -> None:
+        self.blobs = blobs
+        self.name = name
+        self.kind = kind
+        self.tree = tree
+        self._rows: dict[str, dict[str, tuple[Seen, Value]]] | None = None
+        self._asked: dict[str, dict[str, tuple[Seen, Value]]] = {}
+        self._new = 0
+        """How many files were read, or compared by content and need that no more."""
+
+    def unread(self, path: str, how: str) -> Value | None:
+        """What the file was read as, without reading it again; its marks tell that it is the same."""
+        known = self._known(path, how)
+        if known is None:
+            return None
+        seen = self.tree.still(path, known[0])
+        if seen is None:
+            return None
+        self._note(path, how, known[0], seen, known[1])
+        return known[1]
+
+    def reread(self, path: str, how: str, data: bytes) -> Value | None:
+        """What the file was read as, for one that has been read just now."""
+        known = self._known(path, how)
+        seen = self.tree.seen.get(path)
+        if known is None or seen is None or replace(seen, digest=known[0].digest) != known[0]:
+            return None
+        if known[0].digest and known[0].digest != digest(data):
+            return None
+        self._note(path, how, known[0], seen, known[1])
+        return known[1]
+
+    def _note(self, path: str, how: str, was: Seen, seen: Seen, value: Value) -> None:
+        self._new += bool(was.digest and not seen.digest)
+        self._asked.setdefault(how, {})[path] = (seen, value)
+
+    def add(self, path: str, how: str, value: Value) -> Value:
+        """What a file that was read just now was read as."""
+        seen = self.tree.seen.get(path)
+        if seen is not None:
+            self._new += 1
+            self._asked.setdefault(how, {})[path] = (seen, value)
+        return value
+
+    def save(self) -> None:
+        """Write down what was asked for, if enough of it is new."""
+        known = sum(map(len, (self._rows or {}).values()))
+        asked = sum(map(len, self._asked.values()))
+        if self._new * _SHARE > asked or (known - asked) * 2 > known:
+            self.blobs.save(self.name, (self.tree.now, self._asked))
+
+    def _known(self, path: str, how: str) -> tuple[Seen, Value] | None:
+        if self._rows is None:
+            self._rows = self._load()
+        return self._rows.get(how, {}).get(path)
+
+    def _load(self) -> dict[str, dict[str, tuple[Seen, Value]]]:
+        kind: Any = tuple[int, dict[str, dict[str, tuple[Seen, self.kind]]]]  # type: ignore[name-defined]
+        now, rows = self.blobs.load(self.name, kind) or (0, {})
+        ##= man/spec/cache.md#freshness
+        ##% What was kept at a time that is yet to come MUST NOT be used.
+        return rows if now <= self.tree.now else {}

@@ -1,0 +1,78 @@
+"""A run of `duvet report` that may know from an earlier one what comes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import msgpack
+
+from duvet.cache.cache import Cache
+from duvet.terminal.outcome import Outcome, tell
+from duvet.terminal.progress import Lines
+from duvet.terminal.settings import Settings, settings
+from duvet.terminal.wishes import Wishes
+from duvet.tree.seen import digest
+
+_NAME = "report"
+
+
+def report_or_recall(where: Mapping[str, Any], wishes: Wishes) -> int:
+    """The exit code; where nothing has changed since a run with these options, its reports are there already."""
+    cache = open_cache(settings())
+    key = _key(where, wishes, settings())
+    if cache is None:
+        return tell(_run(None, where, wishes))
+    # Those who ask for every file that holds annotations want to see them read.
+    known = None if settings().verbose else _recalled(cache, key)
+    if known is not None:
+        return tell(known)
+    outcome = _run(cache, where, wishes)
+    if _lasts(outcome):
+        cache.keep(_NAME, key, outcome)
+    cache.save()
+    return tell(outcome)
+
+
+def open_cache(shown: Settings) -> Cache | None:
+    """The cache of the project in the working directory; none where there is no project, or none is wanted."""
+    from duvet.tree.disk import DiskTree
+
+    ##= man/spec/cache.md#keeping
+    ##% With `--no-cache`, duvet MUST neither read nor write the cache.
+    wanted = shown.cache and os.path.isdir(".duvet")
+    return Cache(DiskTree(), shown.environ) if wanted else None
+
+
+def _key(where: Mapping[str, Any], wishes: Wishes, shown: Settings) -> str:
+    """Everything that the command line says about the result."""
+    given = (os.getcwd(), shown.config_path, sorted(where.items()), wishes)
+    return digest(msgpack.encode(given)).hex()
+
+
+def _recalled(cache: Cache, key: str) -> Outcome | None:
+    ##= man/spec/cache.md#freshness
+    ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
+    ##% answer and leave the reports alone.
+    progress = Lines(settings())
+    known = cache.recall(_NAME, Outcome, key)
+    if known is not None:
+        progress.begin("Checking inputs and reports")
+        progress.end("Checked that nothing has changed since the last run")
+    return known
+
+
+def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes) -> Outcome:
+    from duvet.terminal.options import open_project
+    from duvet.terminal.reporting import run_report
+
+    return run_report(open_project(cache, **where), wishes)
+
+
+def _lasts(outcome: Outcome) -> bool:
+    """Whether the same run would come to the same; the network and the disk may answer otherwise."""
+    from duvet import rules
+
+    passing = (rules.SPECIFICATION_UNFETCHED, rules.FILE_UNWRITABLE, rules.SNAPSHOT_DIFFERS)
+    return {rule.code for rule in passing}.isdisjoint(problem.code for problem in outcome.problems)

@@ -1,0 +1,150 @@
+"""A tree that keeps account of what is asked of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from duvet.errors import UnreadableError
+from duvet.tree.disk import DiskTree, is_cache
+from duvet.tree.protocol import Entry
+from duvet.tree.record import Record, listing
+from duvet.tree.seen import Seen, digest, is_fresh, marks
+
+
+class RecordedTree:
+    """The files on disk, with a record of every question and its answer."""
+
+    def __init__(self, disk: DiskTree, now: int | None = None) -> None:
+        self.disk = disk
+        self.now = time.time_ns() if now is None else now
+        self.record = Record()
+        self.seen: dict[str, Seen] = {}
+        """What each file looked like when it was last read, whoever asked."""
+
+    @contextmanager
+    def recording(self) -> Iterator[Record]:
+        """A record of its own for a piece of work; what surrounds it has asked all of that, too."""
+        around, inner = self.record, Record()
+        self.record = inner
+        try:
+            yield inner
+        finally:
+            self.record = around
+            around.add(inner)
+
+    def read(self, path: str) -> bytes:
+        try:
+            data, info = self.disk.read_with_marks(path)
+        except UnreadableError as error:
+            self._missed(path, error)
+            raise
+        self._saw(path, marks(info, digest(data) if is_fresh(info, self.now) else b""))
+        return data
+
+    def _saw(self, path: str, seen: Seen) -> None:
+        self.record.files[path] = self.seen[path] = seen
+
+    def is_file(self, path: str) -> bool:
+        found = self.record.regular[path] = self.disk.is_file(path)
+        return found
+
+    def exists(self, path: str) -> bool:
+        found = self.record.present[path] = self.disk.exists(path)
+        return found
+
+    def entries(self, folder: str) -> Iterator[Entry]:
+        if is_cache(folder):
+            return
+        try:
+            info = self.disk.marks(folder)
+            found = list(self.disk.entries(folder))
+        except UnreadableError as error:
+            if self._missed(folder, error):
+                return
+            raise
+        self.record.folders[folder] = marks(info, digest(listing(found)) if is_fresh(info, self.now) else b"")
+        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        for entry in found:
+            yield _Link(entry, start + entry.name, self.record.links) if entry.is_symlink() else entry
+
+    def identity(self, folder: str) -> object:
+        try:
+            info = self.disk.marks(folder)
+        except UnreadableError as error:
+            self._missed(folder, error)
+            raise
+        found = self.record.identities[folder] = (info.st_dev, info.st_ino)
+        return found
+
+    def _missed(self, path: str, error: UnreadableError) -> bool:
+        """Whether nothing is there; any other fault may be gone the next time."""
+        absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
+        if absent:
+            self.record.absent[path] = None
+        else:
+            self.record.settled = False
+        return absent
+
+    def still(self, path: str, seen: Seen) -> Seen | None:
+        """The marks of a file that is what it was when it looked like that, as if it was read; None for any other."""
+        found = self.compared(path, seen)
+        if found is not None:
+            self._saw(path, found)
+        return found
+
+    def compared(self, path: str, seen: Seen) -> Seen | None:
+        """The same without an entry on the record."""
+        try:
+            info = os.stat(self.disk.at(path))
+        except (OSError, ValueError):
+            return None
+        if not seen.looks_like(info):
+            return None
+        return self._content_compared(path, seen) if seen.digest else seen
+
+    def wrote(self, path: str, content: bytes) -> None:
+        """A file holds content with this digest now; the result stands only while it does."""
+        try:
+            info = os.stat(self.disk.at(path))
+        except (OSError, ValueError):
+            info = None
+        if info is not None and stat.S_ISREG(info.st_mode):
+            # The times alone don't tell whether somebody else wrote to it a moment later.
+            self._saw(path, marks(info, content))
+        else:
+            self.record.settled = False
+
+    def _content_compared(self, path: str, seen: Seen) -> Seen | None:
+        """The marks as they are now, if the content is the same."""
+        try:
+            data, info = self.disk.read_with_marks(path)
+        except UnreadableError:
+            return None
+        if not seen.looks_like(info) or digest(data) != seen.digest:
+            return None
+        return marks(info, seen.digest if is_fresh(info, self.now) else b"")
+
+
+class _Link:
+    """A link in a folder: whether it leads to a folder is a question of its own."""
+
+    def __init__(self, entry: Entry, path: str, answers: dict[str, bool]) -> None:
+        self.name = entry.name
+        self._entry = entry
+        self._path = path
+        self._answers = answers
+
+    def is_dir(self) -> bool:
+        found = False
+        try:
+            found = self._entry.is_dir()
+        finally:
+            self._answers[self._path] = found
+        return found
+
+    def is_symlink(self) -> bool:
+        return True

@@ -1,0 +1,130 @@
+"""The files of the cache, whole and spoilt in every way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from duvet.cache.blobs import MAGIC, Blobs
+from duvet.cache.build import build
+
+VALUE = {"one": [1, 2], "two": []}
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(str(tmp_path / ".duvet" / "cache"))
+
+
+def load(blobs: Blobs) -> dict[str, list[int]] | None:
+    return blobs.load("name", dict[str, list[int]])
+
+
+def saved(blobs: Blobs) -> Path:
+    blobs.save("name", VALUE)
+    return Path(blobs.folder, "name")
+
+
+def test_what_was_saved_is_loaded(blobs: Blobs) -> None:
+    assert load(blobs) is None
+    saved(blobs)
+    assert load(blobs) == VALUE
+    assert blobs.names() == ["name"]
+
+
+def test_git_ignores_all_of_it(blobs: Blobs) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% Git MUST ignore the cache wherever it is made.
+    saved(blobs)
+    assert Path(blobs.folder, ".gitignore").read_bytes() == b"*\n"
+
+
+def test_a_file_that_is_cut_off(blobs: Blobs) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% A cache that is cut off, changed or unreadable MUST count as absent.
+    path = saved(blobs)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert load(blobs) is None
+    path.write_bytes(whole + b"\0")
+    assert load(blobs) is None
+
+
+def test_a_file_with_a_bit_flipped(blobs: Blobs) -> None:
+    path = saved(blobs)
+    whole = path.read_bytes()
+    for bit in range(len(whole) * 8):
+        spoilt = bytearray(whole)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(spoilt)
+        assert load(blobs) is None
+
+
+def test_a_file_of_another_build(blobs: Blobs) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% What another build of duvet has kept MUST NOT be used.
+    path = saved(blobs)
+    assert path.read_bytes().startswith(MAGIC + build())
+    path.write_bytes(path.read_bytes().replace(build(), bytes(len(build()))))
+    assert load(blobs) is None
+
+
+def test_a_value_of_another_kind(blobs: Blobs) -> None:
+    saved(blobs)
+    assert blobs.load("name", list[int]) is None
+
+
+def test_a_folder_in_its_place(blobs: Blobs) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% A cache that can't be written MUST NOT keep a run from its answer.
+    Path(blobs.folder, "name").mkdir(parents=True)
+    blobs.save("name", VALUE)
+    assert load(blobs) is None
+
+
+def test_a_file_in_the_place_of_the_folder(blobs: Blobs) -> None:
+    Path(blobs.folder).parent.mkdir()
+    Path(blobs.folder).touch()
+    blobs.save("name", VALUE)
+    assert load(blobs) is None and blobs.names() == []
+
+
+@pytest.mark.parametrize("linked", [".duvet", ".duvet/cache", ".duvet/cache/name"])
+def test_a_link_is_not_written_to(linked: str, blobs: Blobs, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% A cache behind a link MUST NOT be written.
+    elsewhere = tmp_path / "elsewhere"
+    if linked.endswith("name"):
+        elsewhere.write_text("precious")
+    else:
+        elsewhere.mkdir()
+    link = tmp_path / linked
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    blobs.save("name", VALUE)
+    assert load(blobs) is None
+    assert elsewhere.read_text() == "precious" if elsewhere.is_file() else not list(elsewhere.iterdir())
+
+
+def test_names_that_can_not_be_encoded(blobs: Blobs) -> None:
+    blobs.save("name", "\udcff")
+    assert blobs.names() == []
+
+
+def test_what_nobody_finished_is_swept_away_after_a_while(blobs: Blobs) -> None:
+    old, new = (Path(blobs.folder, f".name.{which}.new") for which in ("1", "2"))
+    saved(blobs)
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    saved(blobs)
+    assert (old.exists(), new.exists()) == (False, True)
+    assert blobs.names() == ["name"]
