@@ -2,78 +2,100 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import subprocess
 import sys
 import tempfile
-import time
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench.calibration import unit
-from tests.bench.measure import FailedError, least
-from tests.bench.table import Result, as_json, render
+from tests.bench import growth, plot, readme, table
+from tests.bench.calibration import Clock
+from tests.bench.measure import Cost, FailedError, least, settle
+from tests.bench.options import ROOT, parse
+from tests.bench.results import FILE, About, Curve, Results, committed, encode
+from tests.bench.sweep import sweep
+from tests.bench.table import Result
 from tests.bench.workloads import Workload, workloads
-
-ROOT = Path(__file__).parents[2]
-LEAST_RUNS = 7
-MINUTE = 60.0
 
 
 def main() -> int:
     """Measure, tell, and answer with whether every gate holds."""
-    options = _options()
-    shared = options.shared if options.shared.is_dir() else None
-    if shared is None:
-        print(f"bench: {options.shared} is absent, so only the start of the program is measured", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
-        rows = workloads(shared, Path(scratch), options.only, options.huge)
-        try:
-            results = list(_measure(rows, options.duvet, options.runs, shared))
-        except FailedError as error:
-            print(f"bench: {error}", file=sys.stderr)
-            return 1
-    _tell(results, options)
-    return 0 if all(result.passes for result in results) else 1
+    options = parse()
+    if options.shared is None:
+        print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
+    commit, clock = _commit(), Clock(options.runs, options.shared)
+    try:
+        rows, curves = _measure(options, clock)
+    except FailedError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    if not rows and not curves:
+        print(f"bench: no row is named {options.only}", file=sys.stderr)
+        return 2
+    about = About(commit, platform.python_version(), _machine(), clock.milliseconds)
+    _tell(about, rows, curves, options)
+    if options.save:
+        _save(Results(about, {row.name: row.figure for row in rows}, curves))
+    return 0 if all(row.passes for row in rows) and all(line.passes for line in growth.lines(curves)) else 1
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make bench ARGS=", description=__doc__)
-    parser.add_argument("--duvet", type=Path, required=True, help="the command to measure")
-    parser.add_argument("--shared", type=Path, default=os.environ.get("DUVET_SHARED", ROOT.parent / "shared"))
-    parser.add_argument("--runs", type=int, default=LEAST_RUNS, help=f"runs of each row, {LEAST_RUNS} or more")
-    parser.add_argument("--only", default="*", metavar="GLOB", help="only rows with such a name")
-    parser.add_argument("--huge", action="store_true", help="the rows of 20,000 sources too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    options = parser.parse_args()
-    options.runs = max(LEAST_RUNS, options.runs)
-    options.shared = Path(options.shared).resolve()
-    return options
+def _measure(options: Namespace, clock: Clock) -> tuple[list[Result], list[Curve]]:
+    rows: list[Result] = []
+    curves: list[Curve] = []
+    with tempfile.TemporaryDirectory(prefix="duvet-bench-") as name:
+        scratch = Path(name)
+        if options.rows:
+            wanted = workloads(options.shared, scratch, options.only, options.huge)
+            rows.extend(_rows(wanted, options, clock))
+        if options.growth:
+            curves.extend(sweep(options.shared, scratch, options.duvet, options.runs, clock))
+    return rows, curves
 
 
-def _measure(rows: Iterable[Workload], duvet: Path, runs: int, shared: Path | None) -> Iterator[Result]:
-    """Each row against a calibration of the same minute."""
-    seconds, calibrated = 0.0, float("-inf")
-    for row in rows:
-        if time.monotonic() - calibrated > MINUTE:
-            seconds, calibrated = unit(runs, shared), time.monotonic()
-        cost = least([str(duvet.absolute()), *row.arguments], row.folder, runs)
-        yield Result(row.name, row.budget, cost, seconds)
+def _rows(wanted: Iterable[Workload], options: Namespace, clock: Clock) -> Iterator[Result]:
+    """Each row against a calibration of the same minute, and against a peer where there is one."""
+    before = committed().rows if FILE.exists() else {}
+    for row in wanted:
+        unit = clock.unit()
+        if row.settles:
+            settle([options.duvet, *row.arguments], row.folder)
+        cost = least([options.duvet, *row.arguments], row.folder, options.runs, row.prepare)
+        peer = _peer_cost(row, options) if options.peer and row.has_peers else None
+        yield Result(row.name, row.budget, cost, unit, before.get(row.name), peer)
 
 
-def _tell(results: list[Result], options: argparse.Namespace) -> None:
-    about: dict[str, object] = {
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "runs": options.runs,
-    }
-    print(" · ".join(f"{key} {value}" for key, value in about.items()))
-    print(render(results))
+def _peer_cost(row: Workload, options: Namespace) -> Cost | None:
+    """A peer that can't do it leaves a gap and nothing worse."""
+    try:
+        return least([*options.peer, *row.arguments], row.folder, options.runs, row.prepare)
+    except FailedError as error:
+        print(f"bench: {row.name}: {error}", file=sys.stderr)
+        return None
+
+
+def _tell(about: About, rows: list[Result], curves: list[Curve], options: Namespace) -> None:
+    facts = about._asdict() | {"runs": options.runs}
+    print(" · ".join(f"{key} {value}" for key, value in facts.items()))
+    if rows:
+        print(table.render(rows))
+    if curves:
+        print(growth.render(curves))
     if options.json:
-        options.json.write_text(as_json(results, about))
+        options.json.write_text(table.as_json(rows, facts))
+
+
+def _save(results: Results) -> None:
+    FILE.write_text(encode(results), encoding="utf-8")
+    plot.FILE.write_text(plot.render(results), encoding="utf-8")
+    text = readme.FILE.read_text(encoding="utf-8")
+    readme.FILE.write_text(readme.renew(text, results), encoding="utf-8")
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
 
 
 def _commit() -> str:

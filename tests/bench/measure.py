@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")
 """Variables that would change what a command does."""
 
+LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
+ENOUGH = 2.0
+"""Seconds of CPU after which more runs would tell nothing new."""
+SETTLED = 2.5
+"""Seconds after which a file is old enough that a cache may go by its time."""
 
-# A NamedTuple, for a child that is forked counts the memory of its parent: this process has to stay small.
+
 class Cost(NamedTuple):
     """What a run took."""
 
@@ -36,23 +42,42 @@ def environment() -> dict[str, str]:
 
 def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Cost:
     """The cost of one run, which has to succeed."""
-    with tempfile.TemporaryFile() as said:
-        child = subprocess.Popen(
-            command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
-        )
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            said.seek(0)
-            raise FailedError(
-                f"{' '.join(command)} answered {child.returncode}\n{said.read().decode(errors='replace')}"
-            )
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    done = subprocess.run(
+        [*LAUNCHER, *command],
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    code, seconds, memory = done.stdout.split() or (done.returncode, 0, 0)
+    if int(code):
+        raise FailedError(f"{' '.join(command)} answered {int(code)}\n{done.stderr}")
+    return Cost(float(seconds), float(memory))
 
 
-def least(command: Sequence[str], folder: Path, runs: int) -> Cost:
-    """The least of several runs, after one that warms the page cache."""
+def nothing() -> None:
+    """No preparation."""
+
+
+def settle(command: Sequence[str], folder: Path) -> None:
+    """Let a command write what it writes, and those files grow old."""
+    once(command, folder, environment())
+    time.sleep(SETTLED)
+
+
+def least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[], None] = nothing) -> Cost:
+    """The least of several runs, up to three times as many where they are short, after one that warms the page cache.
+
+    What `prepare` does before each run is not counted.
+    """
     variables = environment()
+    prepare()
     once(command, folder, variables)
-    costs = [once(command, folder, variables) for _ in range(runs)]
+    costs: list[Cost] = []
+    while len(costs) < runs or (len(costs) < 3 * runs and sum(cost.cpu for cost in costs) < ENOUGH):
+        prepare()
+        costs.append(once(command, folder, variables))
     return Cost(min(cost.cpu for cost in costs), min(cost.memory for cost in costs))

@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from tests.bench.budgets import Budget
 from tests.bench.measure import Cost
-from tests.bench.workloads import Budget
+from tests.bench.results import Figure, change, slips
 
-HEADINGS = ("", "CPU ms", "cu", "goal", "gate", "MB", "gate", "")
+HEADINGS = ("", "CPU ms", "cu", "change", "goal", "gate", "MB", "change", "gate")
+PEER_HEADINGS = ("peer cu", "of peer")
 
 
 class Result(NamedTuple):
@@ -20,11 +22,20 @@ class Result(NamedTuple):
     cost: Cost
     unit: float
     """CPU seconds of the calibration in the same minute."""
+    before: Figure | None = None
+    """What the last committed run has measured."""
+    peer: Cost | None = None
+    """What another duvet took in the same minute."""
 
     @property
-    def ratio(self) -> float:
+    def figure(self) -> Figure:
         """The cost in units of the calibration."""
-        return self.cost.cpu / self.unit
+        return Figure(self.cost.cpu / self.unit, self.cost.memory)
+
+    @property
+    def of_peer(self) -> float | None:
+        """The time as a ratio to the other duvet's."""
+        return self.cost.cpu / self.peer.cpu if self.peer else None
 
     @property
     def fits_memory(self) -> bool:
@@ -34,59 +45,86 @@ class Result(NamedTuple):
     @property
     def passes(self) -> bool:
         """Whether it stayed below both gates."""
-        return self.ratio <= self.budget.gate and self.fits_memory
+        return self.figure.cu <= self.budget.gate and self.fits_memory
 
     @property
     def verdict(self) -> str:
-        """How the cost stands to the budget, in a word or two."""
-        if self.ratio > self.budget.gate:
+        """How the cost stands to the budget and to the last time, in a few words."""
+        slipped = slips(self.before, self.figure)
+        return self._standing + (f", {' and '.join(slipped)} than before" if slipped else "")
+
+    @property
+    def _standing(self) -> str:
+        if self.figure.cu > self.budget.gate:
             return "TOO SLOW"
         if not self.fits_memory:
             return "TOO BIG"
-        return "good" if self.ratio <= self.budget.goal else "passes"
+        return "good" if self.figure.cu <= self.budget.goal else "passes"
 
 
 def render(results: Sequence[Result]) -> str:
     """The table, numbers to the right."""
-    rows = [HEADINGS, *(_cells(result) for result in results)]
+    with_peer = any(result.peer for result in results)
+    headings = (*HEADINGS, *PEER_HEADINGS, "") if with_peer else (*HEADINGS, "")
+    return align([headings, *(_cells(result, with_peer) for result in results)])
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of equal length in columns: the first and the last to the left, numbers between them to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths) for row in rows)
 
 
 def as_json(results: Sequence[Result], about: Mapping[str, object]) -> str:
     """The same facts for programs, with what they were measured on."""
-    rows = [
-        {
-            "name": result.name,
-            "cpu_seconds": round(result.cost.cpu, 4),
-            "unit_seconds": round(result.unit, 4),
-            "cu": round(result.ratio, 3),
-            "goal": result.budget.goal,
-            "gate": result.budget.gate,
-            "rss_mb": round(result.cost.memory, 1),
-            "rss_gate_mb": result.budget.memory or None,
-            "passes": result.passes,
-        }
-        for result in results
-    ]
-    return json.dumps({**about, "rows": rows}, indent=2) + "\n"
+    return json.dumps({**about, "rows": [_record(result) for result in results]}, indent=2) + "\n"
 
 
-def _cells(result: Result) -> tuple[str, ...]:
-    budget = result.budget
-    return (
+def _record(result: Result) -> dict[str, object]:
+    return {
+        "name": result.name,
+        "cpu_seconds": round(result.cost.cpu, 4),
+        "unit_seconds": round(result.unit, 4),
+        "cu": round(result.figure.cu, 3),
+        "cu_before": result.before.cu if result.before else None,
+        "goal": result.budget.goal,
+        "gate": result.budget.gate,
+        "rss_mb": round(result.cost.memory, 1),
+        "rss_before_mb": result.before.mb if result.before else None,
+        "rss_gate_mb": result.budget.memory or None,
+        "peer_cpu_seconds": round(result.peer.cpu, 4) if result.peer else None,
+        "of_peer": round(result.of_peer, 3) if result.of_peer else None,
+        "passes": result.passes,
+    }
+
+
+def _cells(result: Result, with_peer: bool) -> tuple[str, ...]:
+    budget, figure, before = result.budget, result.figure, result.before
+    cells = (
         result.name,
         f"{result.cost.cpu * 1000:.0f}",
-        f"{result.ratio:.3f}",
+        f"{figure.cu:.3f}",
+        _percent(before and change(before.cu, figure.cu)),
         f"{budget.goal:.2f}",
         f"{budget.gate:.2f}",
-        f"{result.cost.memory:.0f}",
+        f"{figure.mb:.0f}",
+        _percent(before and change(before.mb, figure.mb)),
         f"{budget.memory:.0f}" if budget.memory else "-",
-        result.verdict,
     )
+    return (*cells, *_peer_cells(result), result.verdict) if with_peer else (*cells, result.verdict)
+
+
+def _peer_cells(result: Result) -> tuple[str, str]:
+    if result.peer is None:
+        return "-", "-"
+    return f"{result.peer.cpu / result.unit:.3f}", f"{result.of_peer:.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return "new" if share is None else f"{share * 100:+.0f} %"
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers, verdict = row
+    first, *numbers, last = row
     cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
-    return "  ".join([first.ljust(widths[0]), *cells, verdict]).rstrip()
+    return "  ".join([first.ljust(widths[0]), *cells, last]).rstrip()

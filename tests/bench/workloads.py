@@ -1,24 +1,19 @@
-"""What is measured, and what it may cost."""
+"""What is measured: the rows of the table."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench.budgets import EXTRACT, PROJECTS, START, Budget, Project, State
+from tests.bench.measure import nothing
+from tests.bench.trees import PAGE_CONFIG, Edit, Size, forget, make_generated, make_golden
 
-class Budget(NamedTuple):
-    """What a command is meant to cost and what it may cost, as ratios to the calibration."""
-
-    goal: float
-    gate: float
-    memory: float = 0
-    """The most MB that may be resident; 0 is any."""
+RFC = "rfc8446.txt"
 
 
 class Workload(NamedTuple):
@@ -28,30 +23,12 @@ class Workload(NamedTuple):
     budget: Budget
     arguments: tuple[str, ...]
     folder: Path
-
-
-class Project(NamedTuple):
-    """A tree with its budgets without and with the HTML page; a size N x M is a generated tree."""
-
-    name: str
-    bare: Budget
-    page: Budget
-    huge: bool = False
-
-
-PROJECTS = (
-    Project("h3-704b37a", Budget(0.22, 0.30, 60), Budget(0.30, 0.45, 60)),
-    Project("s2n-tls-132053b", Budget(0.32, 0.42, 70), Budget(0.45, 0.65, 70)),
-    Project("hickory-dns-half", Budget(0.35, 0.45, 70), Budget(0.50, 0.70, 70)),
-    Project("200 x 200", Budget(0.20, 0.28, 60), Budget(0.30, 0.45, 60)),
-    Project("2000 x 2000", Budget(0.70, 1.0, 90), Budget(1.1, 1.5, 90)),
-    Project("10000 x 2000", Budget(1.9, 2.6, 160), Budget(3.0, 4.0, 160)),
-    Project("10000 x 20000", Budget(4.5, 6.0, 475), Budget(7.0, 9.0, 475), huge=True),
-)
-START = Budget(0.11, 0.14)
-EXTRACT = Budget(0.20, 0.28)
-RFC = "rfc8446.txt"
-PAGE = ".duvet/with-page.toml"
+    prepare: Callable[[], None] = nothing
+    """Called before each run, and not measured."""
+    settles: bool = False
+    """Whether it is measured once the files that it reads are old enough to be trusted without being read."""
+    has_peers: bool = False
+    """Whether another duvet can do the same."""
 
 
 def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iterator[Workload]:
@@ -70,37 +47,39 @@ def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iter
 
 
 def _reports(project: Project, shared: Path, scratch: Path, only: str) -> Iterator[Workload]:
-    bare, page = project.name, f"{project.name}, HTML"
-    wanted = [name for name in (bare, page) if fnmatch(name, only)]
+    names = {state: f"{project.name}, {state}" for state in project.budgets}
+    wanted = [state for state, name in names.items() if fnmatch(name, only)]
     if not wanted:
         return
     folder = scratch / project.name.replace(" ", "")
     _make_tree(project.name, shared, folder)
-    config = (folder / ".duvet" / "config.toml").read_text()
-    (folder / ".duvet" / "config.toml").write_text(_with_reports(config, page=False))
-    (folder / PAGE).write_text(_with_reports(config, page=True))
-    if bare in wanted:
-        yield Workload(bare, project.bare, ("report",), folder)
-    if page in wanted:
-        yield Workload(page, project.page, ("report", "--config-path", PAGE), folder)
+    for state in wanted:
+        cold = state in (State.COLD, State.PAGE)
+        yield Workload(
+            names[state],
+            project.budgets[state],
+            ("report", "--config-path", PAGE_CONFIG) if state is State.PAGE else ("report",),
+            folder,
+            _preparation(project, state, folder),
+            settles=not cold,
+            has_peers=cold,
+        )
     shutil.rmtree(folder)
+
+
+def _preparation(project: Project, state: State, folder: Path) -> Callable[[], None]:
+    match state:
+        case State.COLD | State.PAGE:
+            return partial(forget, folder)
+        case State.EDITED:
+            return Edit(folder / project.source)
+        case State.SAME:
+            return nothing
 
 
 def _make_tree(name: str, shared: Path, folder: Path) -> None:
     requirements, _, sources = name.partition(" x ")
-    if not sources:
-        shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
-        return
-    command = [sys.executable, str(shared / "workload" / "gen.py"), str(folder), "--syntax", "duvet"]
-    sizes = ["--requirements", requirements, "--sources", sources, "--citations", "5"]
-    subprocess.run([*command, *sizes], check=True, capture_output=True)
-
-
-def _with_reports(config: str, *, page: bool) -> str:
-    """The configuration with JSON and the snapshot switched on, and the HTML page as asked."""
-    switch = f"[report.html]\nenabled = {str(page).lower()}"
-    config = re.sub(r"(?m)^\[report\.html\]\nenabled = true$", switch, config)
-    for report in ("json", "snapshot"):
-        if f"[report.{report}]" not in config:
-            config += f"\n[report.{report}]\nenabled = true\n"
-    return config
+    if sources:
+        make_generated(shared, Size(int(requirements), int(sources)), folder)
+    else:
+        make_golden(shared, name, folder)

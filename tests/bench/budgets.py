@@ -1,0 +1,58 @@
+"""What each command is meant to cost, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Budget(NamedTuple):
+    """What a command is meant to cost and what it may cost, as ratios to the calibration."""
+
+    goal: float
+    gate: float
+    memory: float = 0
+    """The most MB that may be resident; 0 is any."""
+
+
+class State(StrEnum):
+    """What a report finds when it starts, and whether it writes the page besides JSON and the snapshot."""
+
+    COLD = "cold"
+    PAGE = "cold with HTML"
+    SAME = "nothing changed"
+    EDITED = "one source changed"
+
+
+class Project(NamedTuple):
+    """A tree with its budgets; one that is named N x M is generated with N requirements and M sources."""
+
+    name: str
+    budgets: Mapping[State, Budget]
+    source: str
+    """The file that changes in the state `EDITED`."""
+    huge: bool
+
+
+def _project(
+    name: str, memory: float, *spans: tuple[float, float], source: str = "src/package_000/file_00000.c"
+) -> Project:
+    """The goals and gates stand in the order of the states."""
+    budgets = {state: Budget(*span, memory) for state, span in zip(State, spans, strict=False)}
+    return Project(name, budgets, source, huge=name.endswith("x 20000"))
+
+
+PROJECTS = (
+    _project("h3-704b37a", 60, (0.22, 0.30), (0.30, 0.45), (0.17, 0.22), (0.20, 0.30), source="h3/src/connection.rs"),
+    _project(
+        "s2n-tls-132053b", 70, (0.32, 0.42), (0.45, 0.65), (0.18, 0.24), (0.30, 0.42), source="tls/s2n_server_hello.c"
+    ),
+    _project("hickory-dns-half", 70, (0.35, 0.45), (0.50, 0.70), (0.18, 0.24)),
+    _project("200 x 200", 60, (0.20, 0.28), (0.30, 0.45), (0.16, 0.22), (0.20, 0.30)),
+    _project("2000 x 2000", 90, (0.70, 1.0), (1.1, 1.5), (0.22, 0.30), (0.40, 0.55)),
+    _project("10000 x 2000", 160, (1.9, 2.6), (3.0, 4.0), (0.26, 0.36), (1.0, 1.4)),
+    _project("10000 x 20000", 475, (4.5, 6.0), (7.0, 9.0), (0.60, 0.80), (1.6, 2.2)),
+)
+START = Budget(0.11, 0.14)
+EXTRACT = Budget(0.20, 0.28)

@@ -1,0 +1,110 @@
+"""What the last committed run has measured, in cu and MB: figures of one machine say little about another's seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = Path(__file__).with_name("results.json")
+SLIP = 0.10
+"""More than this share on top shows in words."""
+
+
+class Figure(NamedTuple):
+    """What one command took."""
+
+    cu: float
+    mb: float
+
+    def rounded(self) -> Figure:
+        """Without the digits that differ from run to run."""
+        return Figure(round(self.cu, 3), round(self.mb, 1))
+
+
+class Curve(NamedTuple):
+    """How a report's cost grows with one measure of its project."""
+
+    name: str
+    """What there is more and more of."""
+    state: str
+    counts: tuple[int, ...]
+    start: Figure
+    """What a project with next to nothing takes."""
+    figures: tuple[Figure, ...]
+    """One for each count."""
+
+
+class About(NamedTuple):
+    """Where the figures come from."""
+
+    commit: str
+    python: str
+    machine: str
+    cu_ms: float
+    """Milliseconds of a cu on that machine."""
+
+
+class Results(NamedTuple):
+    """One whole run."""
+
+    about: About
+    rows: Mapping[str, Figure]
+    growth: Sequence[Curve]
+
+
+def encode(results: Results) -> str:
+    """The results as they are committed, one row a line so that a change reads well."""
+    about = json.dumps(results.about._asdict(), indent=2)[2:-2]
+    rows = [_line({"name": name, **figure.rounded()._asdict()}) for name, figure in results.rows.items()]
+    growth = [_line(_flat(curve)) for curve in results.growth]
+    return f'{{\n{about},\n  "rows": [\n{_join(rows)}\n  ],\n  "growth": [\n{_join(growth)}\n  ]\n}}\n'
+
+
+def decode(text: str) -> Results:
+    """The results that were encoded."""
+    read = json.loads(text)
+    rows = {row["name"]: Figure(row["cu"], row["mb"]) for row in read.pop("rows")}
+    growth = [
+        Curve(
+            curve["name"],
+            curve["state"],
+            tuple(curve["counts"]),
+            Figure(*curve["start"]),
+            tuple(Figure(*figure) for figure in curve["figures"]),
+        )
+        for curve in read.pop("growth")
+    ]
+    return Results(About(**read), rows, growth)
+
+
+def committed() -> Results:
+    """The results beside this module."""
+    return decode(FILE.read_text())
+
+
+def change(before: float, now: float) -> float:
+    """The share that came on top."""
+    return now / before - 1
+
+
+def slips(before: Figure | None, now: Figure) -> list[str]:
+    """In which way something is worse than it was, in words."""
+    if before is None:
+        return []
+    grown = {"SLOWER": change(before.cu, now.cu), "BIGGER": change(before.mb, now.mb)}
+    return [word for word, share in grown.items() if share > SLIP]
+
+
+def _flat(curve: Curve) -> dict[str, object]:
+    figures = [figure.rounded() for figure in curve.figures]
+    return curve._replace(start=curve.start.rounded(), figures=tuple(figures))._asdict()
+
+
+def _line(record: Mapping[str, object]) -> str:
+    return f"    {json.dumps(record)}"
+
+
+def _join(lines: Sequence[str]) -> str:
+    return ",\n".join(lines)
