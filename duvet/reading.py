@@ -12,9 +12,9 @@ from duvet.config.schema import Config, SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Problem
 from duvet.progress import Progress
-from duvet.sources.comments import Style
 from duvet.sources.order import ordered
 from duvet.sources.scan import Origin, Scanned, Wanted, find_files, find_sources, scan_file, unreadable
+from duvet.sources.style import Style
 from duvet.specs.extraction import Extraction
 from duvet.specs.requirement_files import read
 from duvet.text import plural

@@ -7,8 +7,8 @@ from typing import Generic, NamedTuple, TypeVar
 from msgspec import Struct
 
 from duvet import rules
-from duvet.model import Format, Kind, Level, Note, Place, Problem
-from duvet.text import place_of, quoted
+from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
+from duvet.text import WHITESPACE, place_of, quoted
 
 T = TypeVar("T")
 
@@ -63,6 +63,15 @@ class Field(NamedTuple):
     named: bool = True
 
 
+def field_of(text: str, start: int) -> Field:
+    """The field that a line holds, from where it begins."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        return Field("source", text, start, start, named=False)
+    trimmed = value.lstrip(WHITESPACE)
+    return Field(key.rstrip(WHITESPACE), trimmed, start, start + len(text) - len(trimmed))
+
+
 Given = dict[str, list[Field]]
 
 
@@ -78,6 +87,25 @@ class Fields(Struct):
     feature: str = ""
     tracking_issue: str = ""
     problems: tuple[Problem, ...] = ()
+
+    def annotation(
+        self, path: str, line: int, target: str, quote: str, blob_link: str | None, source: Source
+    ) -> Annotation:
+        """The annotation that they belong to."""
+        return Annotation(
+            path,
+            line,
+            self.kind,
+            target,
+            quote,
+            self.level,
+            self.format,
+            self.reason,
+            self.feature,
+            self.tracking_issue,
+            blob_link=blob_link,
+            source=source,
+        )
 
 
 def read_fields(path: str, text: str, fields: list[Field], default: Kind) -> Fields:

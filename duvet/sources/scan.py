@@ -10,11 +10,12 @@ from duvet import rules
 from duvet.config.schema import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
-from duvet.sources.comments import Style, scan
+from duvet.sources.comments import scan
 from duvet.sources.filtered import FilteredTree
 from duvet.sources.globs import expand
 from duvet.sources.patterns import Pattern, PatternError, any_of, compile_pattern
-from duvet.sources.tokens import has_any
+from duvet.sources.runs import has_any
+from duvet.sources.style import Style
 from duvet.text import decode
 from duvet.tree.protocol import Tree
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Place, Problem, Severity, Source
-from duvet.sources.comments import Style, scan
+from duvet.sources.comments import scan
+from duvet.sources.style import Style
 
 
 def quotes(text: str, style: Style = Style()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem
-from duvet.sources.comments import Style, scan
+from duvet.sources.comments import scan
+from duvet.sources.style import Style
 
 TYPES = '["spec", "test", "implementation", "exception", "todo", "implication"]'
 

@@ -9,8 +9,8 @@ import pytest
 from duvet.config.schema import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Kind, Place, Problem, Severity
-from duvet.sources.comments import Style
 from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file, unreadable
+from duvet.sources.style import Style
 from duvet.tree.memory import MemoryTree
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"

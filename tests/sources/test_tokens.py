@@ -6,18 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.sources.tokens import Token, has_any, tokens
+from duvet.sources.finder import finder_of
+from duvet.sources.runs import has_any, runs
+from duvet.sources.tokens import Token, tokens
 from duvet.text import WHITESPACE
 
 STYLES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
 TEXTS = st.lists(st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", " ", "\t", "\r", "\n", "\n\n", "\x85"]))
 
 
+def tokens_in(text: str, meta: str, content: str) -> list[Token]:
+    return [token for run in runs(text, finder_of(meta, content)) for token in tokens(run, meta, content)]
+
+
 def test_tokens_in_order() -> None:
     ##= man/spec/trace.md#annotations
     ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
     text = "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#"
-    assert list(tokens(text, "//=", "//#")) == [
+    assert tokens_in(text, "//=", "//#") == [
         Token(1, True, "a.md#b", 4),
         Token(2, False, "Some text", 20),
         Token(6, True, "type = test", 59),
@@ -27,15 +33,15 @@ def test_tokens_in_order() -> None:
 
 def test_a_prefix_inside_a_string_counts_where_it_comes_first() -> None:
     text = 'let a = "\n//= spec.md#a\n";'
-    assert list(tokens(text, "//=", "//#")) == [Token(2, True, "spec.md#a", 14)]
+    assert tokens_in(text, "//=", "//#") == [Token(2, True, "spec.md#a", 14)]
 
 
 def test_a_byte_order_mark_hides_the_first_prefix() -> None:
-    assert list(tokens("\ufeff//= a\n//= b", "//=", "//#")) == [Token(2, True, "b", 11)]
+    assert tokens_in("\ufeff//= a\n//= b", "//=", "//#") == [Token(2, True, "b", 11)]
 
 
 def test_a_lone_carriage_return_ends_no_line() -> None:
-    assert list(tokens("//= a\r//# b\r\n//# c", "//=", "//#")) == [
+    assert tokens_in("//= a\r//# b\r\n//# c", "//=", "//#") == [
         Token(1, True, "a\r//# b", 4),
         Token(2, False, "c", 17),
     ]
@@ -44,16 +50,8 @@ def test_a_lone_carriage_return_ends_no_line() -> None:
 @pytest.mark.parametrize("prefixes", [(" *=", " *#"), ("\t//=", " //#"), ("\u3000*=", " *#")])
 def test_indentation_is_no_part_of_a_prefix(prefixes: tuple[str, str]) -> None:
     text = "".join(f"{prefix} a\n" for prefix in prefixes)
-    assert list(tokens(text, *prefixes)) == []
-    assert list(tokens(text + "%% b", prefixes[0], "%%")) == [Token(3, False, "b", len(text) + 3)]
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
-)
-def test_has_any(data: bytes, expected: bool) -> None:
-    assert has_any(data, "//=", "//#") is expected
+    assert tokens_in(text, *prefixes) == []
+    assert tokens_in(text + "%% b", prefixes[0], "%%") == [Token(3, False, "b", len(text) + 3)]
 
 
 def plain_tokens(text: str, meta: str, content: str) -> list[Token]:
@@ -69,10 +67,21 @@ def plain_tokens(text: str, meta: str, content: str) -> list[Token]:
     return found
 
 
+def without_gaps(tokens: list[Token]) -> list[list[Token]]:
+    found: list[list[Token]] = []
+    for token in tokens:
+        if found and token.line == found[-1][-1].line + 1:
+            found[-1].append(token)
+        else:
+            found.append([token])
+    return found
+
+
 @given(TEXTS.map("".join), st.sampled_from(STYLES))
 def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
     ##= man/spec/trace.md#annotations
     ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
-    assert list(tokens(text, *style)) == plain_tokens(text, *style)
+    expected = without_gaps(plain_tokens(text, *style))
+    assert [tokens(run, *style) for run in runs(text, finder_of(*style))] == expected
     if not has_any(text.encode(), *style):
-        assert plain_tokens(text, *style) == []
+        assert expected == []

@@ -8,7 +8,8 @@ import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Severity
 from duvet.progress import Progress
-from duvet.sources.comments import Style, scan
+from duvet.sources.comments import scan
+from duvet.sources.style import Style
 from duvet.specs.library import Library
 from duvet.specs.requirement_files import read
 from duvet.trace.build import build
