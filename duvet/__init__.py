@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Source,
         Specification,
     )
-    from duvet.progress import Progress
+    from duvet.progress import Downloads, Progress
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
     from duvet.trace.finished import Finished
@@ -48,6 +48,7 @@ __all__ = [
     "Config",
     "Coverage",
     "DiskTree",
+    "Downloads",
     "DuvetError",
     "FetchError",
     "Finished",
@@ -88,7 +89,7 @@ _HOMES = {
     "model": (
         "Annotation Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification"
     ),
-    "progress": "Progress",
+    "progress": "Downloads Progress",
     "project": "Options Project",
     "tree.disk": "DiskTree",
     "tree.memory": "MemoryTree",

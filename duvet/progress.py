@@ -1,5 +1,7 @@
 """How the library tells what it is doing; the terminal decides whether and how to show it."""
 
+from __future__ import annotations
+
 
 ##= man/spec/trace.md#reports
 ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
@@ -10,7 +12,38 @@ class Progress:
         """A step begins: `Scanning sources`."""
 
     def end(self, outcome: str) -> None:
-        """The step that began last is over: `Scanned 3 sources`."""
+        """A step is over: `Scanned 3 sources`. It is the one that began last, unless it is a download."""
 
     def note(self, detail: str) -> None:
         """Something that only those want to know who ask for more."""
+
+    def downloads(self, count: int) -> Downloads:
+        """So many downloads are about to begin; who hears of them."""
+        return Downloads(self)
+
+
+class Downloads:
+    """Hears of downloads, of which several are under way at a time; this one makes a step of each."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __enter__(self) -> None:
+        """The first one is about to begin."""
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is under way any more, be it that all are over or that the run is."""
+
+    def begin(self, url: str) -> None:
+        """A download begins."""
+        self.progress.begin(f"Downloading {url}")
+
+    def amount(self, url: str, size: int) -> None:
+        """So many bytes of it have come."""
+
+    def end(self, url: str) -> None:
+        """Its text is where it should be."""
+        self.progress.end(f"Downloaded {url}")
+
+    def fail(self, url: str) -> None:
+        """There is no text; why is told elsewhere."""

@@ -17,7 +17,7 @@ from duvet.errors import UnreadableError
 from duvet.progress import Progress
 from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
-from duvet.specs.fetch import Policy, fetch
+from duvet.specs.fetch import Outcome, Policy
 from duvet.specs.library import Library
 from duvet.trace.build import build
 from duvet.trace.finished import Finished
@@ -115,11 +115,11 @@ class Project:
             return self.config.specifications_folder
         return posixpath.join(self.options.spec_path or "", "specs")
 
-    def _fetch(self, url: str, path: str) -> bytes:
-        self.progress.begin(f"Downloading {url}")
-        data = fetch(url, self.disk.at(path), self.options.policy)
-        self.progress.end(f"Downloaded {url}")
-        return data
+    def _fetch(self, wanted: dict[str, str]) -> dict[str, Outcome]:
+        from duvet.specs.downloads import download
+
+        files = {url: self.disk.at(path) for url, path in wanted.items()}
+        return download(files, self.options.policy, self.progress)
 
     @cached_property
     def extraction(self) -> Extraction:

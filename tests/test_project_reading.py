@@ -29,6 +29,7 @@ from duvet import (
     UnreadableError,
 )
 from duvet.specs.requirement_files import read
+from duvet.specs.resolve import locate
 from tests.specs.test_fetch import TEXT, Server, server
 
 # pytest looks for the fixture by its name here.
@@ -280,10 +281,9 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     options = Options(spec_path="kept", policy=Policy(offline=True))
     project = Project(str(tmp_path), options, progress=Steps())
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
-    library = project.library
-    assert library.fetcher is not None
-    with pytest.raises(FetchError, match="downloads are off"):
-        library.fetcher(URL, "kept/specs/tea.txt")
+    with pytest.raises(FetchError, match="downloads are off") as caught:
+        project.library.load(locate(URL))
+    assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 
 

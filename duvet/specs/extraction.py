@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from posixpath import normpath
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.schema import Config
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Extracted, Place, Problem, ProblemsError, Section, Specification
+from duvet.model import Annotation, Extracted, Locator, Place, Problem, ProblemsError, Section, Specification
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
@@ -37,6 +38,7 @@ class Extraction(Struct, frozen=True):
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, in memory."""
     extraction = Extraction({}, {}, {}, [])
+    library.prefetch(_located(config))
     for index, rule in enumerate(config.specifications):
         try:
             specification = library.load(locate(rule.source, rule.format))
@@ -47,6 +49,13 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
         if lost:
             extraction.problems.append(_clash(config, index, lost))
     return extraction
+
+
+def _located(config: Config) -> Iterator[Locator]:
+    for rule in config.specifications:
+        # What is wrong with a name is told at its place.
+        with suppress(DuvetError):
+            yield locate(rule.source, rule.format)
 
 
 class _Asked(Struct, frozen=True):

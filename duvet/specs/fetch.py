@@ -1,19 +1,24 @@
-"""Specifications from the network, put where the next run finds them."""
+"""One download: what may be fetched, and the text that the answer of a server leads to."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.errors import FetchError
-from duvet.version import VERSION
+from duvet.errors import DuvetError
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
+
+Outcome = bytes | DuvetError
+"""The text, or why there is none."""
+Hear = Callable[[int], None]
+"""Hears how many bytes have come; what it raises ends the download."""
 
 _MOST_REDIRECTS = 10
 _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE)
@@ -28,34 +33,12 @@ class Policy(Struct, frozen=True):
     seconds: float = 60.0
 
 
-def fetch(url: str, path: str, policy: Policy | None = None) -> bytes:
-    """Download a text into a file, whole or not at all; a FetchError says where to put it by hand."""
-    policy = policy or Policy()
-    hint = f"put its text into {path}"
-    try:
-        _check_allowed(url, policy)
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST be given up when it is too large or takes too long.
-        data = _in_time(lambda: _download(url, policy), policy.seconds)
-        ##= man/spec/trace.md#specifications
-        ##% A page of HTML MUST NOT be taken for a specification.
-        if _HTML.match(data):
-            raise Refusal("it is an HTML page, where text or Markdown is needed")
-    except Refusal as refusal:
-        raise FetchError(f"could not download {url}: {refusal}", hint=hint) from refusal.__cause__
-    ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
-    from duvet.outputs import store
-
-    store(path, data)
-    return data
-
-
 class Refusal(Exception):
     """Why there is no text."""
 
 
-def _check_allowed(url: str, policy: Policy) -> None:
+def check_allowed(url: str, policy: Policy) -> None:
+    """A Refusal where the policy is against it, whatever the server would say."""
     scheme = url.partition(":")[0]
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
@@ -69,59 +52,35 @@ def _check_allowed(url: str, policy: Policy) -> None:
         raise Refusal("it is not https")
 
 
-def _in_time(work: Callable[[], bytes], seconds: float) -> bytes:
-    """What the work gives; the time-outs of a client are for one step each, and none is for looking up a name."""
-    from concurrent.futures import Future
-    from threading import Thread
-
-    outcome: Future[bytes] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - handed over
-            outcome.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    try:
-        return outcome.result(seconds)
-    except TimeoutError as error:
-        raise Refusal(f"it took more than {seconds:g} seconds") from error
+def fetch(client: Client, response: Response, policy: Policy, hear: Hear) -> bytes:
+    """The text that an answer leads to through any redirects but those that leave https."""
+    data = _followed(client, response, policy, hear)
+    ##= man/spec/trace.md#specifications
+    ##% A page of HTML MUST NOT be taken for a specification.
+    if _HTML.match(data):
+        raise Refusal("it is an HTML page, where text or Markdown is needed")
+    return data
 
 
-def _download(url: str, policy: Policy) -> bytes:
-    import httpx2
-
-    headers = {"accept": "text/plain", "user-agent": f"duvet/{VERSION}"}
-    try:
-        with httpx2.Client(headers=headers, timeout=policy.seconds) as client:
-            return follow(client, url, policy)
-    # The last three come from proxies that the environment asks for.
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, ImportError) as error:
-        raise Refusal(str(error) or type(error).__name__) from error
-
-
-def follow(client: Client, url: str, policy: Policy) -> bytes:
-    """The text that a URL leads to through any redirects but those that leave https."""
+def _followed(client: Client, response: Response, policy: Policy, hear: Hear) -> bytes:
     end = time.monotonic() + policy.seconds
-    request = client.build_request("GET", url)
-    for _ in range(_MOST_REDIRECTS + 1):
-        response = client.send(request, stream=True)
-        try:
-            following = response.next_request
-            if following is None:
-                return _body(response, policy.max_bytes, end)
-        finally:
-            response.close()
+    for _ in range(_MOST_REDIRECTS):
+        following = response.next_request
+        if following is None:
+            break
+        response.close()
         ##= man/spec/trace.md#specifications
         ##% A download MUST use HTTPS unless the user allows otherwise.
-        if following.url.scheme != "https" and (request.url.scheme == "https" or not policy.allow_http):
+        if following.url.scheme != "https" and (response.url.scheme == "https" or not policy.allow_http):
             raise Refusal(f"it redirects to {following.url}, which is not https")
-        request = following
-    raise Refusal(f"it redirects more than {_MOST_REDIRECTS} times")
+        response = client.send(following, stream=True)
+    with closing(response):
+        if response.next_request is not None:
+            raise Refusal(f"it redirects more than {_MOST_REDIRECTS} times")
+        return _body(response, policy.max_bytes, end, hear)
 
 
-def _body(response: Response, max_bytes: int, end: float) -> bytes:
+def _body(response: Response, max_bytes: int, end: float, hear: Hear) -> bytes:
     if not response.is_success:
         raise Refusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
     data = bytearray()
@@ -133,4 +92,5 @@ def _body(response: Response, max_bytes: int, end: float) -> bytes:
             raise Refusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:
             raise Refusal("it took too long")
+        hear(len(data))
     return bytes(data)

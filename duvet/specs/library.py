@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,14 +11,15 @@ from duvet.cache.memory import Memory, NoMemory
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
 from duvet.specs.detect import detect
+from duvet.specs.fetch import Outcome
 from duvet.specs.names import ietf_name, stem
 from duvet.specs.resolve import displayed
 from duvet.specs.urls import cache_path, canonical_url
 from duvet.text import decode
 from duvet.tree.protocol import Tree
 
-Fetcher = Callable[[str, str], bytes]
-"""Downloads a URL into a file and gives back what is now in it."""
+Fetcher = Callable[[dict[str, str]], dict[str, Outcome]]
+"""Downloads URLs into files, and gives back the text of each that was tried, or why there is none."""
 
 _FRONT = 8192
 """The characters that hold the first page of a text."""
@@ -48,7 +49,7 @@ class Library:
         self.failures: dict[Locator, DuvetError] = {}
         """Why specifications could not be loaded; nothing is tried twice."""
         self._loaded: dict[Locator, Specification] = {}
-        self._fetched: dict[str, bytes] = {}
+        self._fetched: dict[str, Outcome] = {}
         self._parsed: dict[tuple[bytes, Format], Parsed] = {}
 
     def load(self, locator: Locator) -> Specification:
@@ -64,6 +65,22 @@ class Library:
             self.failures[locator] = error
             raise
         return loaded
+
+    def prefetch(self, locators: Iterable[Locator]) -> None:
+        """Download at the same time whatever of these is not on disk; what came of it is told when it is loaded."""
+        if self.fetcher is None:
+            return
+        wanted = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
+        missing = {url: path for url, path in wanted.items() if self._is_missing(url, path)}
+        if missing:
+            self._fetched.update(self.fetcher(missing))
+
+    def _is_missing(self, url: str, path: str) -> bool:
+        ##= man/spec/trace.md#specifications
+        ##% A specification that has been downloaded MUST be read from disk.
+        ##= man/spec/trace.md#specifications
+        ##% A download MUST NOT be tried twice in one run.
+        return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:
         """The file that holds the text."""
@@ -88,16 +105,17 @@ class Library:
         )
 
     def _read(self, locator: Locator, path: str) -> bytes:
-        ##= man/spec/trace.md#specifications
-        ##% A specification that has been downloaded MUST be read from disk.
-        if not locator.is_url or self.tree.exists(path):
-            return self.tree.read(path)
-        url = canonical_url(locator.name)
-        if self.fetcher is None:
-            raise FetchError(f"{url} has not been downloaded", hint=f"put its text into {path}")
-        if path not in self._fetched:
-            self._fetched[path] = self.fetcher(url, path)
-        return self._fetched[path]
+        if locator.is_url:
+            self.prefetch([locator])
+            url = canonical_url(locator.name)
+            found = self._fetched.get(url)
+            if isinstance(found, DuvetError):
+                raise found
+            if found is not None:
+                return found
+            if self.fetcher is None and self._is_missing(url, path):
+                raise FetchError(f"{url} has not been downloaded", hint=f"put its text into {path}")
+        return self.tree.read(path)
 
     def _parse(self, path: str, data: bytes, locator: Locator) -> Parsed:
         """One text under two names is parsed once."""

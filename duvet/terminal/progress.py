@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
-from duvet.progress import Progress
+from duvet.progress import Downloads, Progress
 from duvet.reports.cells import visible
-from duvet.terminal.settings import Settings
+from duvet.terminal.settings import Settings, wants_bar
 from duvet.terminal.streams import say
 
-_WIDTH = 12
+WIDTH = 12
+"""The cells that the verbs of all steps end in."""
 
 
 class Lines(Progress):
@@ -31,13 +32,22 @@ class Lines(Progress):
 
     def note(self, detail: str) -> None:
         if self.settings.verbose:
-            say(f"{'':{_WIDTH}} {visible(detail)}\n")
+            say(f"{'':{WIDTH}} {visible(detail)}\n")
+
+    def downloads(self, count: int) -> Downloads:
+        if wants_bar(self.settings):
+            from duvet.terminal.bar import Bar
+
+            return Bar(self, count)
+        from duvet.terminal.downloads import DownloadLines
+
+        return DownloadLines(self)
 
     def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
         if self.settings.quiet:
             return
         verb, _, rest = text.partition(" ")
-        verb = verb.rjust(_WIDTH)
+        verb = verb.rjust(WIDTH)
         if self.settings.colour:
             verb = f"\x1b[{code}m{verb}\x1b[0m"
             elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed

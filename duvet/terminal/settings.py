@@ -27,6 +27,11 @@ def settings() -> Settings:
     return found or Settings(os.environ)
 
 
+def wants_bar(shown: Settings) -> bool:
+    """Whether standard error is a terminal that can draw on a line again."""
+    return not shown.quiet and sys.stderr.isatty() and shown.environ.get("TERM") != "dumb"
+
+
 def wants_colour(choice: str, environ: Mapping[str, str]) -> bool:
     """Whether to colour what goes to standard error; see no-color.org and bixense.com/clicolors."""
     if choice != "auto":

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Locator, Place, Problem, Specification
 from duvet.specs.library import Library
-from duvet.specs.resolve import resolve
+from duvet.specs.resolve import locate, resolve
 from duvet.specs.sections import nearest_sections, section_index
+from duvet.specs.urls import is_url
 from duvet.text import quoted
 from duvet.trace.places import Places
 from duvet.tree.protocol import Tree
@@ -53,6 +55,7 @@ class Targets:
 
     def spots(self, annotations: Iterable[Annotation], places: Places, problems: list[Problem]) -> list[Spot]:
         """The sections with what refers to them; annotations that lead nowhere become problems."""
+        self.library.prefetch(_urls(annotations))
         found: dict[object, Spot | Failure] = {}
         for id, annotation in enumerate(annotations):
             key = (annotation.target, annotation.format, annotation.path if annotation.from_file else "")
@@ -110,6 +113,15 @@ class Targets:
         ##= man/spec/trace.md#targets
         ##% A target that leads nowhere MUST be reported where it is written.
         yield failure.at(annotation.path, places.of(annotation, annotation.source.target))
+
+
+def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
+    """The specifications behind URLs; what is wrong with a URL is told where it is written."""
+    names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
+    for name in dict.fromkeys(names):
+        if is_url(name):
+            with suppress(DuvetError):
+                yield locate(name)
 
 
 def _unknown_section(specification: Specification, wanted: str) -> Failure:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.made import KETTLE, make
 from tests.commands.running import Run, runner
+from tests.specs.serving import Held, serving
 
 
 @pytest.fixture
@@ -29,6 +31,13 @@ def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) 
     folder = make(tmp_path_factory.mktemp("reported") / "kettle", KETTLE)
     assert runner(duvet_command, folder)("report").code == 0
     return folder
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    """A server that answers when it is told to."""
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -31,6 +32,11 @@ def environment(**more: str) -> dict[str, str]:
     """Variables without which a process can't run, and no elapsed times, which differ from run to run."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
     return {**kept, "LANG": "C.UTF-8", "DUVET_INTERNAL_CI": "true", **more}
+
+
+def listen() -> None:
+    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(

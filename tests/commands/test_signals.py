@@ -14,14 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.made import CONFIG, make
-from tests.commands.running import environment, files
+from tests.commands.running import environment, files, listen
+from tests.specs.serving import LONGEST, Held, text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes in folders")
-
-
-def _listen() -> None:
-    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
@@ -34,7 +30,7 @@ def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_listen,  # noqa: PLW1509 - there are no threads here
+        preexec_fn=listen,  # noqa: PLW1509 - there are no threads here
     )
 
 
@@ -60,6 +56,26 @@ def test_while_downloading(silent_server: int, reported: Path, duvet_command: st
     assert lines == ["  Extracting requirements\n", f" Downloading {url}\n"]
     assert interrupted(process) == (130, "", "\ninterrupted\n")
     assert files(reported) == before
+
+
+def test_while_downloading_several(held: Held, reported: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A download that fails MUST leave no file.
+    held.held = {"/good/slow", "/good/stuck"}
+    urls = [f"{held.url}/good/{name}" for name in ("slow", "quick", "stuck")]
+    configured = "[[specification]]\n".join(f'source = "{url}"\n' for url in urls)
+    before = files(make(reported, {".duvet/config.toml": CONFIG.replace('source = "spec.md"\n', configured)}))
+    process = start(duvet_command, reported, "report", "--allow-http")
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(5)]
+    assert lines == [
+        "  Extracting requirements\n",
+        *(f" Downloading {url}\n" for url in urls),
+        f"  Downloaded {urls[1]} \n",
+    ]
+    assert {held.asked.get(timeout=LONGEST) for _ in urls} == {"/good/slow", "/good/quick", "/good/stuck"}
+    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert files(reported) == {**before, ".duvet/specifications/127.0.0.1/good/quick.txt": text("quick")}
 
 
 def test_while_writing(reported: Path, duvet_command: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from duvet.errors import DuvetError, FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
+from duvet.specs.fetch import Outcome
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate
 from duvet.tree.disk import DiskTree
@@ -91,16 +92,16 @@ def test_the_first_heading_stands_in_for_a_title() -> None:
 def test_what_is_not_there_is_fetched_once() -> None:
     ##= man/spec/trace.md#specifications
     ##% The spellings of an RFC's URL MUST lead to one downloaded file.
-    wanted: list[tuple[str, str]] = []
+    wanted: list[dict[str, str]] = []
 
-    def fetcher(url: str, path: str) -> bytes:
-        wanted.append((url, path))
-        return TEXT
+    def fetcher(missing: dict[str, str]) -> dict[str, Outcome]:
+        wanted.append(missing)
+        return dict.fromkeys(missing, TEXT)
 
     shelf = Library(MemoryTree({}), "d", fetcher)
     addresses = ["https://tools.ietf.org/rfc/rfc99902.html", "https://www.rfc-editor.org/rfc/rfc99902"]
     first, second = [shelf.load(locate(address)) for address in addresses]
-    assert wanted == [("https://www.rfc-editor.org/rfc/rfc99902.txt", "d/www.rfc-editor.org/rfc/rfc99902.txt")]
+    assert wanted == [{"https://www.rfc-editor.org/rfc/rfc99902.txt": "d/www.rfc-editor.org/rfc/rfc99902.txt"}]
     assert (first.name, first.sections is second.sections) == ("RFC 99902", True)
 
 

@@ -1,0 +1,111 @@
+"""Downloads as one line that is drawn again and again, and is gone in the end; imported only to draw it."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from contextlib import suppress
+from typing import IO, cast
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from duvet.progress import Downloads
+from duvet.reports.cells import visible
+from duvet.terminal.progress import WIDTH, Lines
+from duvet.terminal.streams import say
+from duvet.text import plural
+
+_CELLS = 20
+_A_SECOND = 10
+
+
+class Bar(Downloads):
+    """Shows how many downloads are over, what they come to, and which are under way."""
+
+    def __init__(self, lines: Lines, count: int) -> None:
+        super().__init__(lines)
+        self.lines = lines
+        self.step, self.started = lines.started, time.perf_counter()
+        self.sizes: dict[str, int] = {}
+        self.under_way: dict[str, str] = {}
+        self.over = self.kept = 0
+        colour = lines.settings.colour
+        ##= man/spec/trace.md#diagnostics
+        ##% On a terminal, downloads SHOULD be shown on one line that is gone when they are over.
+        self.drawn = Progress(
+            TextColumn("Downloading".rjust(WIDTH), style="bold cyan"),
+            BarColumn(_CELLS),
+            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.fields[size]}"),
+            _Names(),
+            console=Console(
+                file=cast("IO[str]", _StandardError()),
+                force_terminal=True,
+                color_system="standard" if colour else None,
+                no_color=not colour,
+            ),
+            refresh_per_second=_A_SECOND,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self.task = self.drawn.add_task("", total=count, size=self._size(), names="")
+
+    def __enter__(self) -> None:
+        self.drawn.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.drawn.stop()
+        if self.kept and error[:1] == (None,):
+            self.lines.started = self.started
+            self.lines.end(f"Downloaded {plural(self.kept, 'specification')}, {self._size()}")
+        self.lines.started = self.step
+
+    def begin(self, url: str) -> None:
+        self.under_way[url] = visible(url.rstrip("/").rpartition("/")[2])
+        self._update()
+
+    def amount(self, url: str, size: int) -> None:
+        self.sizes[url] = size
+        self._update()
+
+    def end(self, url: str) -> None:
+        self.kept += 1
+        self.fail(url)
+
+    def fail(self, url: str) -> None:
+        self.over += 1
+        del self.under_way[url]
+        self._update()
+
+    def _update(self) -> None:
+        names = ", ".join(self.under_way.values())
+        self.drawn.update(self.task, completed=self.over, size=self._size(), names=names)
+
+    def _size(self) -> str:
+        return decimal(sum(self.sizes.values()))
+
+
+class _Names(ProgressColumn):
+    """What is under way, cut where the line ends: of all columns this one gives way first."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["names"], no_wrap=True, overflow="ellipsis")
+
+
+class _StandardError(io.TextIOBase):
+    """Standard error for those who know nothing of readers that have gone."""
+
+    encoding = sys.stderr.encoding
+
+    def write(self, text: str) -> int:
+        say(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            sys.stderr.flush()

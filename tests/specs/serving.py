@@ -1,0 +1,87 @@
+"""A server on loopback that answers when it is told to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
+from threading import Barrier, Event, Lock, Thread
+
+LONGEST = 60
+"""How many seconds a test waits for what has to happen, before it fails."""
+
+
+def text(name: str) -> bytes:
+    """What is behind `/good/NAME`."""
+    return f"# Tea\n\nThe {name} MUST be warm.\n".encode()
+
+
+class Held(ThreadingHTTPServer):
+    """Has a text behind `/good/NAME`, nothing behind `/bad/NAME` and a page behind `/page/NAME`."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.seen: list[str] = []
+        self.asked: SimpleQueue[str] = SimpleQueue()
+        self.held: set[str] | None = set()
+        """The paths whose answers wait for their doors; None for all of them."""
+        self.doors: defaultdict[str, Event] = defaultdict(Event)
+        self.meeting: Barrier | None = None
+        """Where as many requests have to meet before any of them is answered."""
+        self.lock = Lock()
+        self.under_way = self.most = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who has given up hears no answer, which is none of our business."""
+
+    def arrive(self, path: str) -> None:
+        with self.lock:
+            self.seen.append(path)
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+        self.asked.put(path)
+        if self.meeting:
+            self.meeting.wait(LONGEST)
+        if self.held is None or path in self.held:
+            self.doors[path].wait(LONGEST)
+        with self.lock:
+            self.under_way -= 1
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Held
+
+    def do_GET(self) -> None:
+        self.server.arrive(self.path)
+        _, kind, name, *_ = self.path.split("/")
+        body = b"<!DOCTYPE html>" if kind == "page" else text(name)
+        self.send_response(404 if kind == "bad" else 200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[Held]:
+    """The server at work; who is still held at the end gets an answer that nobody reads."""
+    with Held() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+            for door in list(server.doors.values()):
+                door.set()

@@ -1,0 +1,141 @@
+"""What a project downloads, and that nothing depends on which download ends first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from duvet import Downloads, Options, Policy, Problem, Progress, Project
+from tests.specs.serving import Held, serving, text
+
+ALLOWED = Options(policy=Policy(allow_http=True))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving() as server:
+        yield server
+
+
+class Turns(Progress):
+    """Lets downloads end in a given order: the server answers the next one once the one before is over."""
+
+    def __init__(self, server: Held, order: tuple[str, ...] = ()) -> None:
+        self.server = server
+        self.order = list(order)
+        self.counts: list[int] = []
+
+    def downloads(self, count: int) -> Downloads:
+        self.counts.append(count)
+        self.next()
+        return _Turn(self)
+
+    def next(self) -> None:
+        if self.order:
+            self.server.doors[self.order.pop(0)].set()
+
+
+class _Turn(Downloads):
+    progress: Turns
+
+    def end(self, url: str) -> None:
+        self.progress.next()
+
+    def fail(self, url: str) -> None:
+        self.progress.next()
+
+
+def project(folder: Path, configured: list[str], source: str = "") -> Path:
+    """A project with these specifications, and comments in `a.rs`."""
+    rules = "".join(f"[[specification]]\nsource = '{name}'\n" for name in configured)
+    (folder / ".duvet").mkdir(parents=True)
+    (folder / ".duvet/config.toml").write_text(
+        f"'$schema' = 'duvet-cli/config/v1'\nsource = [{{ pattern = '*.rs' }}]\n{rules}"
+    )
+    (folder / "a.rs").write_text(source)
+    return folder
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """The texts that were downloaded, by path below their host."""
+    host = folder / ".duvet/specifications/127.0.0.1"
+    return {path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
+
+
+def shown(problem: Problem) -> tuple[str, str, int, str]:
+    return (problem.code, problem.path, problem.place.line, problem.message.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
+def test_the_order_in_which_downloads_end_does_not_matter(server: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% What a run finds MUST NOT depend on the order in which downloads end.
+    paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
+    urls = [f"{server.url}{path}" for path in paths]
+    source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))
+    root = project(tmp_path / "project", [*urls, urls[1]], source)
+    server.held = None
+    turns = Turns(server, order)
+    found = Project(str(root), ALLOWED, progress=turns)
+    missing, page = "b: the server answered 404 Not Found", "d: it is an HTML page, where text or Markdown is needed"
+    assert [shown(one) for one in found.trace.problems] == [
+        ("DUV045", ".duvet/config.toml", 6, missing),
+        ("DUV045", ".duvet/config.toml", 10, page),
+        ("DUV045", ".duvet/config.toml", 12, missing),
+    ]
+    assert [one.specification.path[-10:] for one in found.trace.coverages] == ["good/a.txt", "good/c.txt"]
+    assert kept(root) == {"good/a.txt": text("a"), "good/c.txt": text("c")}
+    assert (turns.counts, sorted(server.seen)) == ([4], sorted(paths))
+
+
+def test_what_only_comments_name_is_downloaded_at_once_too(server: Held, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A download MUST NOT be tried twice in one run.
+    names = ["/good/b", "/bad/c", "/good/d", "/bad/c", "/good/a", "/good/b?again"]
+    comments = "".join(f"//= {server.url}{name}#tea\n//# MUST be\n\n" for name in names)
+    root = project(tmp_path / "project", [f"{server.url}/good/a", f"{server.url}/bad/e"], comments)
+    turns = Turns(server)
+    found = Project(str(root), ALLOWED, progress=turns).trace
+    assert [shown(one) for one in found.problems] == [
+        ("DUV045", ".duvet/config.toml", 6, "e: the server answered 404 Not Found"),
+        ("DUV045", "a.rs", 4, "c: the server answered 404 Not Found"),
+        ("DUV044", "a.rs", 16, "b are one text, but count as two specifications"),
+    ]
+    assert [match is not None for match in found.match_of[-6:]] == [True, False, True, False, True, True]
+    assert kept(root) == {f"good/{name}.txt": text(name) for name in "abd"}
+    assert turns.counts == [2, 4]
+    assert sorted(server.seen) == ["/bad/c", "/bad/e", "/good/a", "/good/b", "/good/d"]
+
+
+def test_nothing_is_downloaded_but_what_targets_name(server: Held, tmp_path: Path) -> None:
+    root = project(tmp_path / "project", ["tea.md", "https://", "file:///etc/passwd"])
+    (root / "tea.md").write_bytes(text("pot"))
+    there = root / ".duvet/specifications/127.0.0.1/good/there.txt"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(text("there"))
+    targets = [
+        f"{server.url}/good/there.md#tea",
+        f"tea.md#{server.url}/good/section",
+        f"tea.md {server.url}/good/name#tea",
+        f"file://{server.url}/good/file#tea",
+        "https://#tea",
+        "http://[#tea",
+        f"{server.url}/good/whole",
+    ]
+    (root / "a.rs").write_text("".join(f"//= {target}\n//# MUST be\n\n" for target in targets))
+    found = Project(str(root), ALLOWED).trace
+    assert server.seen == ["/good/whole"]
+    assert [(one.code, one.path, one.place.line) for one in found.problems] == [
+        ("DUV041", ".duvet/config.toml", 6),
+        ("DUV041", ".duvet/config.toml", 8),
+        ("DUV043", "a.rs", 4),
+        ("DUV041", "a.rs", 7),
+        ("DUV041", "a.rs", 10),
+        ("DUV041", "a.rs", 13),
+        ("DUV041", "a.rs", 16),
+        ("DUV042", "a.rs", 19),
+    ]
