@@ -64,8 +64,7 @@ class Reading:
         self.progress.begin("Parsing annotations")
         for styles, paths in groups:
             self._scan(styles, paths)
-        for path in files:
-            self._in_requirement_file(path)
+        self._read_requirements(files)
         found = ordered(self.by_path)
         self.progress.end(f"Parsed {len(found)} annotations")
         return found
@@ -101,32 +100,32 @@ class Reading:
         return found.paths
 
     def _scan(self, styles: tuple[Style, ...], paths: Iterable[str]) -> None:
-        how = _key(styles)
-        for path in paths:
-            wanted = Wanted(path, styles)
-            self._take(path, "annotations", how, partial(scan_file, wanted, self.tree))
+        self._take(paths, _key(styles), lambda path: scan_file(Wanted(path, styles), self.tree))
 
-    def _take(self, path: str, name: str, how: str, work: Callable[[], Scanned]) -> None:
-        try:
-            scanned = self.memory.of_file(name, Scanned, path, how, work)
-        except DuvetError as error:
-            self.report(unreadable(error))
-            return
-        for problem in scanned.problems:
-            self.report(problem)
-        self._add(path, scanned.annotations)
+    def _read_requirements(self, paths: Iterable[str]) -> None:
+        extracted = self.extraction.annotations
+        for path in paths:
+            self._add(path, extracted.get(path, []))
+        unread = [path for path in paths if path not in extracted]
+        self._take(unread, "requirements", lambda path: Scanned(*read(path, self.tree.read(path))))
+
+    def _take(self, paths: Iterable[str], how: str, read: Callable[[str], Scanned]) -> None:
+        def readable(path: str) -> Scanned | None:
+            try:
+                return read(path)
+            except DuvetError as error:
+                self.report(unreadable(error))
+                return None
+
+        for path, scanned in self.memory.of_files("annotations", Scanned, paths, how, readable):
+            for problem in scanned.problems:
+                self.report(problem)
+            self._add(path, scanned.annotations)
 
     def _add(self, path: str, annotations: list[Annotation]) -> None:
         if annotations:
             self.by_path.setdefault(path, []).extend(annotations)
             self.progress.note(f"{path}: {plural(len(annotations), 'annotation')}")
-
-    def _in_requirement_file(self, path: str) -> None:
-        extracted = self.extraction.annotations.get(path)
-        if extracted is not None:
-            self._add(path, extracted)
-        else:
-            self._take(path, "annotations", "requirements", lambda: Scanned(*read(path, self.tree.read(path))))
 
 
 def _source_rules(config: Config | None, given: tuple[SourceRule, ...]) -> list[tuple[SourceRule, Origin]]:

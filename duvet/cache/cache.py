@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from duvet.cache.blobs import Blobs
@@ -27,10 +27,16 @@ class Cache:
         self._parsed: dict[str, Parsed[Any]] = {}
         self._written: dict[str, bytes] = {}
 
-    def of_file(self, name: str, kind: type[Value], path: str, how: str, read: Callable[[], Value]) -> Value:
+    def of_files(
+        self, name: str, kind: type[Value], paths: Iterable[str], how: str, read: Callable[[str], Value | None]
+    ) -> Iterator[tuple[str, Value]]:
         parsed = self._files(name, kind)
-        known = parsed.unread(path, how)
-        return parsed.add(path, how, read()) if known is None else known
+        for path, known in parsed.unread(paths, how):
+            value = read(path) if known is None else known
+            if value is not None:
+                yield path, value
+                if known is None:
+                    parsed.add(path, how, value)
 
     def of_text(
         self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]
@@ -49,7 +55,7 @@ class Cache:
         return value
 
     def holds(self, path: str, data: bytes) -> bool:
-        known = self._files("outputs", bytes).unread(path, "")
+        ((_, known),) = self._files("outputs", bytes).unread([path], "")
         return known is not None and known == digest(data)
 
     def wrote(self, path: str, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 Value = TypeVar("Value")
@@ -11,8 +11,10 @@ Value = TypeVar("Value")
 class Memory(Protocol):
     """Does a piece of work, or knows from earlier what comes of it."""
 
-    def of_file(self, name: str, kind: type[Value], path: str, how: str, read: Callable[[], Value]) -> Value:
-        """What a file is read as; it is not read where that is known."""
+    def of_files(
+        self, name: str, kind: type[Value], paths: Iterable[str], how: str, read: Callable[[str], Value | None]
+    ) -> Iterator[tuple[str, Value]]:
+        """What files are read as, each by its path; where that is known they are not read. None is left out."""
 
     def of_text(
         self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]
@@ -32,8 +34,13 @@ class Memory(Protocol):
 class NoMemory:
     """Does all work each time."""
 
-    def of_file(self, name: str, kind: type[Value], path: str, how: str, read: Callable[[], Value]) -> Value:
-        return read()
+    def of_files(
+        self, name: str, kind: type[Value], paths: Iterable[str], how: str, read: Callable[[str], Value | None]
+    ) -> Iterator[tuple[str, Value]]:
+        for path in paths:
+            value = read(path)
+            if value is not None:
+                yield path, value
 
     def of_text(
         self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -11,6 +12,8 @@ from duvet.tree.recorded import RecordedTree
 from duvet.tree.seen import Seen, digest
 
 Value = TypeVar("Value")
+Rows = dict[str, tuple[Seen, Value]]
+"""What files were read as, with what they looked like, by their paths."""
 _SHARE = 50
 """One file in so many is read again each time before all are written down anew: that costs less."""
 
@@ -23,36 +26,38 @@ class Parsed(Generic[Value]):
         self.name = name
         self.kind = kind
         self.tree = tree
-        self._rows: dict[str, dict[str, tuple[Seen, Value]]] | None = None
-        self._asked: dict[str, dict[str, tuple[Seen, Value]]] = {}
+        self._rows: dict[str, Rows[Value]] | None = None
+        self._asked: dict[str, Rows[Value]] = {}
         self._new = 0
         """How many files were read, or compared by content and need that no more."""
 
-    def unread(self, path: str, how: str) -> Value | None:
-        """What the file was read as, without reading it again; its marks tell that it is the same."""
-        known = self._known(path, how)
-        if known is None:
-            return None
-        seen = self.tree.still(path, known[0])
-        if seen is None:
-            return None
-        self._note(path, how, known[0], seen, known[1])
-        return known[1]
+    def unread(self, paths: Iterable[str], how: str) -> Iterator[tuple[str, Value | None]]:
+        """What files were read as whose marks tell that they are the same; None for the others."""
+        rows, asked = self._known(how), self._asked.setdefault(how, {})
+        still = self.tree.still
+        for path in paths:
+            known = rows.get(path)
+            seen = still(path, known[0]) if known else None
+            if known is None or seen is None:
+                yield path, None
+                continue
+            if seen is not known[0]:
+                self._new += not seen.digest
+                known = (seen, known[1])
+            asked[path] = known
+            yield path, known[1]
 
     def reread(self, path: str, how: str, data: bytes) -> Value | None:
         """What the file was read as, for one that has been read just now."""
-        known = self._known(path, how)
+        known = self._known(how).get(path)
         seen = self.tree.seen.get(path)
         if known is None or seen is None or replace(seen, digest=known[0].digest) != known[0]:
             return None
         if known[0].digest and known[0].digest != digest(data):
             return None
-        self._note(path, how, known[0], seen, known[1])
+        self._new += bool(known[0].digest and not seen.digest)
+        self._asked.setdefault(how, {})[path] = (seen, known[1])
         return known[1]
-
-    def _note(self, path: str, how: str, was: Seen, seen: Seen, value: Value) -> None:
-        self._new += bool(was.digest and not seen.digest)
-        self._asked.setdefault(how, {})[path] = (seen, value)
 
     def add(self, path: str, how: str, value: Value) -> Value:
         """What a file that was read just now was read as."""
@@ -69,12 +74,12 @@ class Parsed(Generic[Value]):
         if self._new * _SHARE > asked or (known - asked) * 2 > known:
             self.blobs.save(self.name, (self.tree.now, self._asked))
 
-    def _known(self, path: str, how: str) -> tuple[Seen, Value] | None:
+    def _known(self, how: str) -> Rows[Value]:
         if self._rows is None:
             self._rows = self._load()
-        return self._rows.get(how, {}).get(path)
+        return self._rows.get(how, {})
 
-    def _load(self) -> dict[str, dict[str, tuple[Seen, Value]]]:
+    def _load(self) -> dict[str, Rows[Value]]:
         kind: Any = tuple[int, dict[str, dict[str, tuple[Seen, self.kind]]]]  # type: ignore[name-defined]
         now, rows = self.blobs.load(self.name, kind) or (0, {})
         ##= man/spec/cache.md#freshness

@@ -42,10 +42,10 @@ def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
     """One run in which a file is read, unless it is known what comes of it."""
     cache = opened(root, now)
 
-    def read() -> str:
-        return f"{work()} of {cache.tree.read('a').decode()}"
+    def read(path: str) -> str:
+        return f"{work()} of {cache.tree.read(path).decode()}"
 
-    answer = cache.of_file("files", str, "a", how, read)
+    ((_, answer),) = cache.of_files("files", str, ["a"], how, read)
     cache.save()
     return answer
 
@@ -189,13 +189,12 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
     def run() -> list[str]:
         cache = opened(root)
         read = []
-        for name in names:
 
-            def once(name: str = name) -> str:
-                read.append(name)
-                return cache.tree.read(name).decode()
+        def once(name: str) -> str:
+            read.append(name)
+            return cache.tree.read(name).decode()
 
-            cache.of_file("files", str, name, "", once)
+        assert len(list(cache.of_files("files", str, names, "", once))) == 100
         cache.save()
         return read
 
@@ -212,7 +211,9 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
 def test_where_nothing_is_kept() -> None:
     work, memory = Work(), NoMemory()
     for _ in range(2):
-        memory.of_file("n", str, "p", "h", work)
+        assert list(memory.of_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)) == [
+            ("p", "answer")
+        ]
         memory.of_text("n", str, "p", "h", b"", work)
         memory.of_tree("n", str, "h", work)
     memory.wrote("p", b"")
