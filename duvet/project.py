@@ -14,6 +14,7 @@ from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
 from duvet.errors import UnreadableError
+from duvet.inputs import Inputs, Patterns
 from duvet.progress import Progress
 from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
@@ -137,11 +138,26 @@ class Project:
         return extraction
 
     @cached_property
+    def patterns(self) -> Patterns:
+        """What names the files to read annotations from."""
+        return Patterns(self.config, self.options.sources, self.options.requirements, self.extraction.files)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The files to read annotations from."""
+        patterns = self.patterns
+        self.progress.begin("Scanning sources")
+        found = patterns.match(self.tree, self.memory)
+        self.progress.end(f"Scanned {found.count} sources")
+        return found
+
+    @cached_property
     def trace(self) -> Trace:
         """Every annotation, resolved; what is wrong stands in it as problems."""
-        problems = list(self.extraction.problems)
-        reading = Reading(self.tree, self.memory, self.extraction, problems.append, self.progress)
-        annotations = reading.annotations(self.config, self.options.sources, self.options.requirements)
+        extraction, inputs = self.extraction, self.inputs
+        problems = [*extraction.problems, *inputs.problems]
+        reading = Reading(self.tree, self.memory, extraction, problems.append, self.progress)
+        annotations = reading.annotations(inputs)
         return build(annotations, self.library, self.tree, self.root, problems, self.progress)
 
     @cached_property
