@@ -48,7 +48,7 @@ def read_block(path: str, text: str, block: Block, style: Style, problems: list[
         problems += given.problems
         return []
     start, end = metas[0].start, (contents or metas)[-1].end
-    source = Source(given.target_at, (start, end), (contents[0].start, end) if contents else (0, 0))
+    source = Source(*given.target_at, start, end, *((contents[0].start, end) if contents else (0, 0)))
     quote = " ".join([token.text for token in contents])
     return [given.annotation(path, metas[0].line, given.target, quote, style.blob_link, source)]
 

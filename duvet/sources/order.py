@@ -35,9 +35,7 @@ def _key(annotation: Annotation) -> tuple[object, ...]:
     source = annotation.source
     return (
         annotation.line,
-        source.target,
-        source.text,
-        source.quote,
+        (*source.target, *source.text, *source.quote),
         annotation.kind,
         annotation.level,
         annotation.reason,

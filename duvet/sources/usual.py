@@ -25,7 +25,7 @@ def usual(path: str, run: Run, style: Style, finder: Finder) -> Annotation | Non
     target = target.rstrip(WHITESPACE)
     start = found.start("target")
     end = found.start("quote") + len(quote)
-    source = Source((start, start + len(target)), (start, end), (found.start("text"), end))
+    source = Source(start, start + len(target), start, end, found.start("text"), end)
     return given.annotation(path, run.line, target, " ".join(finder.texts(quote)), style.blob_link, source)
 
 

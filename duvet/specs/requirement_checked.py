@@ -55,7 +55,7 @@ def _annotation(toml: Toml, name: str, index: int, table: dict[str, Any]) -> Ann
     ##= man/spec/trace.md#requirement-files
     ##% An entry without a target of its own MUST have the target of its file.
     target_keys = (*keys, "target") if "target" in table else ("target",)
-    source = Source(toml.value_span(*target_keys), toml.value_span(*keys), toml.value_span(*keys, "quote"))
+    source = Source(*toml.value_span(*target_keys), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
     return Annotation(
         toml.path,
         toml.value_place(*keys).line,

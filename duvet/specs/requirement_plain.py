@@ -120,7 +120,7 @@ def _annotation(
     if level is None or form is None:
         return None
     quote = _string(text, values["quote"])
-    source = Source(target_span, table.header, values["quote"])
+    source = Source(*target_span, *table.header, *values["quote"])
     matched = quote_of(quote)
     if kind is Kind.SPEC:
         return Annotation(path, line, kind, target, matched, level, form, quote, from_file=True, source=source)

@@ -66,7 +66,7 @@ def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracte
     for extracted, quote in zip(found, quotes, strict=True):
         start = position + len(_BEFORE_QUOTE[extracted.level])
         end = start + len(quote)
-        source = Source(target_span, (position, position + len(_HEADER)), (start, end))
+        source = Source(*target_span, position, position + len(_HEADER), start, end)
         text, written = " ".join(extracted.pieces), "\n".join(extracted.pieces) + "\n"
         read.append(
             Annotation(

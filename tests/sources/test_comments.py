@@ -47,7 +47,7 @@ fn main() {
                 feature="tea pots",
                 tracking_issue="12",
                 blob_link="https://host",
-                source=Source((20, 31), (20, 183), (154, 183)),
+                source=Source(20, 31, 20, 183, 154, 183),
             )
         ],
         [],
@@ -58,7 +58,7 @@ def test_a_target_alone_refers_to_the_title() -> None:
     ##= man/spec/trace.md#annotations
     ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
     text = "//= spec.md#pot\n"
-    annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source((4, 15), (4, 15)))
+    annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
     assert scan("a.rs", text, Style(kind=Kind.TEST)) == ([annotation], [])
 
 

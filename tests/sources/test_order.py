@@ -9,7 +9,7 @@ from duvet.sources.order import ordered
 
 
 def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CITATION) -> Annotation:
-    return Annotation(path, line, kind, "a#1", "", source=Source((start, start + 3), (start, start + 3)))
+    return Annotation(path, line, kind, "a#1", "", source=Source(start, start + 3, start, start + 3))
 
 
 def test_paths_sort_part_by_part() -> None:

@@ -71,7 +71,7 @@ def test_equals_what_comes_out_line_by_line(source: tuple[str, Style]) -> None:
 
 def test_target_fields_and_text() -> None:
     text = "x\n  *= a.md#b \r\n  *= type=todo\r\n  *= level = SHOULD\r\n  *# one  two\r\n\t*#\r\n\u00a0*#three \r\n"
-    source = Source((7, 13), (7, len(text) - 3), (text.index("one"), len(text) - 3))
+    source = Source(7, 13, 7, len(text) - 3, text.index("one"), len(text) - 3)
     assert in_usual_form(text, Style("*=", "*#", blob_link="https://host")) == [
         Annotation(
             "a.rs",

@@ -67,7 +67,7 @@ def test_every_key() -> None:
         spec(
             3,
             "The door MUST stay closed.",
-            Source(top, (31, 39), (63, 100)),
+            Source(*top, 31, 39, 63, 100),
             Level.MUST,
             "The door MUST\n  stay closed.\n\n",
         ),
@@ -80,7 +80,7 @@ def test_every_key() -> None:
             format=Format.MARKDOWN,
             reason="light MAY",
             from_file=True,
-            source=Source((164, 179), (102, 110), (143, 154)),
+            source=Source(164, 179, 102, 110, 143, 154),
         ),
         Annotation(
             "x.toml",
@@ -90,7 +90,7 @@ def test_every_key() -> None:
             "handle",
             reason="never",
             from_file=True,
-            source=Source(top, (180, 193), (219, 227)),
+            source=Source(*top, 180, 193, 219, 227),
         ),
         Annotation(
             "x.toml",
@@ -102,7 +102,7 @@ def test_every_key() -> None:
             feature="doors",
             tracking_issue="7",
             from_file=True,
-            source=Source(top, (228, 236), (245, 253)),
+            source=Source(*top, 228, 236, 245, 253),
         ),
     ]
 
@@ -142,7 +142,7 @@ def test_inline_tables() -> None:
         (4, Kind.SPEC, "b", Level.AUTO),
         (6, Kind.TODO, "c", Level.AUTO),
     ]
-    assert annotations[0].source == Source((9, 23), (35, 65), (45, 48))
+    assert annotations[0].source == Source(9, 23, 35, 65, 45, 48)
 
 
 def test_tags_are_a_set_in_order() -> None:
