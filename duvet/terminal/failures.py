@@ -17,11 +17,11 @@ OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
     """Print problems to standard error, each with its place in the source."""
-    from duvet.reports.problems import render
-
     shown = shown or settings()
     found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
     if found:
+        from duvet.reports.problems import render
+
         say(render(found, _Sources().line, shown.colour))
 
 

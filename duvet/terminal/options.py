@@ -12,6 +12,7 @@ from duvet.terminal.settings import settings
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
+    from duvet.config.schema import SourceRule
     from duvet.project import Project
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -96,6 +97,12 @@ def _trace_options() -> list[Callable[[Function], Function]]:
     ]
 
 
+def _source_rules(patterns: tuple[str, ...]) -> tuple[SourceRule, ...]:
+    from duvet.sources.legacy import source_rule
+
+    return tuple(map(source_rule, patterns))
+
+
 def open_project(
     cache: Cache | None = None,
     *,
@@ -108,13 +115,12 @@ def open_project(
 ) -> Project:
     """The project in the working directory that these options describe."""
     from duvet.project import Options, Project
-    from duvet.sources.legacy import source_rule
     from duvet.specs.fetch import Policy
 
     shown = settings()
     options = Options(
         config_path=config_path or shown.config_path,
-        sources=tuple(map(source_rule, source_patterns)),
+        sources=_source_rules(source_patterns) if source_patterns else (),
         requirements=spec_patterns,
         spec_path=spec_path,
         policy=Policy(offline=offline, allow_http=allow_http),

@@ -22,19 +22,35 @@ def all_files(
     project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
 ) -> Files:
     """Every report that is wished for or configured; the snapshot is None where it was checked instead."""
-    from duvet.reports import json_v1, json_v2, lcov
-
     config = project.config
     configured = config.report.json.path if config and config.report.json.enabled else None
-    first = (wishes.json, configured, _internal(project, "JSON"))
-    yield from _copies(first, json_v1.render, finished)
-    yield from _copies((wishes.json_v2, _internal(project, "JSON_V2")), json_v2.render, finished)
+    yield from _copies((wishes.json, configured, _internal(project, "JSON")), _json_v1, finished)
+    yield from _copies((wishes.json_v2, _internal(project, "JSON_V2")), _json_v2, finished)
     yield from pages(project, wishes, finished, problems)
     if wishes.lcov is not None:
-        for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
-            yield os.path.join(wishes.lcov, name), partial(bytes, data)
+        yield from _coverage_files(wishes.lcov, wishes, finished)
     if snapshot is not None:
         yield from _snapshots(project, snapshot)
+
+
+# A format is imported where it is wanted.
+def _json_v1(finished: Finished, out: BinaryIO) -> None:
+    from duvet.reports import json_v1
+
+    json_v1.render(finished, out)
+
+
+def _json_v2(finished: Finished, out: BinaryIO) -> None:
+    from duvet.reports import json_v2
+
+    json_v2.render(finished, out)
+
+
+def _coverage_files(folder: str, wishes: Wishes, finished: Finished) -> Files:
+    from duvet.reports import lcov
+
+    for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
+        yield os.path.join(folder, name), partial(bytes, data)
 
 
 def pages(project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...]) -> Files:

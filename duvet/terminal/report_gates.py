@@ -11,7 +11,6 @@ from duvet.terminal.report_files import snapshot_path
 from duvet.terminal.settings import Settings
 from duvet.terminal.streams import say
 from duvet.terminal.wishes import Wishes
-from duvet.trace.gates import check
 from duvet.trace.records import Trace
 
 _CONTEXT = 4
@@ -39,6 +38,8 @@ def gate_problems(project: Project, wishes: Wishes, trace: Trace, snapshot: byte
         return []
     path = snapshot_path(project)
     if path is None:
+        from duvet.trace.gates import check
+
         return list(check(trace, citations=wishes.require_citations, tests=wishes.require_tests))
     project.progress.begin(f"Checking {path}")
     found = _compare(project, path, snapshot, shown)

@@ -1,0 +1,68 @@
+"""What each command imports: a module that is not needed is time that everybody waits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.commands.made import CONFIG, KETTLE, make
+from tests.commands.running import environment
+
+ROOT = Path(__file__).parent
+PROGRAM = """
+import json, sys
+from duvet.cli import run
+code = run(sys.argv[1:])
+sys.stdout.flush()
+print()
+print(json.dumps([code, list(sys.modules)]))
+"""
+COMMANDS = {
+    "version": ("--version",),
+    "help": ("--help",),
+    "init": ("init", "--lang-rust"),
+    "extract": ("extract", "-f", "markdown", "-o", "out", "spec.md"),
+    "report": ("--no-cache", "report"),
+    "report_unchanged": ("report",),
+    "report_html": ("--no-cache", "report", "--html", "page.html"),
+    "config": ("config",),
+    "cache": ("cache",),
+    "merge": ("merge", "--help"),
+}
+HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
+
+
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    """A project that has been reported on, without a page."""
+    config = CONFIG + "[report.html]\nenabled = false\n"
+    folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
+    imported(folder, "report")
+    return folder
+
+
+def imported(folder: Path, *args: str) -> list[str]:
+    """The modules that a command has imported when it is done."""
+    command = [sys.executable, "-I", "-c", PROGRAM, *args]
+    done = subprocess.run(command, cwd=folder, env=environment(), check=True, capture_output=True, text=True)
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0, done.stderr
+    return sorted(modules)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
+    """Our own modules and the packages of others; those of Python differ from one version to the next."""
+    modules = imported(kettle, *COMMANDS[name])
+    ours = [module for module in modules if module.split(".")[0] == "duvet"]
+    packages = {module.split(".")[0] for module in modules} - set(sys.stdlib_module_names)
+    theirs = sorted(package for package in packages if not package.startswith("_") and package != "duvet")
+    snapshot.snapshot_dir = ROOT / "gold" / "imports"
+    snapshot.assert_match("\n".join([*theirs, *ours, ""]), f"{name}.txt")
+    assert HEAVY.isdisjoint(module.split(".")[0] for module in modules)
+    assert ("jinja2" in packages) is (name in ("init", "report_html"))
