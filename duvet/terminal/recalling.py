@@ -29,10 +29,12 @@ def report_or_recall(where: Mapping[str, Any], wishes: Wishes) -> int:
     if known is not None:
         return tell(known)
     outcome = _run(cache, where, wishes)
+    code = tell(outcome)
+    # Nobody waits for this.
     if _lasts(outcome):
         cache.keep(_NAME, key, outcome)
     cache.save()
-    return tell(outcome)
+    return code
 
 
 def open_cache(shown: Settings) -> Cache | None:
