@@ -17,7 +17,7 @@ def usual(path: str, run: Run, style: Style, finder: Finder) -> Annotation | Non
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
-    target, fields, quote = found.group("target", "fields", "quote")
+    target, fields, quote, _ = found.groups()
     quote = quote.rstrip(WHITESPACE)
     given = _given(style.kind, style.meta, fields)
     if given is None or "=" in target or quote.endswith(finder.without_text):
