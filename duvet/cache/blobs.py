@@ -22,6 +22,8 @@ _UNFINISHED = ".new"
 _ABANDONED = 600
 """Seconds after which a file that nobody finished writing is swept away."""
 
+_MOST_BYTES = 1 << 30
+"""No project needs more: that is a hundred thousand sources with a million annotations."""
 Value = TypeVar("Value")
 
 
@@ -36,12 +38,16 @@ class Blobs:
         ##= man/spec/cache.md#keeping
         ##% A cache that is cut off, changed or unreadable MUST count as absent.
         try:
-            data = DiskTree().read(os.path.join(self.folder, name))
+            data = self._read(name)
         except UnreadableError:
             return None
         payload = memoryview(data)[_HEAD:]
         whole = data.startswith(MAGIC + build()) and data[_HEAD - 32 : _HEAD] == digest(payload)
         return decoded(payload, kind) if whole else None
+
+    def _read(self, name: str) -> bytes:
+        tree = DiskTree(self.folder)
+        return tree.read(name) if tree.marks(name).st_size <= _MOST_BYTES else b""
 
     def save(self, name: str, value: object) -> None:
         """Replace what is saved under the name; where that can't be done, it is left."""

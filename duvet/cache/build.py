@@ -24,14 +24,14 @@ def build() -> bytes:
 
 
 def _modules(folder: str) -> Iterator[str]:
-    """Every module with its time: while duvet itself is worked on, its version stays the same."""
+    """Every module and template with its time: while duvet itself is worked on, its version stays the same."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
-        if entry.name.endswith((".py", ".j2")):
+        if not entry.is_dir():
             info = entry.stat()
             yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
-        elif entry.name != "__pycache__" and entry.is_dir():
+        elif entry.name != "__pycache__":
             yield from _modules(entry.path)
 
 

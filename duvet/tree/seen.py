@@ -8,6 +8,8 @@ from msgspec import Struct
 
 _CLOSE_BY = 2_000_000_000
 """Nanoseconds within which a second change may leave the times as they are: FAT counts in twos of seconds."""
+_TIMES_TELL = os.name != "nt"
+"""Windows tells when a file was made, not when it was changed last in any way: its content has to tell."""
 
 
 class Seen(Struct, frozen=True, array_like=True, gc=False):
@@ -38,7 +40,7 @@ def is_fresh(info: os.stat_result, now: int) -> bool:
     """Whether it changed so lately, or in the future, that it may change once more and look the same."""
     ##= man/spec/cache.md#freshness
     ##% A file that changed within two seconds of being read, or after, MUST be compared by its content.
-    return max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
+    return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
 def digest(data: bytes | memoryview) -> bytes:
