@@ -75,9 +75,13 @@ class Bar(Downloads):
 
     def end(self, url: str) -> None:
         self.kept += 1
-        self.fail(url)
+        self._leave(url)
 
     def fail(self, url: str) -> None:
+        self.sizes.pop(url, None)
+        self._leave(url)
+
+    def _leave(self, url: str) -> None:
         self.over += 1
         del self.under_way[url]
         self._update()
