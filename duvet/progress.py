@@ -8,6 +8,9 @@ from __future__ import annotations
 class Progress:
     """Hears of each step; this one keeps it to itself."""
 
+    wants_notes = False
+    """Whether notes are listened to, and so worth their words."""
+
     def begin(self, step: str) -> None:
         """A step begins: `Scanning sources`."""
 

@@ -66,5 +66,7 @@ class Reading:
 
     def _add(self, path: str, annotations: list[Annotation]) -> None:
         if annotations:
-            self.by_path.setdefault(path, []).extend(annotations)
-            self.progress.note(f"{path}: {plural(len(annotations), 'annotation')}")
+            known = self.by_path.get(path)
+            self.by_path[path] = annotations if known is None else known + annotations
+            if self.progress.wants_notes:
+                self.progress.note(f"{path}: {plural(len(annotations), 'annotation')}")

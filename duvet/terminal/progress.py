@@ -18,6 +18,7 @@ class Lines(Progress):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.wants_notes = settings.verbose
         # Elapsed times would differ from run to run where the lines are compared.
         self.timed = "DUVET_INTERNAL_CI" not in settings.environ
         self.started = 0.0
@@ -31,8 +32,7 @@ class Lines(Progress):
         self._print(outcome, "32;1", elapsed)
 
     def note(self, detail: str) -> None:
-        if self.settings.verbose:
-            say(f"{'':{WIDTH}} {visible(detail)}\n")
+        say(f"{'':{WIDTH}} {visible(detail)}\n")
 
     def downloads(self, count: int) -> Downloads:
         if wants_bar(self.settings):
