@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
@@ -46,10 +47,17 @@ def line_starts(text: str) -> list[int]:
 
 def place_of(text: str, start: int, end: int) -> Place:
     """Where the characters from start to end stand, cut at the end of the first line."""
-    line_start = text.rfind("\n", 0, start) + 1
+    starts = _starts(text)
+    line = line_at(starts, start)
     line_end = text.find("\n", start)
     stop = min(end, len(text) if line_end < 0 else line_end)
-    return Place(text.count("\n", 0, start) + 1, start - line_start + 1, max(1, stop - start))
+    return Place(line + 1, start - starts[line] + 1, max(1, stop - start))
+
+
+@lru_cache(maxsize=1)
+def _starts(text: str) -> list[int]:
+    """Where the lines begin, for a text that has many places to tell."""
+    return line_starts(text)
 
 
 def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:

@@ -13,6 +13,8 @@ CACHE_FOLDER = ".duvet/cache"
 """What duvet keeps there for itself is no part of any tree."""
 
 _CHUNK = 1 << 20
+# Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def is_cache(folder: str) -> bool:
@@ -39,8 +41,7 @@ class DiskTree:
         try:
             ##= man/spec/trace.md#sources
             ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
-            # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
-            handle = os.open(self.at(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            handle = os.open(self.at(path), _READ)
             try:
                 return _content(handle, path)
             finally:
