@@ -11,11 +11,12 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, plot, readme, table
+from tests.bench import growth, table
 from tests.bench.calibration import Clock
+from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
 from tests.bench.options import ROOT, parse
-from tests.bench.results import FILE, About, Curve, Results, committed, encode
+from tests.bench.results import FILE, About, Curve, Results, committed
 from tests.bench.sweep import sweep
 from tests.bench.table import Result
 from tests.bench.workloads import Workload, workloads
@@ -38,7 +39,7 @@ def main() -> int:
     about = About(commit, platform.python_version(), _machine(), clock.milliseconds)
     _tell(about, rows, curves, options)
     if options.save:
-        _save(Results(about, {row.name: row.figure for row in rows}, curves))
+        keep(Results(about, {row.name: row.figure for row in rows}, curves))
     return 0 if all(row.passes for row in rows) and all(line.passes for line in growth.lines(curves)) else 1
 
 
@@ -85,13 +86,6 @@ def _tell(about: About, rows: list[Result], curves: list[Curve], options: Namesp
         print(growth.render(curves))
     if options.json:
         options.json.write_text(table.as_json(rows, facts))
-
-
-def _save(results: Results) -> None:
-    FILE.write_text(encode(results), encoding="utf-8")
-    plot.FILE.write_text(plot.render(results), encoding="utf-8")
-    text = readme.FILE.read_text(encoding="utf-8")
-    readme.FILE.write_text(readme.renew(text, results), encoding="utf-8")
 
 
 def _machine() -> str:

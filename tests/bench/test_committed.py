@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tests.bench import plot, readme
+from tests.bench import readme
 from tests.bench.budgets import PROJECTS
-from tests.bench.results import FILE, committed, encode
+from tests.bench.keep import texts
+from tests.bench.results import FILE, Figure, committed, decode, encode
+from tests.bench.samples import results
 from tests.bench.sweep import COUNTS, STATES
 
 
@@ -22,10 +24,18 @@ def test_every_curve_has_a_result() -> None:
     assert found == [(name, state) for name in COUNTS for state in STATES]
 
 
-def test_the_readme_says_what_the_results_say() -> None:
-    text = readme.FILE.read_text(encoding="utf-8")
-    assert readme.renew(text, committed()) == text
+def test_plot_and_readme_say_what_the_results_say() -> None:
+    page = readme.FILE.read_text(encoding="utf-8")
+    for path, text in texts(committed(), page).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name} is not what `make bench ARGS=--save` writes"
 
 
-def test_the_plot_shows_what_the_results_say() -> None:
-    assert plot.FILE.read_text(encoding="utf-8") == plot.render(committed())
+def test_what_a_run_leaves_agrees_however_many_digits_it_measured() -> None:
+    measured = results()
+    exact = {name: Figure(figure.cu + 0.00049, figure.mb + 0.049) for name, figure in measured.rows.items()}
+    bent = [
+        curve._replace(figures=tuple(Figure(*(value * 1.00049 for value in figure)) for figure in curve.figures))
+        for curve in measured.growth
+    ]
+    left = texts(measured._replace(rows=exact, growth=bent), "## Performance\n\n## Contributing\n")
+    assert texts(decode(left[FILE]), left[readme.FILE]) == left
