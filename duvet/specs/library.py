@@ -73,7 +73,11 @@ class Library:
         wanted = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
         missing = {url: path for url, path in wanted.items() if self._is_missing(url, path)}
         if missing:
-            self._fetched.update(self.fetcher(missing))
+            found = self.fetcher(missing)
+            self._fetched.update(found)
+            for url, outcome in found.items():
+                if isinstance(outcome, bytes):
+                    self.memory.wrote(missing[url], outcome)
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
