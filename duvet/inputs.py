@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from msgspec import Struct, msgpack
+from msgspec import Struct
 
+from duvet.cache.key import key
 from duvet.cache.memory import Memory
 from duvet.config.schema import Config, SourceRule
 from duvet.model import Problem
@@ -14,7 +15,6 @@ from duvet.sources.scan import Origin, find_files, find_sources
 from duvet.sources.style import Style
 from duvet.tree.memory import MemoryTree
 from duvet.tree.protocol import Tree
-from duvet.tree.seen import digest
 
 Groups = list[tuple[tuple[Style, ...], list[str]]]
 """Sources by the styles that they are read in."""
@@ -72,7 +72,7 @@ class Patterns(Struct, frozen=True):
                 groups.setdefault(wanted.styles, []).append(wanted.path)
             return Listed(list(groups.items()), problems)
 
-        return memory.of_tree("sources", Listed, key([rule for rule, _ in rules], self._text), work)
+        return memory.of_tree("sources", Listed, key([rule for rule, _ in rules], *self._problem_places), work)
 
     def _found(self, tree: Tree, memory: Memory) -> Found:
         config = self.config
@@ -88,13 +88,13 @@ class Patterns(Struct, frozen=True):
             found += find_files("pattern", self.requirements, view, problems.append, Origin())
             return Found(list(dict.fromkeys(found)), problems)
 
-        how = key(list(self.extracted), configured, self.requirements, self._text)
+        how = key(list(self.extracted), configured, self.requirements, *self._problem_places)
         return memory.of_tree("requirement-files", Found, how, work)
 
     @property
-    def _text(self) -> str:
+    def _problem_places(self) -> tuple[str, str]:
         """Problems with patterns name places in the configuration."""
-        return self.config.toml.text if self.config else ""
+        return (self.config.path, self.config.toml.text) if self.config else ("", "")
 
     def _rules(self) -> list[tuple[SourceRule, Origin]]:
         found = [(rule, Origin()) for rule in self.sources]
@@ -103,8 +103,3 @@ class Patterns(Struct, frozen=True):
             return found
         origins = (Origin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
         return [*zip(config.sources, origins, strict=True), *found]
-
-
-def key(*parts: object) -> str:
-    """What a result depends on besides the tree, as one word."""
-    return digest(msgpack.encode(parts)).hex()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ Write = Callable[[str, bytes], None]
 # What stands here leads to open files, whatever it looks like, and is never replaced.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
+_UNFINISHED = re.compile(r"\.\d+-[0-9a-f]{8}\.new\Z")
+
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
 
@@ -22,6 +25,11 @@ def store(path: str, data: bytes) -> None:
     """Write a file under a temporary name beside it, then move it into place."""
     with together() as write:
         write(path, data)
+
+
+def leads_to_open_file(path: str) -> bool:
+    """Whether the path names something that is open, such as `/dev/stdout`; a file has to be written to, then."""
+    return path.startswith(_OPEN_FILES)
 
 
 @contextmanager
@@ -35,7 +43,7 @@ def together() -> Iterator[Write]:
     def write(path: str, data: bytes) -> None:
         with _named(path):
             mode = _mode(path)
-            if mode is not None and (not stat.S_ISREG(mode) or path.startswith(_OPEN_FILES)):
+            if mode is not None and (not stat.S_ISREG(mode) or leads_to_open_file(path)):
                 streams.append((path, data))
             else:
                 moves.append((path, temporary := _temporary(path)))
@@ -82,6 +90,11 @@ def _temporary(path: str) -> str:
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{os.urandom(4).hex()}.new")
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file has a name that is given to one while it is written."""
+    return name.startswith(".") and _UNFINISHED.search(name) is not None
 
 
 def _fill(temporary: str, data: bytes, mode: int | None) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from duvet.cache.key import key
 from duvet.cache.memory import Memory
 from duvet.errors import DuvetError
-from duvet.inputs import Inputs, key
+from duvet.inputs import Inputs
 from duvet.model import Annotation, Problem
 from duvet.progress import Progress
 from duvet.sources.order import ordered

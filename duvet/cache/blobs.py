@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from contextlib import suppress
+from io import FileIO
 from typing import TypeVar
 
 from msgspec import DecodeError, Raw, msgpack
 
 from duvet.cache.build import build
-from duvet.errors import OutputError, UnreadableError
-from duvet.outputs import store
-from duvet.tree.disk import DiskTree
+from duvet.errors import OutputError
+from duvet.outputs import is_unfinished, store
 from duvet.tree.seen import digest
 
 MAGIC = b"duvet cache\n"
-_HEAD = len(MAGIC) + 32 + 32
+_DIGEST, _SIZE = 32, 8
+_HEAD = len(MAGIC) + _DIGEST + _SIZE + _DIGEST
+"""Whose it is, how much follows, and a digest of that."""
 IGNORE, IGNORED = ".gitignore", b"*\n"
-_UNFINISHED = ".new"
 _ABANDONED = 600
 """Seconds after which a file that nobody finished writing is swept away."""
 
-_MOST_BYTES = 1 << 30
-"""No project needs more: that is a hundred thousand sources with a million annotations."""
 Value = TypeVar("Value")
 
 
@@ -37,28 +37,39 @@ class Blobs:
         """What was saved under the name."""
         ##= man/spec/cache.md#keeping
         ##% A cache that is cut off, changed or unreadable MUST count as absent.
-        try:
-            data = self._read(name)
-        except UnreadableError:
-            return None
-        payload = memoryview(data)[_HEAD:]
-        whole = data.startswith(MAGIC + build()) and data[_HEAD - 32 : _HEAD] == digest(payload)
-        return decoded(payload, kind) if whole else None
+        with suppress(OSError), self._opened(name) as file:
+            start = file.read(_HEAD)
+            # What is none of ours may be larger than memory.
+            if start.startswith(mark(name)) and os.fstat(file.fileno()).st_size == _HEAD + _size(start):
+                payload = file.read()
+                return decoded(payload, kind) if start.endswith(digest(payload)) else None
+        return None
 
-    def _read(self, name: str) -> bytes:
-        tree = DiskTree(self.folder)
-        return tree.read(name) if tree.marks(name).st_size <= _MOST_BYTES else b""
+    def start(self, name: str) -> bytes:
+        """How a file begins; nothing where it can't be read."""
+        with suppress(OSError), self._opened(name) as file:
+            return file.read(_HEAD)
+        return b""
+
+    def _opened(self, name: str) -> FileIO:
+        """A file, or an OSError where something else stands."""
+        file = open(os.path.join(self.folder, name), "rb", buffering=0, opener=_without_waiting)  # noqa: SIM115
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise OSError
+        return file
 
     def save(self, name: str, value: object) -> None:
         """Replace what is saved under the name; where that can't be done, it is left."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#keeping
         ##% A cache that can't be written MUST NOT keep a run from its answer.
-        # Names of files that are not UTF-8 can't be encoded.
-        with suppress(OSError, OutputError, UnicodeEncodeError):
+        # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
+        with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             payload = msgpack.encode(value)
             if self._prepare() and not os.path.islink(path):
-                store(path, b"".join((MAGIC, build(), digest(payload), payload)))
+                # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
+                store(path, b"".join((mark(name), len(payload).to_bytes(_SIZE), digest(payload), payload)))
 
     def _prepare(self) -> bool:
         """Make the folder, which git is to ignore; a link may lead anywhere, and is not written to."""
@@ -89,10 +100,24 @@ class Blobs:
             found = os.listdir(self.folder)
         except OSError:
             return []
-        return sorted(name for name in found if name != IGNORE and name.endswith(_UNFINISHED) == unfinished)
+        return sorted(name for name in found if name != IGNORE and is_unfinished(name) == unfinished)
 
 
-def decoded(data: memoryview | Raw, kind: type[Value]) -> Value | None:
+def mark(name: str) -> bytes:
+    """How a file begins that this very build has saved under that name."""
+    return MAGIC + digest(build() + os.fsencode(name))
+
+
+def _size(start: bytes) -> int:
+    return int.from_bytes(start[-_DIGEST - _SIZE : -_DIGEST])
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Without O_NONBLOCK, opening a FIFO waits for a writer for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def decoded(data: bytes | Raw, kind: type[Value]) -> Value | None:
     """The value, if it is one of that kind."""
     with suppress(DecodeError, RecursionError):
         return msgpack.decode(data, type=kind)

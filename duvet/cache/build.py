@@ -1,4 +1,4 @@
-"""What results depend on besides their inputs: the code that made them."""
+"""What results depend on besides their inputs: the code that made them, and what it may see."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @cache
 def build() -> bytes:
-    """A name for this very duvet, its Python and the packages that are installed beside it."""
+    """A name for this very duvet, its Python and the packages that are installed beside it, in this user's hands."""
     ##= man/spec/cache.md#keeping
     ##% What another build of duvet has kept MUST NOT be used.
-    parts = [VERSION, sys.version, sys.byteorder, *_modules(_PACKAGE), *_libraries()]
+    try:
+        parts = [VERSION, sys.version, sys.byteorder, *_files(_PACKAGE), *_libraries(), *_reader()]
+    except OSError:
+        # What can't be told is like nothing else.
+        return os.urandom(32)
     return digest("\n".join(parts).encode(errors="surrogateescape"))
 
 
-def _modules(folder: str) -> Iterator[str]:
+def _files(folder: str) -> Iterator[str]:
     """Every module and template with its time: while duvet itself is worked on, its version stays the same."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
@@ -32,7 +36,7 @@ def _modules(folder: str) -> Iterator[str]:
             info = entry.stat()
             yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
         elif entry.name != "__pycache__":
-            yield from _modules(entry.path)
+            yield from _files(entry.path)
 
 
 def _libraries() -> Iterator[str]:
@@ -40,3 +44,12 @@ def _libraries() -> Iterator[str]:
     for folder in sys.path:
         if folder.endswith(_INSTALLED) and os.path.isdir(folder):
             yield f"{folder} {os.stat(folder).st_mtime_ns}"
+
+
+def _reader() -> Iterator[str]:
+    """Who reads, and how the names of files are understood."""
+    ##= man/spec/cache.md#keeping
+    ##% What another user has kept MUST NOT be used, who may read other files.
+    yield sys.getfilesystemencoding()
+    if sys.platform != "win32":
+        yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"

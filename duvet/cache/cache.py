@@ -11,7 +11,7 @@ from duvet.cache.parsed import Parsed
 from duvet.cache.results import Results
 from duvet.tree.disk import CACHE_FOLDER, DiskTree
 from duvet.tree.recorded import RecordedTree
-from duvet.tree.seen import digest
+from duvet.tree.seen import Seen, digest
 
 Value = TypeVar("Value")
 
@@ -33,17 +33,27 @@ class Cache:
         parsed = self._files(name, kind)
         for path, known in parsed.unread(paths, how):
             value = read(path) if known is None else known
-            if value is not None:
-                yield path, value
-                if known is None:
-                    parsed.add(path, how, value)
+            if value is None:
+                continue
+            if known is None:
+                parsed.add(path, how, self.tree.seen.get(path), value)
+            yield path, value
 
     def of_text(
         self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]
     ) -> Value:
         parsed = self._files(name, kind)
         known = parsed.reread(path, how, data)
-        return parsed.add(path, how, parse()) if known is None else known
+        if known is not None:
+            return known
+        value = parse()
+        parsed.add(path, how, self._seen_with(path, data), value)
+        return value
+
+    def _seen_with(self, path: str, data: bytes) -> Seen | None:
+        """What the file with this content looked like, unless it may have been another one."""
+        seen = self.tree.seen.get(path)
+        return None if seen and seen.digest and seen.digest != digest(data) else seen
 
     def of_tree(self, name: str, kind: type[Value], how: str, work: Callable[[], Value]) -> Value:
         known = self.results.recall(name, kind, how)
@@ -55,11 +65,16 @@ class Cache:
         return value
 
     def holds(self, path: str, data: bytes) -> bool:
-        ((_, known),) = self._files("outputs", bytes).unread([path], "")
-        return known is not None and known == digest(data)
+        outputs = self._files("outputs", bytes)
+        known = outputs.kept(path, "")
+        # What the file looks like counts only where it is left alone.
+        return known is not None and known == digest(data) and outputs.is_unchanged(path, "")
 
     def wrote(self, path: str, data: bytes) -> None:
         self._written[path] = digest(data)
+
+    def poured(self) -> None:
+        self.tree.record.settled = False
 
     def _files(self, name: str, kind: type[Value]) -> Parsed[Value]:
         if name not in self._parsed:
@@ -84,6 +99,5 @@ class Cache:
     def _settle(self) -> None:
         """Look at the files that were written once they are in place."""
         for path, content in self._written.items():
-            self.tree.wrote(path, content)
-            self._files("outputs", bytes).add(path, "", content)
+            self._files("outputs", bytes).add(path, "", self.tree.wrote(path, content), content)
         self._written.clear()

@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from msgspec import Raw, Struct
 
-from duvet.cache.blobs import IGNORE, IGNORED, MAGIC, Blobs
-from duvet.cache.build import build
+from duvet.cache.blobs import IGNORE, IGNORED, MAGIC, Blobs, mark
 from duvet.errors import UnreadableError
 from duvet.tree.disk import DiskTree
 
@@ -19,7 +18,7 @@ class State(StrEnum):
     """Whether a file of the cache is any good."""
 
     GOOD = "good"
-    OTHER_BUILD = "of another build of duvet"
+    OTHER_BUILD = "of another build or user"
     DAMAGED = "damaged"
     FOREIGN = "not from duvet"
 
@@ -38,17 +37,17 @@ def contents(blobs: Blobs) -> tuple[Item, ...]:
 
 
 def _item(blobs: Blobs, name: str) -> Item:
-    try:
-        data = DiskTree(blobs.folder).read(name)
-    except UnreadableError:
-        return Item(name, 0, State.FOREIGN)
-    return Item(name, len(data), _state(blobs, name, data))
+    start, size = blobs.start(name), 0
+    if start:
+        with suppress(OSError):
+            size = os.stat(os.path.join(blobs.folder, name)).st_size
+    return Item(name, size, _state(blobs, name, start))
 
 
-def _state(blobs: Blobs, name: str, data: bytes) -> State:
-    if not data.startswith(MAGIC):
+def _state(blobs: Blobs, name: str, start: bytes) -> State:
+    if not start.startswith(MAGIC):
         return State.FOREIGN
-    if not data.startswith(MAGIC + build()):
+    if not start.startswith(mark(name)):
         return State.OTHER_BUILD
     return State.DAMAGED if blobs.load(name, Raw) is None else State.GOOD
 
@@ -59,7 +58,9 @@ def clear(blobs: Blobs) -> tuple[Item, ...]:
     ##% `duvet cache` MUST show what the cache holds, and with `--clear` remove it and nothing else.
     found = tuple(item for item in contents(blobs) if item.state is not State.FOREIGN)
     for path in _ours(blobs, found):
-        os.unlink(path)
+        # Another one may be clearing it, too.
+        with suppress(FileNotFoundError):
+            os.unlink(path)
     with suppress(OSError):
         os.rmdir(blobs.folder)
     return found

@@ -30,6 +30,9 @@ class Memory(Protocol):
     def wrote(self, path: str, data: bytes) -> None:
         """A file holds these bytes now."""
 
+    def poured(self) -> None:
+        """Bytes have gone where nobody can look for them later, so that they have to go there each time."""
+
 
 class NoMemory:
     """Does all work each time."""
@@ -54,4 +57,7 @@ class NoMemory:
         return False
 
     def wrote(self, path: str, data: bytes) -> None:
+        pass
+
+    def poured(self) -> None:
         pass

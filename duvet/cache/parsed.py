@@ -47,6 +47,16 @@ class Parsed(Generic[Value]):
             asked[path] = known
             yield path, known[1]
 
+    def kept(self, path: str, how: str) -> Value | None:
+        """What the file was read as when it was last read, whatever has become of it."""
+        known = self._known(how).get(path)
+        return known[1] if known else None
+
+    def is_unchanged(self, path: str, how: str) -> bool:
+        """Whether the file is the one that was read."""
+        ((_, value),) = self.unread([path], how)
+        return value is not None
+
     def reread(self, path: str, how: str, data: bytes) -> Value | None:
         """What the file was read as, for one that has been read just now."""
         known = self._known(how).get(path)
@@ -59,13 +69,11 @@ class Parsed(Generic[Value]):
         self._asked.setdefault(how, {})[path] = (seen, known[1])
         return known[1]
 
-    def add(self, path: str, how: str, value: Value) -> Value:
-        """What a file that was read just now was read as."""
-        seen = self.tree.seen.get(path)
+    def add(self, path: str, how: str, seen: Seen | None, value: Value) -> None:
+        """What a file that looked like that was read as."""
         if seen is not None:
             self._new += 1
             self._asked.setdefault(how, {})[path] = (seen, value)
-        return value
 
     def save(self) -> None:
         """Write down what was asked for, if enough of it is new."""

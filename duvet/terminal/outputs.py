@@ -7,8 +7,15 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO
 
-from duvet.outputs import Write, together
+from duvet.outputs import Write, leads_to_open_file, together
 from duvet.terminal.streams import pour
+
+_STANDARD_OUTPUT = "-"
+
+
+def is_poured(path: str) -> bool:
+    """Whether a result goes to someone who listens, and not into a file that is named so."""
+    return path == _STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -24,7 +31,7 @@ def written_together() -> Iterator[Write]:
     with together() as write:
         ##= man/spec/trace.md#reports
         ##% `duvet report` MUST write nothing to standard output unless a report is sent there.
-        yield lambda path, data: poured.append(data) if path == "-" else write(path, data)
+        yield lambda path, data: poured.append(data) if path == _STANDARD_OUTPUT else write(path, data)
         for data in poured:
             pour(data)
 

@@ -6,14 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import msgpack
-
 from duvet.cache.cache import Cache
+from duvet.cache.key import key
 from duvet.terminal.outcome import Outcome, tell
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.wishes import Wishes
-from duvet.tree.seen import digest
 
 _NAME = "report"
 
@@ -21,18 +19,22 @@ _NAME = "report"
 def report_or_recall(where: Mapping[str, Any], wishes: Wishes) -> int:
     """The exit code; where nothing has changed since a run with these options, its reports are there already."""
     cache = open_cache(settings())
-    key = _key(where, wishes, settings())
-    if cache is None:
-        return tell(_run(None, where, wishes))
+    return tell(_run(None, where, wishes)) if cache is None else report_with(cache, where, wishes)
+
+
+def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes) -> int:
+    """The same with what is in this cache, which then holds what is new."""
+    # Everything that the command line says about the result.
+    how = key(os.getcwd(), settings().config_path, sorted(where.items()), wishes)
     # Those who ask for every file that holds annotations want to see them read.
-    known = None if settings().verbose else _recalled(cache, key)
+    known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
         return tell(known)
     outcome = _run(cache, where, wishes)
     code = tell(outcome)
     # Nobody waits for this.
     if _lasts(outcome):
-        cache.keep(_NAME, key, outcome)
+        cache.keep(_NAME, how, outcome)
     cache.save()
     return code
 
@@ -47,18 +49,12 @@ def open_cache(shown: Settings) -> Cache | None:
     return Cache(DiskTree(), shown.environ) if wanted else None
 
 
-def _key(where: Mapping[str, Any], wishes: Wishes, shown: Settings) -> str:
-    """Everything that the command line says about the result."""
-    given = (os.getcwd(), shown.config_path, sorted(where.items()), wishes)
-    return digest(msgpack.encode(given)).hex()
-
-
-def _recalled(cache: Cache, key: str) -> Outcome | None:
+def _recalled(cache: Cache, how: str) -> Outcome | None:
     ##= man/spec/cache.md#freshness
     ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
     ##% answer and leave the reports alone.
     progress = Lines(settings())
-    known = cache.recall(_NAME, Outcome, key)
+    known = cache.recall(_NAME, Outcome, how)
     if known is not None:
         progress.begin("Checking inputs and reports")
         progress.end("Checked that nothing has changed since the last run")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
 
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.cache.memory import Memory
 from duvet.config.find import require_config
 from duvet.errors import DuvetError, OutputError, UnreadableError
 from duvet.model import Problem, Severity
@@ -16,7 +18,7 @@ from duvet.reports import snapshot as snapshot_report
 from duvet.reports import summary
 from duvet.sources.scan import unreadable
 from duvet.terminal.outcome import Outcome, fails
-from duvet.terminal.outputs import rendered, written_together
+from duvet.terminal.outputs import is_poured, rendered, written_together
 from duvet.terminal.report_files import Files, all_files, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
 from duvet.terminal.requirement_writing import write_requirements
@@ -85,21 +87,42 @@ def _write_requirements(project: Project, wishes: Wishes) -> list[Problem]:
 
 def _write(project: Project, files: Files) -> list[Problem]:
     """Write all files or none; what keeps them from being written."""
-    memory = project.memory
+    memory, progress = project.memory, project.progress
+    replaced: set[object] = set()
     try:
         with written_together() as write:
             for path, make in files:
-                project.progress.begin(f"Writing {path}")
+                progress.begin(f"Writing {path}")
                 data = make()
-                if memory.holds(path, data):
-                    project.progress.end(f"Kept {path}, which is the same")
+                # Two names may lead to one file, and what is written last stays.
+                if not is_poured(path) and _identity(path) not in replaced and memory.holds(path, data):
+                    progress.end(f"Kept {path}, which is the same")
                 else:
                     write(path, data)
-                    project.progress.end(f"Wrote {path}")
-                memory.wrote(path, data)
+                    replaced.add(_identity(path))
+                    progress.end(f"Wrote {path}")
+                _note(memory, path, data)
     except OutputError as error:
         return [_unwritable(error)]
     return []
+
+
+def _identity(path: str) -> object:
+    """What all names of a file have in common; None where there is no file."""
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino
+
+
+def _note(memory: Memory, path: str, data: bytes) -> None:
+    ##= man/spec/cache.md#freshness
+    ##% A report that goes to standard output MUST be written each time.
+    if is_poured(path):
+        memory.poured()
+    else:
+        memory.wrote(path, data)
 
 
 def _unwritable(error: OutputError) -> Problem:

@@ -21,7 +21,7 @@ def is_cache(folder: str) -> bool:
     """Whether the folder is a cache, of this project or of one below it."""
     ##= man/spec/cache.md#keeping
     ##% Patterns MUST NOT match what is in the cache.
-    return folder.endswith(CACHE_FOLDER)
+    return folder == CACHE_FOLDER or folder.endswith(f"/{CACHE_FOLDER}")
 
 
 class DiskTree:

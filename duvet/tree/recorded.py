@@ -22,8 +22,8 @@ class RecordedTree:
         self.disk = disk
         self.now = time.time_ns() if now is None else now
         self.record = Record()
-        self.seen: dict[str, Seen] = {}
-        """What each file looked like when it was last read, whoever asked."""
+        self.seen: dict[str, Seen | None] = {}
+        """What each file looked like when it was read, whoever asked; None where it changed from one time to the next."""
 
     @contextmanager
     def recording(self) -> Iterator[Record]:
@@ -46,15 +46,16 @@ class RecordedTree:
         return data
 
     def _saw(self, path: str, seen: Seen) -> None:
-        self.record.files[path] = self.seen[path] = seen
+        was = self.seen.setdefault(path, seen)
+        if was is not seen and not (was and was.agrees(seen)):
+            self.seen[path] = None
+        self.record.look(self.record.files, path, seen)
 
     def is_file(self, path: str) -> bool:
-        found = self.record.regular[path] = self.disk.is_file(path)
-        return found
+        return self.record.hear(self.record.regular, path, self.disk.is_file(path))
 
     def exists(self, path: str) -> bool:
-        found = self.record.present[path] = self.disk.exists(path)
-        return found
+        return self.record.hear(self.record.present, path, self.disk.exists(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
         if is_cache(folder):
@@ -66,10 +67,11 @@ class RecordedTree:
             if self._missed(folder, error):
                 return
             raise
-        self.record.folders[folder] = marks(info, digest(listing(found)) if is_fresh(info, self.now) else b"")
+        seen = marks(info, digest(listing(found)) if is_fresh(info, self.now) else b"")
+        self.record.look(self.record.folders, folder, seen)
         start = f"{folder}/" if folder and not folder.endswith("/") else folder
         for entry in found:
-            yield _Link(entry, start + entry.name, self.record.links) if entry.is_symlink() else entry
+            yield _Link(entry, start + entry.name, self.record) if entry.is_symlink() else entry
 
     def identity(self, folder: str) -> object:
         try:
@@ -77,8 +79,7 @@ class RecordedTree:
         except UnreadableError as error:
             self._missed(folder, error)
             raise
-        found = self.record.identities[folder] = (info.st_dev, info.st_ino)
-        return found
+        return self.record.hear(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _missed(self, path: str, error: UnreadableError) -> bool:
         """Whether nothing is there; any other fault may be gone the next time."""
@@ -106,17 +107,19 @@ class RecordedTree:
             return None
         return self._content_compared(path, seen) if seen.digest else seen
 
-    def wrote(self, path: str, content: bytes) -> None:
-        """A file holds content with this digest now; the result stands only while it does."""
+    def wrote(self, path: str, content: bytes) -> Seen | None:
+        """The marks of a file that holds content with this digest now; the result stands only while it does."""
         try:
             info = os.stat(self.disk.at(path))
         except (OSError, ValueError):
             info = None
-        if info is not None and stat.S_ISREG(info.st_mode):
-            # The times alone don't tell whether somebody else wrote to it a moment later.
-            self._saw(path, marks(info, content))
-        else:
+        if info is None or not stat.S_ISREG(info.st_mode):
             self.record.settled = False
+            return None
+        # The times alone don't tell whether somebody else wrote to it a moment later.
+        seen = marks(info, content)
+        self._saw(path, seen)
+        return seen
 
     def _content_compared(self, path: str, seen: Seen) -> Seen | None:
         """The marks as they are now, if the content is the same."""
@@ -132,18 +135,18 @@ class RecordedTree:
 class _Link:
     """A link in a folder: whether it leads to a folder is a question of its own."""
 
-    def __init__(self, entry: Entry, path: str, answers: dict[str, bool]) -> None:
+    def __init__(self, entry: Entry, path: str, record: Record) -> None:
         self.name = entry.name
         self._entry = entry
         self._path = path
-        self._answers = answers
+        self._record = record
 
     def is_dir(self) -> bool:
         found = False
         try:
             found = self._entry.is_dir()
         finally:
-            self._answers[self._path] = found
+            self._record.hear(self._record.links, self._path, found)
         return found
 
     def is_symlink(self) -> bool:

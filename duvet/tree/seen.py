@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _CLOSE_BY = 2_000_000_000
 """Nanoseconds within which a second change may leave the times as they are: FAT counts in twos of seconds."""
@@ -29,6 +30,11 @@ class Seen(Struct, frozen=True, array_like=True, gc=False):
             and self.size == info.st_size
             and self.inode == info.st_ino
         )
+
+    def agrees(self, other: Seen) -> bool:
+        """Whether both may be looks at one and the same state."""
+        known = self.digest and other.digest
+        return self == (other if known else replace(other, digest=self.digest))
 
 
 def marks(info: os.stat_result, digest: bytes = b"") -> Seen:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.cache.blobs import MAGIC, Blobs
-from duvet.cache.build import build
+from duvet.cache.blobs import MAGIC, Blobs, mark
 
 VALUE = {"one": [1, 2], "two": []}
 
@@ -70,14 +69,41 @@ def test_a_file_of_another_build(blobs: Blobs) -> None:
     ##= type=test
     ##% What another build of duvet has kept MUST NOT be used.
     path = saved(blobs)
-    assert path.read_bytes().startswith(MAGIC + build())
-    path.write_bytes(path.read_bytes().replace(build(), bytes(len(build()))))
+    whole = path.read_bytes()
+    assert whole.startswith(mark("name"))
+    path.write_bytes(whole.replace(mark("name"), MAGIC.ljust(len(mark("name")), b"\0")))
     assert load(blobs) is None
 
 
 def test_a_value_of_another_kind(blobs: Blobs) -> None:
     saved(blobs)
     assert blobs.load("name", list[int]) is None
+
+
+def test_a_file_under_another_name(blobs: Blobs) -> None:
+    saved(blobs).rename(Path(blobs.folder, "other"))
+    assert blobs.load("other", dict[str, list[int]]) is None
+
+
+@pytest.mark.parametrize("start", [b"", MAGIC, mark("name"), mark("name") + (1 << 60).to_bytes(8)])
+def test_a_file_that_is_larger_than_memory(start: bytes, blobs: Blobs) -> None:
+    path = saved(blobs)
+    path.write_bytes(start)
+    try:
+        os.truncate(path, 1 << 43)
+    except OSError:
+        pytest.skip("this disk takes no file with so large a hole")
+    assert load(blobs) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_its_place(blobs: Blobs) -> None:
+    path = saved(blobs)
+    path.unlink()
+    os.mkfifo(path)
+    assert load(blobs) is None
+    blobs.save("name", VALUE)
+    assert load(blobs) is None and path.is_fifo()
 
 
 def test_a_folder_in_its_place(blobs: Blobs) -> None:
@@ -120,11 +146,12 @@ def test_names_that_can_not_be_encoded(blobs: Blobs) -> None:
 
 
 def test_what_nobody_finished_is_swept_away_after_a_while(blobs: Blobs) -> None:
-    old, new = (Path(blobs.folder, f".name.{which}.new") for which in ("1", "2"))
+    old, new, mine = (Path(blobs.folder, name) for name in (".name.1-0123abcd.new", ".name.2-0123abcd.new", "mine.new"))
     saved(blobs)
-    for path in (old, new):
+    for path in (old, new, mine):
         path.touch()
-    os.utime(old, (0, 0))
+    for path in (old, mine):
+        os.utime(path, (0, 0))
     saved(blobs)
-    assert (old.exists(), new.exists()) == (False, True)
-    assert blobs.names() == ["name"]
+    assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
+    assert blobs.names() == ["mine.new", "name"]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PRINT = "from duvet.cache.build import build; print(build().hex())"
 
 
+def output_of(program: str, folder: Path) -> str:
+    """What a program prints in a process of its own."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
 def name_of(package: Path) -> str:
-    """The name of the build in a folder, in a process of its own."""
-    return subprocess.run([sys.executable, "-c", PRINT], cwd=package, check=True, capture_output=True, text=True).stdout
+    """The name of the build in a folder."""
+    return output_of(PRINT, package)
 
 
 def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
@@ -24,7 +33,19 @@ def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
 
     copy = tmp_path / "duvet"
     shutil.copytree(Path(duvet.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    first = name_of(tmp_path)
-    assert name_of(tmp_path) == first
-    (copy / "specs" / "slug.py").write_text("'another'\n")
-    assert name_of(tmp_path) != first
+    names = {name_of(tmp_path)}
+    assert {name_of(tmp_path)} == names
+    for module in ("specs/slug.py", "templates/report.html.j2", "templates/report.css"):
+        (copy / module).write_text("'another'\n")
+        names.add(name_of(tmp_path))
+    assert len(names) == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can become another user")
+def test_another_user_makes_another_build() -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% What another user has kept MUST NOT be used, who may read other files.
+    step_down = PRINT.replace("print", "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534); print")
+    both = (PRINT, step_down)
+    assert len({output_of(program, Path()) for program in both}) == 2

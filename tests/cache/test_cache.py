@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -110,6 +111,29 @@ def test_a_text_that_changed_within_one_tick_of_the_clock(root: Path) -> None:
     assert run_of_text(root, work, 0) == "answer of ONE"
 
 
+def test_a_text_that_changed_while_it_was_parsed(root: Path) -> None:
+    """What is read from one text is not kept for the other, which was read later in the same run."""
+    cache = opened(root)
+    first = cache.tree.read("a")
+    (root / "a").write_text("two")
+    cache.tree.read("a")
+    assert cache.of_text("texts", str, "a", "how", first, first.decode) == "one"
+    cache.save()
+    cache = opened(root)
+    second = cache.tree.read("a")
+    assert cache.of_text("texts", str, "a", "how", second, second.decode) == "two"
+
+
+def test_a_text_that_was_not_read_from_the_tree(root: Path) -> None:
+    """A download, and the file that another run has put in its place."""
+    cache = opened(root, 0)
+    cache.tree.read("a")
+    assert cache.of_text("texts", str, "a", "how", b"two", lambda: "two") == "two"
+    cache.save()
+    cache = opened(root, 0)
+    assert cache.of_text("texts", str, "a", "how", cache.tree.read("a"), lambda: "one") == "one"
+
+
 def run_of_tree(root: Path, work: Work, how: str = "how", now: int = LATER, **environ: str) -> str:
     cache = opened(root, now, **environ)
 
@@ -182,6 +206,38 @@ def test_a_file_that_was_not_written_after_all(root: Path) -> None:
     assert not opened(root).holds("a", b"two")
 
 
+def test_a_file_that_is_read_and_written(root: Path) -> None:
+    cache = opened(root)
+    cache.tree.read("a")
+    (root / "a").write_text("two")
+    cache.wrote("a", b"two")
+    cache.keep("run", "how", "answer")
+    cache.save()
+    cache = opened(root)
+    assert cache.recall("run", str, "how") is None
+    assert cache.tree.read("a") == b"two" and cache.holds("a", b"two")
+    cache.wrote("a", b"two")
+    cache.keep("run", "how", "answer")
+    assert opened(root).recall("run", str, "how") == "answer"
+
+
+def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
+    for text in (b"one", b"two"):
+        cache = opened(root)
+        assert not cache.holds("a", text)
+        (root / "a").write_bytes(text)
+        cache.wrote("a", text)
+        cache.keep("run", "how", "answer")
+        cache.save()
+        assert opened(root).recall("run", str, "how") == "answer"
+
+
+def test_times_that_are_thousands_of_years_away(root: Path) -> None:
+    os.utime(root / "a", ns=(1 << 65, 1 << 65))
+    work = Work()
+    assert [run_of_file(root, work) for _ in range(2)] == ["answer of one"] * 2
+
+
 def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
     """To write all of the cache for one file of a hundred would cost more than to read that file."""
     names = [f"f{number}" for number in range(100)]
@@ -217,4 +273,5 @@ def test_where_nothing_is_kept() -> None:
         memory.of_text("n", str, "p", "h", b"", work)
         memory.of_tree("n", str, "h", work)
     memory.wrote("p", b"")
+    memory.poured()
     assert work.done == 6 and not memory.holds("p", b"")

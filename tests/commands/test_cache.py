@@ -6,7 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from tests.commands.made import SOURCE
+import pytest
+
+from tests.commands.made import CONFIG, SOURCE
 from tests.commands.running import Run, files, times
 
 SUMMARY = """\
@@ -61,6 +63,40 @@ def test_other_options_are_another_run(reported: Path, duvet: Run) -> None:
 def test_a_report_to_standard_output_is_written_each_time(kettle: Path, duvet: Run) -> None:
     runs = [duvet("report", "--json", "-").out for _ in range(2)]
     assert runs[0] == runs[1] != ""
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_a_report_to_standard_output_is_none_to_a_file_of_that_name(name: str, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% A report that goes to standard output MUST be written each time.
+    duvet("report", "--json", "./-")
+    out = kettle.with_name("out")
+    for _ in range(3):
+        with out.open("wb") as stream:
+            duvet("report", "--json", name, stdout=stream)
+        assert out.read_bytes() == files(kettle)["-"]
+
+
+def test_two_names_of_one_report(kettle: Path, duvet: Run) -> None:
+    (kettle / "link").symlink_to("x")
+    for _ in range(3):
+        duvet("report", "--json", "x", "--json-v2", "./x", "--html", "link")
+        assert files(kettle)["x"].startswith(b"<!doctype html>")
+
+
+def test_problems_name_the_configuration_of_this_run(kettle: Path, duvet: Run) -> None:
+    for name in ("one.toml", "two.toml", "two.toml"):
+        (kettle / name).write_text(CONFIG.replace("src/**", "src/**x") + "[[requirement]]\npattern = '***'\n")
+        assert duvet("-q", "report", "--config-path", name).err.count(f" --> {name}:") == 2
+
+
+def test_names_that_are_not_utf8(kettle: Path, duvet: Run) -> None:
+    folder = kettle.with_name("\udcff")
+    kettle.rename(folder)
+    for _ in range(2):
+        assert duvet("report", "--json", "\udcfe", cwd=folder).code == 0
+        assert max(files(folder)) == "\udcfe"
 
 
 def test_every_file_is_named_where_that_is_asked_for(kettle: Path, duvet: Run) -> None:
@@ -127,7 +163,7 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
         "  report #  damaged\n"
         "  requirement-files #  good\n"
         "  requirements #  good\n"
-        "  sections #  of another build of duvet\n"
+        "  sections #  of another build or user\n"
         "  sources #  good\n"
     )
 

@@ -172,6 +172,60 @@ def test_the_cache_is_no_part_of_a_tree(root: Path) -> None:
     for one in (tree, tree.disk):
         assert list(one.entries("sub/.duvet/cache")) == []
     assert tree.record.folders == {}
+    (root / "my.duvet" / "cache").mkdir(parents=True)
+    (root / "my.duvet" / "cache" / "mine.rs").touch()
+    assert [entry.name for entry in tree.entries("my.duvet/cache")] == ["mine.rs"]
+
+
+QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], object]]] = {
+    "a file": (lambda tree: tree.read("src/a.rs"), lambda root: (root / "src" / "a.rs").write_text("ONE")),
+    "a folder": (lambda tree: list(tree.entries("src")), lambda root: (root / "src" / "c.rs").touch()),
+    "a regular file": (lambda tree: tree.is_file("src/a.rs"), lambda root: make_folder(root / "src" / "a.rs")),
+    "anything": (lambda tree: tree.exists("c.rs"), lambda root: (root / "c.rs").touch()),
+    "identity": (lambda tree: tree.identity("src"), lambda root: replace_folder(root / "src")),
+    "where a link leads": (
+        lambda tree: [entry.is_dir() for entry in tree.entries("") if entry.name == "link"],
+        lambda root: (root / "src").rename(root / "elsewhere"),
+    ),
+}
+
+
+def replace_folder(path: Path) -> None:
+    """Put another folder in its place."""
+    path.rename(path.with_name("old"))
+    path.mkdir()
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["in one piece of work", "in work within work"])
+@pytest.mark.parametrize("now", [0, LATER], ids=["by content", "by time"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_change_between_two_looks(name: str, now: int, within: bool, root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer MUST NOT be kept where an input changed between two looks at it.
+    ask, change = QUESTIONS[name]
+    tree = RecordedTree(DiskTree(str(root)), now)
+    ask(tree)
+    ask(tree)
+    assert same(tree, now)
+    change(root)
+    if within:
+        with tree.recording() as inner:
+            ask(tree)
+        assert inner.settled
+    else:
+        ask(tree)
+    assert not tree.record.settled and not same(tree, now)
+
+
+def test_a_file_that_changed_between_two_looks_is_nothing_to_remember(root: Path) -> None:
+    tree = RecordedTree(DiskTree(str(root)), LATER)
+    tree.read("src/a.rs")
+    (root / "src" / "a.rs").write_text("ONE")
+    tree.read("src/a.rs")
+    assert tree.seen == {"src/a.rs": None}
+    tree.read("src/a.rs")
+    assert tree.seen == {"src/a.rs": None}
 
 
 def test_what_was_written(root: Path) -> None:
@@ -181,5 +235,5 @@ def test_what_was_written(root: Path) -> None:
     assert same(tree)
     (root / "out").write_text("gone")
     assert not same(tree)
-    tree.wrote("nowhere/out", b"")
+    assert tree.wrote("nowhere/out", b"") is None
     assert not tree.record.settled
