@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from duvet import rules
-from duvet.model import Annotation, Kind, Locator, Problem, Specification
+from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
 from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.match import Matcher
 from duvet.trace.places import Places
-from duvet.trace.records import EXCUSED, KIND_FLAGS, Fit, Match
+from duvet.trace.records import EXCEPTION, EXCUSED, KIND_FLAGS, SPEC, Fit, Match, Piece
 from duvet.trace.targets import Failure, Spot, Targets
 from duvet.tree.protocol import Tree
 
@@ -37,38 +37,38 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
     progress.begin("Mapping sections")
     progress.end(f"Mapped {len(spots)} sections")
     progress.begin("Matching references")
+    members = _Members(annotations)
     matches: dict[Locator, list[Match]] = {}
     first: dict[Locator, int] = {}
     for spot in spots:
         locator = spot.specification.locator
         first.setdefault(locator, next(iter(spot.quotes.values()))[0])
         found = matches.setdefault(locator, [])
-        for match, failure, members in _looked_up(spot, annotations):
-            found += [match] if match else []
-            problems += _told(failure, members, places) if failure else []
+        for match, failure, ids in _looked_up(spot, members):
+            if match:
+                found.append(match)
+            if failure:
+                problems += _told(failure, [annotations[id] for id in ids], places)
     references = sum(len(match.pieces) * len(match.ids) for found in matches.values() for match in found)
     progress.end(f"Matched {references} references")
     return Linked(matches, targets.specifications, first, problems, references)
 
 
-def _looked_up(
-    spot: Spot, annotations: tuple[Annotation, ...]
-) -> Iterator[tuple[Match | None, Failure | None, list[Annotation]]]:
+def _looked_up(spot: Spot, members: _Members) -> Iterator[tuple[Match | None, Failure | None, list[int]]]:
     """For each quote its match, what there is to say of it, and who quotes it."""
     matcher = Matcher(spot.specification.sections[spot.section])
     for quote, ids in spot.quotes.items():
-        members = [annotations[id] for id in ids]
         found = matcher.find(quote)
         if found is None:
             ##= man/spec/trace.md#quotes
             ##% A quote that is found nowhere in its section MUST be reported where it is written.
-            yield None, _not_found(spot), members
+            yield None, _not_found(spot), ids
             continue
         pieces, fit = found
-        match = Match(spot.section, pieces, fit, tuple(ids), _flags(members), max(one.level for one in members))
+        match = members.match(spot.section, pieces, fit, ids)
         ##= man/spec/trace.md#quotes
         ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
-        yield match, _ONE_EDIT if fit is Fit.ONE_EDIT else None, members
+        yield match, _ONE_EDIT if fit is Fit.ONE_EDIT else None, ids
 
 
 def _told(failure: Failure, members: Iterable[Annotation], places: Places) -> Iterator[Problem]:
@@ -93,10 +93,37 @@ def _not_found(spot: Spot) -> Failure:
     return Failure(rules.QUOTE_NOT_FOUND, message, "quote nothing to refer to its title", "section is empty")
 
 
-def _flags(members: list[Annotation]) -> int:
-    flags = 0
-    for annotation in members:
-        flags |= KIND_FLAGS[annotation.kind]
-        if annotation.kind is Kind.EXCEPTION and annotation.reason.strip():
+class _Members:
+    """What all annotations say by their kinds and levels.
+
+    These stand side by side here: the annotations of one quote lie far apart in memory, and each of them costs a wait.
+    """
+
+    def __init__(self, annotations: tuple[Annotation, ...]) -> None:
+        self.annotations = annotations
+        kinds, levels = bytes([one.kind for one in annotations]), bytes([one.level for one in annotations])
+        both = int.from_bytes(levels, "big") << _LEVEL_SHIFT | int.from_bytes(kinds, "big")
+        self.codes = both.to_bytes(len(annotations), "big")
+        """By annotation its kind, and its level in the higher bits."""
+
+    def match(self, section: int, pieces: tuple[Piece, ...], fit: Fit, ids: list[int]) -> Match:
+        """The match of these annotations."""
+        codes = self.codes
+        found = {codes[id] for id in ids}
+        flags = 0
+        for code in found:
+            flags |= KIND_FLAGS[code & _KIND]
+        if flags & EXCEPTION and self._is_excused(ids):
             flags |= EXCUSED
-    return flags
+        stating = tuple([id for id in ids if codes[id] & _KIND == _STATING]) if flags & SPEC else ()
+        return Match(section, pieces, fit, tuple(ids), flags, _LEVELS[max(found) >> _LEVEL_SHIFT], stating)
+
+    def _is_excused(self, ids: list[int]) -> bool:
+        members = (self.annotations[id] for id in ids)
+        return any(one.kind is Kind.EXCEPTION and one.reason.strip() for one in members)
+
+
+_LEVEL_SHIFT = 3
+_KIND = (1 << _LEVEL_SHIFT) - 1
+_STATING = Kind.SPEC.value
+_LEVELS = tuple(Level)

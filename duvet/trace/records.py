@@ -43,6 +43,8 @@ class Match(Struct, frozen=True):
     ids: tuple[int, ...]
     flags: int
     level: Level
+    stating: tuple[int, ...] = ()
+    """Those of the annotations that state a requirement."""
 
 
 class Segment(Struct, frozen=True):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import NamedTuple
 
 from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Locator, Place, Problem, Specification
+from duvet.model import Annotation, Format, Locator, Place, Problem, Specification
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate, resolve
 from duvet.specs.sections import nearest_sections, section_index
@@ -17,13 +19,16 @@ from duvet.text import quoted
 from duvet.trace.places import Places
 from duvet.tree.protocol import Tree
 
+Quotes = defaultdict[str, list[int]]
+"""Ids of annotations by what they quote."""
+
 
 class Spot(NamedTuple):
     """A section that annotations refer to, and their ids by quote."""
 
     specification: Specification
     section: int
-    quotes: dict[str, list[int]]
+    quotes: Quotes
 
 
 class Failure(NamedTuple):
@@ -40,6 +45,21 @@ class Failure(NamedTuple):
         return self.rule.problem(self.message, path, place, label=self.label, hint=self.hint)
 
 
+_Key = str | tuple[str, Format, str]
+"""A target; with its format and the base of its path where these are not the usual ones."""
+
+
+class _Found(dict[_Key, Quotes]):
+    """What refers to each target; a new one is looked up."""
+
+    def __init__(self, find: Callable[[_Key], Quotes]) -> None:
+        self.find = find
+
+    def __missing__(self, key: _Key) -> Quotes:
+        quotes = self[key] = self.find(key)
+        return quotes
+
+
 class Targets:
     """Resolves targets, each once."""
 
@@ -48,31 +68,40 @@ class Targets:
         self.tree = tree
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
+        self._located: dict[tuple[str, Format], Locator] = {}
         self._failures: dict[Locator, Failure] = {}
         self._spots: dict[tuple[Locator, int], Spot] = {}
         self._unavailable = {locator.name for locator in library.failures}
         self._told: set[Failure] = set()
+        self._failed: list[tuple[Failure, Quotes]] = []
+        self._urls: Iterator[Locator] = iter(())
 
-    def spots(self, annotations: Iterable[Annotation], places: Places, problems: list[Problem]) -> list[Spot]:
+    def spots(self, annotations: Sequence[Annotation], places: Places, problems: list[Problem]) -> list[Spot]:
         """The sections with what refers to them; annotations that lead nowhere become problems."""
-        self.library.prefetch(_urls(annotations))
-        found: dict[object, Spot | Failure] = {}
+        self._urls = _urls(annotations)
+        found = _Found(self._found)
         for id, annotation in enumerate(annotations):
-            key = (annotation.target, annotation.format, annotation.path if annotation.from_file else "")
-            if key not in found:
-                found[key] = self._spot(annotation)
-            spot = found[key]
-            if isinstance(spot, Spot):
-                spot.quotes.setdefault(annotation.quote, []).append(id)
-            else:
-                problems += self._problem(spot, annotation, places)
+            key: _Key = annotation.target
+            if annotation.from_file or annotation.format:
+                key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
+            found[key][annotation.quote].append(id)
+        failed = [(id, failure) for failure, quotes in self._failed for ids in quotes.values() for id in ids]
+        for id, failure in sorted(failed, key=itemgetter(0)):
+            problems += self._problem(failure, annotations[id], places)
         return list(self._spots.values())
 
-    def _spot(self, annotation: Annotation) -> Spot | Failure:
-        name, hash_sign, wanted = annotation.target.partition("#")
-        base = annotation.path if annotation.from_file else self.base
+    def _found(self, key: _Key) -> Quotes:
+        spot = self._spot(*key) if isinstance(key, tuple) else self._spot(key, Format.AUTO, self.base)
+        if isinstance(spot, Spot):
+            return spot.quotes
+        quotes: Quotes = defaultdict(list)
+        self._failed.append((spot, quotes))
+        return quotes
+
+    def _spot(self, target: str, format: Format, base: str) -> Spot | Failure:
+        name, hash_sign, wanted = target.partition("#")
         try:
-            locator = resolve(name, annotation.format, base, self.tree)
+            locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
             return self._known(Failure(rule, error.message, error.hint), name)
@@ -87,7 +116,14 @@ class Targets:
         index = section_index(specification, wanted)
         if index is None:
             return _unknown_section(specification, wanted)
-        return self._spots.setdefault((locator, index), Spot(specification, index, {}))
+        return self._spots.setdefault((locator, index), Spot(specification, index, defaultdict(list)))
+
+    def _locate(self, name: str, format: Format, base: str) -> Locator:
+        """The locator; where the name leads to a file by itself, it does so for every base."""
+        locator = resolve(name, format, base, self.tree)
+        if locator == locate(name, format):
+            self._located[name, format] = locator
+        return locator
 
     def _load(self, locator: Locator) -> Specification | None:
         if locator not in self.specifications and locator not in self._failures:

@@ -142,7 +142,7 @@ def test_one_match_for_all_that_quote_the_same() -> None:
         citing("The pot", Kind.TEST, 4, Level.SHOULD),
         citing("", Kind.EXCEPTION, 5, reason=" "),
     )
-    front = Match(0, (Piece(0, 4, 11),), Fit.EXACT, (0, 1, 3), SPEC | EXCEPTION | EXCUSED | TEST, Level.MUST)
+    front = Match(0, (Piece(0, 4, 11),), Fit.EXACT, (0, 1, 3), SPEC | EXCEPTION | EXCUSED | TEST, Level.MUST, (0,))
     back = Match(0, (Piece(0, 8, 16),), Fit.EXACT, (2,), CITATION, Level.AUTO)
     title = Match(0, (Piece(TITLE_LINE, 2, 3),), Fit.TITLE, (4,), EXCEPTION, Level.AUTO)
     assert trace.match_of == (front, front, back, front, title)
