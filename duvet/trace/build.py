@@ -28,7 +28,7 @@ def build(
     """Resolve, match and cover. What is wrong stands in the trace beside what was found before."""
     linked = link(annotations, library, tree, base, progress)
     progress.begin("Sorting references")
-    coverages = _coverages(annotations, linked)
+    coverages = _coverages(linked)
     match_of: list[Match | None] = [None] * len(annotations)
     for coverage in coverages:
         for match in coverage.matches:
@@ -42,12 +42,11 @@ def build(
     return Trace(annotations, tuple(match_of), coverages, tuple(sorted(found, key=lambda one: one.sort_key)))
 
 
-def _coverages(annotations: tuple[Annotation, ...], linked: Linked) -> tuple[Coverage, ...]:
+def _coverages(linked: Linked) -> tuple[Coverage, ...]:
     locators = sorted(linked.matches, key=locator_key)
     named = assign_ids(linked.specifications[locator] for locator in locators)
     return tuple(
-        cover(specification, linked.matches[locator], annotations)
-        for locator, specification in zip(locators, named, strict=True)
+        cover(specification, linked.matches[locator]) for locator, specification in zip(locators, named, strict=True)
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import add
 
 from msgspec import Struct
 
@@ -28,32 +29,34 @@ def view_of(section: Section) -> View:
     ##= man/spec/trace.md#quotes
     ##% A quote MUST be found in its section however it is wrapped.
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
-    lines = [index for index, text in enumerate(trimmed) if text]
-    texts = [trimmed[index] for index in lines]
+    texts = list(filter(None, trimmed))
     text = " ".join(texts)
     sizes = map(len if text.isascii() else byte_length, texts)
-    offsets = list(accumulate(sizes, lambda end, size: end + size + 1, initial=0))
-    return View(section, text.encode(), lines, offsets)
+    offsets = list(map(add, accumulate(sizes, initial=0), count()))
+    return View(section, text.encode(), list(compress(count(), trimmed)), offsets)
 
 
 def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:
     """A stretch of the view cut where lines meet, as bytes of the file."""
     found: list[Piece] = []
-    index = bisect_right(view.offsets, start) - 1
-    while view.offsets[index] < end:
-        offset = view.offsets[index]
-        low, high = max(start, offset), min(end, view.offsets[index + 1] - 1)
+    offsets, section = view.offsets, view.section
+    index = bisect_right(offsets, start) - 1
+    offset = offsets[index]
+    while offset < end:
+        following = offsets[index + 1]
+        low = max(start, offset)
+        high = min(end, following - 1)
         if low < high:
             line = view.lines[index]
-            shift = _origin(view.section, line) - offset
+            shift = section.starts[line] + _margin(section.lines[line]) - offset
             # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
-            high = low if high - low == 1 else high
-            found.append(Piece(line, low + shift, high + shift))
+            found.append(Piece(line, low + shift, (low if high - low == 1 else high) + shift))
         index += 1
+        offset = following
     return tuple(found)
 
 
-def _origin(section: Section, line: int) -> int:
-    """Where the trimmed line begins in the file."""
-    text = section.lines[line]
-    return section.starts[line] + byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
+def _margin(text: str) -> int:
+    """The bytes of white space before the first word."""
+    margin = len(text) - len(text.lstrip(WHITESPACE))
+    return byte_length(text[:margin]) if margin else 0
