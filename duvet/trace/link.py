@@ -43,32 +43,34 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
     for spot in spots:
         locator = spot.specification.locator
         first.setdefault(locator, next(iter(spot.quotes.values()))[0])
-        found = matches.setdefault(locator, [])
-        for match, failure, ids in _looked_up(spot, members):
-            if match:
-                found.append(match)
-            if failure:
-                problems += _told(failure, [annotations[id] for id in ids], places)
-    references = sum(len(match.pieces) * len(match.ids) for found in matches.values() for match in found)
+        found, failures = _looked_up(spot, members)
+        matches.setdefault(locator, []).extend(found)
+        for failure, ids in failures:
+            problems += _told(failure, [annotations[id] for id in ids], places)
+    references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
     progress.end(f"Matched {references} references")
     return Linked(matches, targets.specifications, first, problems, references)
 
 
-def _looked_up(spot: Spot, members: _Members) -> Iterator[tuple[Match | None, Failure | None, list[int]]]:
-    """For each quote its match, what there is to say of it, and who quotes it."""
+def _looked_up(spot: Spot, members: _Members) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
+    """The matches of the quotes, and what there is to say of some of them with who quotes them."""
+    matches: list[Match] = []
+    failures: list[tuple[Failure, list[int]]] = []
     matcher = Matcher(spot.specification.sections[spot.section])
     for quote, ids in spot.quotes.items():
         found = matcher.find(quote)
         if found is None:
             ##= man/spec/trace.md#quotes
             ##% A quote that is found nowhere in its section MUST be reported where it is written.
-            yield None, _not_found(spot), ids
+            failures.append((_not_found(spot), ids))
             continue
         pieces, fit = found
-        match = members.match(spot.section, pieces, fit, ids)
+        matches.append(members.match(spot.section, pieces, fit, ids))
         ##= man/spec/trace.md#quotes
         ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
-        yield match, _ONE_EDIT if fit is Fit.ONE_EDIT else None, ids
+        if fit is Fit.ONE_EDIT:
+            failures.append((_ONE_EDIT, ids))
+    return matches, failures
 
 
 def _told(failure: Failure, members: Iterable[Annotation], places: Places) -> Iterator[Problem]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 from msgspec import Struct
 
@@ -90,29 +91,34 @@ def requirements_of(coverage: Coverage, annotations: tuple[Annotation, ...]) -> 
     """The requirements of a specification in its order."""
     ##= man/spec/trace.md#requirements
     ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
-    stating = [match for match in coverage.matches if match.flags & SPEC]
-    found = (_requirement(coverage, matches, annotations) for matches in _equal(stating, annotations))
+    stating = [
+        (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
+    ]
+    found = [_requirement(coverage, statements, annotations) for statements in _equal(stating)]
     return tuple(sorted(found, key=_place))
 
 
-def _equal(stating: list[Match], annotations: tuple[Annotation, ...]) -> Iterator[list[Match]]:
-    """The matches whose texts differ in nothing but spacing that doesn't count, together."""
+_Statement = tuple[Match, str]
+"""Where a requirement is stated, and its text on one line."""
+
+
+def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
+    """The statements whose texts differ in nothing but spacing that doesn't count, together."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement.
-    for alike in _grouped(stating, lambda one: (one.section, "".join(annotations[one.ids[0]].quote.split()))):
-        yield from [alike] if len(alike) == 1 else _grouped(alike, lambda one: normalise(_text(one, annotations)))
-
-
-def _grouped(matches: Iterable[Match], key: Callable[[Match], object]) -> Iterable[list[Match]]:
-    groups: dict[object, list[Match]] = {}
-    for match in matches:
-        groups.setdefault(key(match), []).append(match)
-    return groups.values()
-
-
-def _text(match: Match, annotations: tuple[Annotation, ...]) -> str:
-    return " ".join(annotations[match.ids[0]].quote.split())
+    groups: dict[tuple[int, str], list[_Statement]] = {}
+    for statement in stating:
+        match, text = statement
+        groups.setdefault((match.section, text.replace(" ", "")), []).append(statement)
+    for alike in groups.values():
+        if len(alike) == 1:
+            yield alike
+            continue
+        normal: dict[str, list[_Statement]] = {}
+        for statement in alike:
+            normal.setdefault(normalise(statement[1]), []).append(statement)
+        yield from normal.values()
 
 
 def _place(requirement: Requirement) -> tuple[int, int, str]:
@@ -120,27 +126,32 @@ def _place(requirement: Requirement) -> tuple[int, int, str]:
     return (first.section, first.pieces[0].start, requirement.text)
 
 
-def _requirement(coverage: Coverage, matches: list[Match], annotations: tuple[Annotation, ...]) -> Requirement:
-    ids = sorted(id for match in matches for id in match.ids if id in coverage.tallies)
-    tallies = [coverage.tallies[_stating(match, coverage)] for match in matches]
+def _requirement(coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]) -> Requirement:
+    matches = tuple([match for match, _ in statements])
+    tallies = [coverage.tallies[match.stating[0]] for match in matches]
+    ids, related = matches[0].stating, tallies[0].related
+    if len(matches) > 1:
+        ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
+        related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
     return Requirement(
         coverage.specification,
         coverage.specification.sections[matches[0].section],
-        _text(matches[0], annotations),
-        max(annotations[id].level for id in ids),
-        min(state_of(tally) for tally in tallies),
-        tuple(matches),
-        tuple(ids),
-        tuple(sorted({id for tally in tallies for id in tally.related})),
+        statements[0][1],
+        max([annotations[id].level for id in ids]),
+        min(map(state_of, tallies)),
+        matches,
+        ids,
+        related,
     )
-
-
-def _stating(match: Match, coverage: Coverage) -> int:
-    return next(id for id in match.ids if id in coverage.tallies)
 
 
 def state_of(tally: Tally) -> State:
     """The state of a requirement: that of its least covered byte."""
+    return _least(frozenset(tally.bytes_by_flags))
+
+
+@cache
+def _least(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
     ##= man/spec/trace.md#coverage
@@ -150,8 +161,7 @@ def state_of(tally: Tally) -> State:
     ##% need of tests.
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST count as not started if only todos refer to it, or nothing.
-    found = {flags & _SEEN for flags, count in tally.bytes_by_flags.items() if count}
-    states = {_state_of_bytes(flags) for flags in found}
+    states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)
     if min(states) <= State.TO_DO:
@@ -159,10 +169,6 @@ def state_of(tally: Tally) -> State:
     return min(states)
 
 
-_SEEN = TODO | EXCEPTION | TEST | IMPLICATION | CITATION | EXCUSED
-
-
-@cache
 def _state_of_bytes(flags: int) -> State:
     if flags & CITATION and flags & TEST:
         return State.COMPLETE

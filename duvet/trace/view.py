@@ -39,7 +39,8 @@ def view_of(section: Section) -> View:
 def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:
     """A stretch of the view cut where lines meet, as bytes of the file."""
     found: list[Piece] = []
-    offsets, section = view.offsets, view.section
+    offsets = view.offsets
+    texts, starts = view.section.lines, view.section.starts
     index = bisect_right(offsets, start) - 1
     offset = offsets[index]
     while offset < end:
@@ -48,15 +49,12 @@ def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:
         high = min(end, following - 1)
         if low < high:
             line = view.lines[index]
-            shift = section.starts[line] + _margin(section.lines[line]) - offset
+            shift = starts[line] - offset
+            text = texts[line]
+            if text[0] in WHITESPACE:
+                shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
             # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
             found.append(Piece(line, low + shift, (low if high - low == 1 else high) + shift))
         index += 1
         offset = following
     return tuple(found)
-
-
-def _margin(text: str) -> int:
-    """The bytes of white space before the first word."""
-    margin = len(text) - len(text.lstrip(WHITESPACE))
-    return byte_length(text[:margin]) if margin else 0
