@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
@@ -68,6 +70,14 @@ def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:
 def byte_length(text: str) -> int:
     """How many bytes the text takes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
+
+
+def parts(text: str, bounds: Sequence[int]) -> list[str]:
+    """The stretches of a text between these bytes of it."""
+    if text.isascii():
+        return [text[start:end] for start, end in pairwise(bounds)]
+    data = text.encode()
+    return [data[start:end].decode(errors="replace") for start, end in pairwise(bounds)]
 
 
 def plural(count: int, noun: str) -> str:

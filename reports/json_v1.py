@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import msgspec
@@ -103,17 +104,20 @@ def _section(section: Section, lines: Lines, stated: list[int] | None) -> Json:
         shown = list(section.lines)
         for index, segments in lines.items():
             if index != TITLE_LINE:
-                shown[index] = _segments(segments, segment_texts(section, index, segments))
+                shown[index] = _segments(section, index, segments)
     found: Json = {"id": section.id, "title": section.title, "lines": shown}
     if stated:
         found["requirements"] = stated
     return found
 
 
-def _segments(segments: tuple[Segment, ...], texts: list[str]) -> list[tuple[tuple[int, ...], int, str]]:
+def _segments(section: Section, line: int, segments: tuple[Segment, ...]) -> Sequence[tuple[tuple[int, ...], int, str]]:
+    if len(segments) == 1:
+        whole = segments[0]
+        return ((whole.ids, whole.flags & _ALL_FLAGS | whole.level << _LEVEL_SHIFT, section.lines[line]),)
     return [
         (segment.ids, segment.flags & _ALL_FLAGS | segment.level << _LEVEL_SHIFT, text)
-        for segment, text in zip(segments, texts, strict=True)
+        for segment, text in zip(segments, segment_texts(section, line, segments), strict=True)
     ]
 
 

@@ -8,8 +8,7 @@ from typing import BinaryIO
 
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE
-from duvet.trace.coverage import segment_texts
+from duvet.text import WHITESPACE, parts
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -31,7 +30,6 @@ _WORDS = (
     (TODO, "todo"),
 )
 _SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
-_LEVEL_SHIFT = 6
 
 
 def render(report: Finished, out: BinaryIO) -> None:
@@ -59,34 +57,35 @@ def _lines(section: Section, lines: Lines) -> Iterator[str]:
     for index, segments in lines.items():
         if index == TITLE_LINE:
             continue
-        indent = ""
-        for number, (status, text) in enumerate(_merged(segments, segment_texts(section, index, segments))):
-            if not text.strip(WHITESPACE):
-                indent = " " * len(text) if not number else ""
-                continue
-            if status:
-                yield f"    TEXT[{status}]: {indent}{text.rstrip(WHITESPACE)}\n"
-            indent = ""
+        text = section.lines[index]
+        if len(segments) > 1:
+            yield from _line(text, section.starts[index], segments)
+        elif status := _status(segments[0].flags & _SHOWN, segments[0].level):
+            yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
-def _merged(segments: tuple[Segment, ...], texts: list[str]) -> list[tuple[str, str]]:
-    """The statuses and texts of a line; neighbours of one status are one."""
-    merged: list[tuple[str, str]] = []
-    for segment, text in zip(segments, texts, strict=True):
-        status = _status_of(segment)
-        if merged and merged[-1][0] == status:
-            merged[-1] = (status, merged[-1][1] + text)
-        else:
-            merged.append((status, text))
-    return merged
-
-
-def _status_of(segment: Segment) -> str:
-    return _status(segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT)
+def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> list[str]:
+    """What of a line has a status; neighbours of one status are one, and blanks before the second part indent it."""
+    statuses: list[str] = []
+    bounds: list[int] = []
+    last = None
+    for segment in segments:
+        status = _status(segment.flags & _SHOWN, segment.level)
+        if status != last:
+            statuses.append(status)
+            bounds.append(segment.start - origin)
+            last = status
+    bounds.append(segments[-1].end - origin)
+    texts = parts(text, bounds)
+    lines: list[str] = []
+    for number, status in enumerate(statuses):
+        if status and (shown := texts[number].rstrip(WHITESPACE)):
+            indent = " " * len(texts[0]) if number == 1 and not texts[0].strip(WHITESPACE) else ""
+            lines.append(f"    TEXT[{status}]: {indent}{shown}\n")
+    return lines
 
 
 @cache
-def _status(flags: int) -> str:
-    level = Level(flags >> _LEVEL_SHIFT)
+def _status(flags: int, level: Level) -> str:
     words = [f"!{level.name}"] if level else []
     return ",".join(words + [word for flag, word in _WORDS if flags & flag])

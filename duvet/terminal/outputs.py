@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from duvet.outputs import Write, leads_to_open_file, together
 from duvet.terminal.streams import pour
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _STANDARD_OUTPUT = "-"
 
@@ -38,6 +41,21 @@ def written_together() -> Iterator[Write]:
 
 def rendered(render: Callable[[BinaryIO], None]) -> bytes:
     """What a reporter writes."""
-    out = BytesIO()
+    out = _Parts()
     render(out)
-    return out.getvalue()
+    return b"".join(out.parts)
+
+
+class _Parts(BytesIO):
+    """Keeps what is written as it is: a report in one piece is not copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[bytes] = []
+
+    def write(self, data: ReadableBuffer) -> int:
+        self.parts.append(part := bytes(data))
+        return len(part)
+
+    def writelines(self, lines: Iterable[ReadableBuffer]) -> None:
+        self.parts.extend(map(bytes, lines))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
 
 from duvet.model import Level, Section, Specification
-from duvet.text import byte_length
+from duvet.text import byte_length, parts
 from duvet.trace.records import TITLE_LINE, Coverage, Lines, Match, Segment, Tally
 
 _Placed = tuple[int, int, int]
@@ -126,6 +126,5 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
     """The text of each segment of a line."""
     text, origin = section.lines[line], section.starts[line]
     if text.isascii():
-        return [text[segment.start - origin : segment.end - origin] for segment in segments]
-    data = text.encode()
-    return [data[one.start - origin : one.end - origin].decode(errors="replace") for one in segments]
+        return [text[one.start - origin : one.end - origin] for one in segments]
+    return parts(text, [*[one.start - origin for one in segments], segments[-1].end - origin])
