@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -11,6 +14,10 @@ from duvet.text import plural
 from duvet.trace.requirements import Requirement, State, Status
 
 _LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
+
+
+_STATES = {status: tuple(state.value for state in State if state.status is status) for status in Status}
+"""The states that make each status."""
 
 
 class Total(Struct, frozen=True):
@@ -66,7 +73,7 @@ class Total(Struct, frozen=True):
 
     def with_status(self, status: Status) -> int:
         """How many have that status; an exception with a reason has the status `done`."""
-        return sum(self.counts[state] for state in State if state.status is status)
+        return sum([self.counts[state] for state in _STATES[status]])
 
 
 class Verdict(Struct, frozen=True):
@@ -83,12 +90,11 @@ def totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     tables: dict[str, dict[Level, list[int]]] = {}
     specifications: dict[str, Specification] = {}
     overall: dict[Level, list[int]] = {}
-    for requirement in requirements:
-        id = requirement.specification.id
-        specifications[id] = requirement.specification
-        for table in (tables.setdefault(id, {}), overall):
-            counts = table.setdefault(requirement.level, [0] * len(State))
-            counts[requirement.state] += 1
+    for specification, found in groupby(requirements, attrgetter("specification")):
+        specifications[specification.id] = specification
+        for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
+            for table in (tables.setdefault(specification.id, {}), overall):
+                table.setdefault(level, [0] * len(State))[state] += count
     own = (total for id, table in tables.items() for total in _rows(specifications[id], table))
     return (*own, *_rows(None, overall))
 
