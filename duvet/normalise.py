@@ -9,6 +9,7 @@ from duvet.text import WHITESPACE
 # A single separator between two letters or digits stays as it is, so that only longer runs need a look.
 _RUN = re.compile(r"[\W_]{2,}")
 _SPACE = re.compile(f"[{WHITESPACE}]+")
+_SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
 _NO_SPACE = str.maketrans("", "", WHITESPACE)
 
 
@@ -17,6 +18,13 @@ def normalise(text: str) -> str:
     ##= man/spec/trace.md#quotes
     ##% A quote MUST be found if it differs only in white space around punctuation.
     return _RUN.sub(_reduced, text.strip(WHITESPACE))
+
+
+def unspaced(text: str) -> str:
+    """What texts that are equal when normalised have in common, found much faster."""
+    if text.isascii():
+        return text.encode().translate(None, _SPLITTING).decode()
+    return "".join(text.split())
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.normalise import normalise, normalise_with_map
+from duvet.normalise import normalise, normalise_with_map, unspaced
 from duvet.text import WHITESPACE
 
 TEXTS = st.text(st.sampled_from("aZ9é日 .,-_\t\n\u00a0\u2028\u2014\x1c\u0301")) | st.text()
@@ -63,6 +63,13 @@ def test_map_of_stretches() -> None:
 @given(TEXTS)
 def test_equals_the_plain_rules(text: str) -> None:
     assert normalise(text) == plain_normalise(text)
+
+
+@given(st.lists(st.sampled_from(["a", "é", ".", "("]), min_size=1), st.data())
+def test_texts_that_are_equal_when_normalised_are_equal_unspaced(chars: list[str], data: st.DataObject) -> None:
+    spaces = st.sampled_from(["", " ", "\n", " \t", "\u00a0", "\u2028 ", "\x1c"])
+    one, other = ("".join(char + data.draw(spaces) for char in chars) for _ in range(2))
+    assert unspaced(one) == unspaced(other) or normalise(one) != normalise(other)
 
 
 @given(TEXTS)

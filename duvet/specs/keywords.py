@@ -27,6 +27,7 @@ _KEYWORD = re.compile(
     re.ASCII,
 )
 _NOT = "NOT "
+_DOT_NOT = f".{_NOT}"
 _OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
 """What counts as part of a word besides letters, marks, digits and connectors."""
 
@@ -53,8 +54,10 @@ def keywords(text: str) -> Iterator[Keyword]:
         start, end = found.span()
         if is_plain or _is_apart(text, start, end):
             # The keyword NOT RECOMMENDED begins earlier, which matters behind a dot alone.
-            start -= len(_NOT) * text.endswith(f".{_NOT}", 0, start)
-            yield Keyword(start, end, *_MEANINGS[found[0]])
+            if text.endswith(_DOT_NOT, 0, start):
+                start -= len(_NOT)
+            level, rank = _MEANINGS[found[0]]
+            yield Keyword(start, end, level, rank)
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:

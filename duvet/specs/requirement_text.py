@@ -13,9 +13,10 @@ _BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level
 
 
 class _Parts(NamedTuple):
-    """What stands above the first table of a file, and the quote of each table in its quotes."""
+    """What stands above the first table of a file, and the text of each table, bare and in its quotes."""
 
     head: str
+    texts: list[str]
     quotes: list[str]
 
 
@@ -59,30 +60,23 @@ def _toml(parts: _Parts, found: Sequence[Extracted]) -> bytes:
 
 
 def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracted]) -> list[Annotation]:
-    head, quotes = parts
+    head = parts.head
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
+    kind, form, nothing = Kind.SPEC, Format.AUTO, ()
     read = []
-    for extracted, quote in zip(found, quotes, strict=True):
+    for extracted, text, quote in zip(found, parts.texts, parts.quotes, strict=True):
         start = position + len(_BEFORE_QUOTE[extracted.level])
         end = start + len(quote)
         source = Source(*target_span, position, position + len(_HEADER), start, end)
-        text, written = " ".join(extracted.pieces), "\n".join(extracted.pieces) + "\n"
+        quoted, written = " ".join(extracted.pieces), text + "\n"
         read.append(
             Annotation(
-                path,
-                line,
-                Kind.SPEC,
-                target,
-                text,
-                extracted.level,
-                Format.AUTO,
-                written,
-                from_file=True,
-                source=source,
+                path, line, kind, target, quoted, extracted.level, form, written, "", "", nothing, None, True, source
             )
         )
-        line += 2 + quote.count("\n") + len(_AFTER_QUOTE)
+        # Those of the text, of its quotes, above and below.
+        line += len(extracted.pieces) + 5
         position = end + len(_AFTER_QUOTE)
     return read
 
@@ -92,8 +86,8 @@ def _parts(target: str, section: Section, found: Sequence[Extracted]) -> _Parts:
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
     if "'''" in together or has_controls(together.encode()):
-        return _Parts(head, [multi_line_string(text) for text in texts])
-    return _Parts(head, [f"'''\n{text}\n'''" for text in texts])
+        return _Parts(head, texts, [multi_line_string(text) for text in texts])
+    return _Parts(head, texts, [f"'''\n{text}\n'''" for text in texts])
 
 
 def _comment(section: Section) -> str:

@@ -9,7 +9,7 @@ from itertools import chain
 from msgspec import Struct
 
 from duvet.model import Annotation, Level, Rank, Section, Specification
-from duvet.normalise import normalise
+from duvet.normalise import normalise, unspaced
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
 
 
@@ -110,7 +110,7 @@ def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
     groups: dict[tuple[int, str], list[_Statement]] = {}
     for statement in stating:
         match, text = statement
-        groups.setdefault((match.section, text.replace(" ", "")), []).append(statement)
+        groups.setdefault((match.section, unspaced(text)), []).append(statement)
     for alike in groups.values():
         if len(alike) == 1:
             yield alike

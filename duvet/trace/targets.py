@@ -75,6 +75,7 @@ class Targets:
         self._told: set[Failure] = set()
         self._failed: list[tuple[Failure, Quotes]] = []
         self._urls: Iterator[Locator] = iter(())
+        """Of all annotations; nobody looks for them before the first one is met."""
 
     def spots(self, annotations: Sequence[Annotation], places: Places, problems: list[Problem]) -> list[Spot]:
         """The sections with what refers to them; annotations that lead nowhere become problems."""
@@ -127,6 +128,8 @@ class Targets:
 
     def _load(self, locator: Locator) -> Specification | None:
         if locator not in self.specifications and locator not in self._failures:
+            if locator.is_url:
+                self.library.prefetch(self._urls)
             try:
                 self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
