@@ -96,8 +96,9 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
     before = CUT if start else ""
     # No more characters than cells: the rest of a line without end costs nothing.
     shown = before + visible(line[start : start + _WIDEST])
-    kept = fitting(shown, _WIDEST - margin - 3)
-    after = "" if kept == shown and start + _WIDEST >= len(line) else CUT
+    room = _WIDEST - margin - 3
+    whole = start + _WIDEST >= len(line) and width(shown) <= room
+    kept, after = (shown, "") if whole else (fitting(shown, room - width(CUT)), CUT)
     yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
     ##= man/spec/trace.md#diagnostics
     ##% A problem MUST be shown with its line and a mark under what is wrong.

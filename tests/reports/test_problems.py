@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pytest_snapshot.plugin import Snapshot
 
@@ -97,6 +97,7 @@ def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) 
     assert shown.replace("\n", "").isprintable()
 
 
+@example("0" * 22 + "\x1f" * 8 + "\U00018cd6" + 2 * "\U0002ebe1", 1, 1)
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.integers(1, 300), st.integers(1, 300))
 def test_the_caret_stands_below_the_text(text: str, column: int, length: int) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, column, length))
