@@ -67,7 +67,9 @@ class Blobs:
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             payload = msgpack.encode(value)
-            if self._prepare() and not os.path.islink(path):
+            if self._prepare() and _is_free(path):
+                ##= man/spec/cache.md#keeping
+                ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
                 # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
                 store(path, b"".join((mark(name), len(payload).to_bytes(_SIZE), digest(payload), payload)))
 
@@ -101,6 +103,11 @@ class Blobs:
         except OSError:
             return []
         return sorted(name for name in found if name != IGNORE and is_unfinished(name) == unfinished)
+
+
+def _is_free(path: str) -> bool:
+    """Whether a file may be put there; what is something else is left alone, and so is what it leads to."""
+    return not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)
 
 
 def mark(name: str) -> bytes:

@@ -37,6 +37,8 @@ class Parsed(Generic[Value]):
         still = self.tree.still
         for path in paths:
             known = rows.get(path)
+            ##= man/spec/cache.md#freshness
+            ##% An answer MUST be the same with the cache and without it.
             seen = still(path, known[0]) if known else None
             if known is None or seen is None:
                 yield path, None

@@ -51,6 +51,8 @@ class Results:
             return None
         if any(answer(self.environ, name) != was for name, was in kept.record.variables.items()):
             return None
+        ##= man/spec/cache.md#freshness
+        ##% An answer MUST be the same with the cache and without it.
         return unchanged(kept.record, self.tree)
 
     def keep(self, name: str, key: str, record: Record, value: object) -> None:
