@@ -9,7 +9,8 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from duvet.errors import OutputError, describe
+from duvet.errors import OutputError, UnreadableError, describe
+from duvet.tree.disk import DiskTree
 
 Write = Callable[[str, bytes], None]
 
@@ -120,11 +121,8 @@ def store_changed(path: str, data: bytes, write: Write = store) -> bool:
     """Write a file unless it holds the very bytes already; tells whether it was written."""
     ##= man/spec/trace.md#requirements
     ##% A requirement file MUST NOT be written when its bytes are what they should be.
-    with suppress(OSError, ValueError):
-        info = os.stat(path)
-        if info.st_size == len(data) and stat.S_ISREG(info.st_mode):
-            with open(path, "rb") as file:
-                if file.read() == data:
-                    return False
+    with suppress(UnreadableError):
+        if DiskTree().read(path) == data:
+            return False
     write(path, data)
     return True

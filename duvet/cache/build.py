@@ -20,7 +20,9 @@ def build() -> bytes:
     ##= man/spec/cache.md#keeping
     ##% What another build of duvet has kept MUST NOT be used.
     try:
-        parts = [VERSION, sys.version, sys.byteorder, *_files(_PACKAGE), *_libraries(), *_reader()]
+        # What is installed changes as a whole, and so does the folder that it is in.
+        own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _files(_PACKAGE)
+        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_libraries(), *_reader()]
     except OSError:
         # What can't be told is like nothing else.
         return os.urandom(32)
