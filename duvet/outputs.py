@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from duvet.errors import OutputError, UnreadableError, describe
 from duvet.tree.disk import DiskTree
 
-Write = Callable[[str, bytes], None]
+Data = bytes | bytearray
+Write = Callable[[str, Data], None]
 
 # What stands here leads to open files, whatever it looks like, and is never replaced.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
@@ -22,7 +23,7 @@ _UNFINISHED = re.compile(r"\.\d+-[0-9a-f]{8}\.new\Z")
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
 
-def store(path: str, data: bytes) -> None:
+def store(path: str, data: Data) -> None:
     """Write a file under a temporary name beside it, then move it into place."""
     with together() as write:
         write(path, data)
@@ -39,9 +40,9 @@ def together() -> Iterator[Write]:
     ##= man/spec/trace.md#reports
     ##% The reports of one run MUST be written all of them and whole, or none of them at all.
     moves: list[tuple[str, str]] = []
-    streams: list[tuple[str, bytes]] = []
+    streams: list[tuple[str, Data]] = []
 
-    def write(path: str, data: bytes) -> None:
+    def write(path: str, data: Data) -> None:
         with _named(path):
             mode = _mode(path)
             if mode is not None and (not stat.S_ISREG(mode) or leads_to_open_file(path)):
@@ -98,7 +99,7 @@ def is_unfinished(name: str) -> bool:
     return name.startswith(".") and _UNFINISHED.search(name) is not None
 
 
-def _fill(temporary: str, data: bytes, mode: int | None) -> None:
+def _fill(temporary: str, data: Data, mode: int | None) -> None:
     # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
     with open(temporary, "xb") as file:
         file.write(data)
@@ -106,7 +107,7 @@ def _fill(temporary: str, data: bytes, mode: int | None) -> None:
         os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
 
 
-def _pour(path: str, data: bytes) -> None:
+def _pour(path: str, data: Data) -> None:
     """Devices and pipes are written to, never replaced; a folder is an error."""
     # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
     wait_for_nobody = getattr(os, "O_NONBLOCK", 0)

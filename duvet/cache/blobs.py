@@ -32,6 +32,7 @@ class Blobs:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self._swept = False
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
         """What was saved under the name."""
@@ -66,12 +67,12 @@ class Blobs:
         ##% A cache that can't be written MUST NOT keep a run from its answer.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            payload = msgpack.encode(value)
+            data = _encoded(name, value)
             if self._prepare() and _is_free(path):
                 ##= man/spec/cache.md#keeping
                 ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
                 # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
-                store(path, b"".join((mark(name), len(payload).to_bytes(_SIZE), digest(payload), payload)))
+                store(path, data)
 
     def _prepare(self) -> bool:
         """Make the folder, which git is to ignore; a link may lead anywhere, and is not written to."""
@@ -85,11 +86,13 @@ class Blobs:
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store(ignore, IGNORED)
-        self._sweep()
+        if not self._swept:
+            self._sweep()
         return True
 
     def _sweep(self) -> None:
         """Remove what runs left that were killed as they wrote."""
+        self._swept = True
         for name in self.names(unfinished=True):
             path = os.path.join(self.folder, name)
             with suppress(OSError):
@@ -122,6 +125,15 @@ def _size(start: bytes) -> int:
 def _without_waiting(path: str, flags: int) -> int:
     """Without O_NONBLOCK, opening a FIFO waits for a writer for ever."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _encoded(name: str, value: object) -> bytearray:
+    """The whole file; what may be many megabytes is put where it stays."""
+    data = bytearray(_HEAD)
+    msgpack.Encoder().encode_into(value, data, _HEAD)
+    payload = memoryview(data)[_HEAD:]
+    data[:_HEAD] = mark(name) + len(payload).to_bytes(_SIZE) + digest(payload)
+    return data
 
 
 def decoded(data: bytes | Raw, kind: type[Value]) -> Value | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
-from duvet.outputs import Write, leads_to_open_file, together
+from duvet.outputs import Data, Write, leads_to_open_file, together
 from duvet.terminal.streams import pour
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def write_file(path: str, data: bytes) -> None:
 @contextmanager
 def written_together() -> Iterator[Write]:
     """Write several results: all of them, or none."""
-    poured: list[bytes] = []
+    poured: list[Data] = []
     with together() as write:
         ##= man/spec/trace.md#reports
         ##% `duvet report` MUST write nothing to standard output unless a report is sent there.

@@ -23,7 +23,7 @@ def say(text: str) -> None:
         silence(sys.stderr)
 
 
-def pour(data: bytes) -> None:
+def pour(data: bytes | bytearray) -> None:
     """Write a result to standard output; a reader may have read enough."""
     if sys.stdout is None:
         raise OutputError("standard output is closed", path="-")

@@ -152,6 +152,6 @@ def test_what_nobody_finished_is_swept_away_after_a_while(blobs: Blobs) -> None:
         path.touch()
     for path in (old, mine):
         os.utime(path, (0, 0))
-    saved(blobs)
+    saved(Blobs(blobs.folder))
     assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
     assert blobs.names() == ["mine.new", "name"]
