@@ -24,6 +24,7 @@ from duvet.terminal.wishes import Wishes
 @click.option("--issue-link", type=TEXT, metavar="URL", help="Where issues are opened.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
 @click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
+@click.option("--watch", is_flag=True, help="Report again after each change, until interrupted.")
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -39,6 +40,7 @@ def report(
     issue_link: str | None,
     strict: bool,
     prune: bool,
+    watch: bool,
     **where: Any,
 ) -> None:
     """Check every citation and report what is covered.
@@ -48,15 +50,24 @@ def report(
 
     Exits with 1 when an annotation is wrong, or when a check of --ci fails.
 
+    With --watch it stays, and reports again whenever a file that it has read changes, or one that it would read comes
+    or goes. Ctrl-C ends that, with exit code 130. The system tells of changes; set WATCHFILES_FORCE_POLLING=1 for a
+    network drive that doesn't.
+
     \b
     Examples:
       duvet report
       duvet report --html coverage.html --json coverage.json
       duvet report --ci --require-tests false
+      duvet report --watch
     """
-    from duvet.terminal.recalling import report_or_recall
-
     wishes = Wishes(
         json, json_v2, html, lcov, require_citations, require_tests, ci, blob_link, issue_link, strict, prune
     )
+    if watch:
+        from duvet.terminal.watching import report_on_changes
+
+        report_on_changes(where, wishes)
+    from duvet.terminal.recalling import report_or_recall
+
     ctx.exit(report_or_recall(where, wishes))

@@ -81,6 +81,8 @@ class Project:
         self.on_disk = tree is None or _disk_of(tree) is not None
         self.memory = memory or NoMemory()
         self.progress = progress or Progress()
+        self.matched: tuple[Patterns, Inputs] | None = None
+        """What names the files to read annotations from, and which these are, once they have been looked for."""
 
     @cached_property
     def config(self) -> Config | None:
@@ -137,24 +139,18 @@ class Project:
         )
         return extraction
 
-    @cached_property
-    def patterns(self) -> Patterns:
-        """What names the files to read annotations from."""
-        return Patterns(self.config, self.options.sources, self.options.requirements, self.extraction.files)
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The files to read annotations from."""
-        patterns = self.patterns
+    def _inputs(self) -> Inputs:
+        patterns = Patterns(self.config, self.options.sources, self.options.requirements, self.extraction.files)
         self.progress.begin("Scanning sources")
         found = patterns.match(self.tree, self.memory)
         self.progress.end(f"Scanned {found.count} sources")
+        self.matched = (patterns, found)
         return found
 
     @cached_property
     def trace(self) -> Trace:
         """Every annotation, resolved; what is wrong stands in it as problems."""
-        extraction, inputs = self.extraction, self.inputs
+        extraction, inputs = self.extraction, self._inputs()
         problems = [*extraction.problems, *inputs.problems]
         reading = Reading(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)

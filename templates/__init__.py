@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
+@cache
 def environment() -> Environment:
     """Where every template comes from: HTML is escaped by itself, a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from duvet.cache.blobs import Blobs
+from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.cache.environment import RecordedEnvironment
 from duvet.cache.parsed import Parsed
 from duvet.cache.results import Results
@@ -19,8 +19,10 @@ Value = TypeVar("Value")
 class Cache:
     """Everything that a run takes from earlier ones, and leaves for later ones."""
 
-    def __init__(self, disk: DiskTree, environ: Mapping[str, str], now: int | None = None) -> None:
-        self.blobs = Blobs(disk.at(CACHE_FOLDER))
+    def __init__(
+        self, disk: DiskTree, environ: Mapping[str, str], now: int | None = None, *, kept: bool = True
+    ) -> None:
+        self.blobs = Blobs(disk.at(CACHE_FOLDER)) if kept else NoBlobs()
         self.tree = RecordedTree(disk, now)
         self.environ = RecordedEnvironment(environ, self.tree)
         self.results = Results(self.blobs, self.tree, environ)
@@ -73,6 +75,9 @@ class Cache:
     def wrote(self, path: str, data: bytes) -> None:
         self._written[path] = digest(data)
 
+    def removed(self, path: str) -> None:
+        self.tree.removed(path)
+
     def poured(self) -> None:
         self.tree.record.settled = False
 
@@ -87,17 +92,19 @@ class Cache:
 
     def keep(self, name: str, how: str, value: object) -> None:
         """Keep what this whole run has come to, with the files that it wrote."""
-        self._settle()
+        self.settle()
         self.results.keep(name, how, self.tree.record, value)
 
     def save(self) -> None:
         """Leave for later runs what this one has read."""
-        self._settle()
+        self.settle()
         for parsed in self._parsed.values():
             parsed.save()
 
-    def _settle(self) -> None:
-        """Look at the files that were written once they are in place."""
+    def settle(self) -> None:
+        """Look at the files that this run wrote, once they are in place."""
         for path, content in self._written.items():
+            ##= man/spec/watch.md#noticing
+            ##% What a run itself has written MUST NOT be taken for a change.
             self._files("outputs", bytes).add(path, "", self.tree.wrote(path, content), content)
         self._written.clear()

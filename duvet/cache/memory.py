@@ -30,6 +30,9 @@ class Memory(Protocol):
     def wrote(self, path: str, data: bytes) -> None:
         """A file holds these bytes now."""
 
+    def removed(self, path: str) -> None:
+        """A file is gone, and this very work has removed it."""
+
     def poured(self) -> None:
         """Bytes have gone where nobody can look for them later, so that they have to go there each time."""
 
@@ -57,6 +60,9 @@ class NoMemory:
         return False
 
     def wrote(self, path: str, data: bytes) -> None:
+        pass
+
+    def removed(self, path: str) -> None:
         pass
 
     def poured(self) -> None:

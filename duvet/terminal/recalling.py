@@ -24,8 +24,7 @@ def report_or_recall(where: Mapping[str, Any], wishes: Wishes) -> int:
 
 def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes) -> int:
     """The same with what is in this cache, which then holds what is new."""
-    # Everything that the command line says about the result.
-    how = key(os.getcwd(), settings().config_path, sorted(where.items()), wishes)
+    how = key_of(where, wishes)
     # Those who ask for every file that holds annotations want to see them read.
     known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
@@ -33,20 +32,34 @@ def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes) -> int:
     outcome = _run(cache, where, wishes)
     code = tell(outcome)
     # Nobody waits for this.
+    remember(cache, how, outcome)
+    return code
+
+
+def key_of(where: Mapping[str, Any], wishes: Wishes) -> str:
+    """Everything that the command line says about the result."""
+    return key(os.getcwd(), settings().config_path, sorted(where.items()), wishes)
+
+
+def remember(cache: Cache, how: str, outcome: Outcome) -> None:
+    """Leave for later runs what this one has come to."""
     if _lasts(outcome):
         cache.keep(_NAME, how, outcome)
     cache.save()
-    return code
 
 
 def open_cache(shown: Settings) -> Cache | None:
     """The cache of the project in the working directory; none where there is no project, or none is wanted."""
     from duvet.tree.disk import DiskTree
 
+    return Cache(DiskTree(), shown.environ) if wants_cache(shown) else None
+
+
+def wants_cache(shown: Settings) -> bool:
+    """Whether there is a place for a cache in the working directory, and nobody is against it."""
     ##= man/spec/cache.md#keeping
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
-    wanted = shown.cache and os.path.isdir(".duvet")
-    return Cache(DiskTree(), shown.environ) if wanted else None
+    return shown.cache and os.path.isdir(".duvet")
 
 
 def _recalled(cache: Cache, how: str) -> Outcome | None:

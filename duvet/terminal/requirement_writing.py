@@ -37,4 +37,5 @@ def _remove(project: Project, path: str) -> None:
         os.unlink(project.disk.at(path))
     except OSError as error:
         raise OutputError(f"can't remove this file: {describe(error)}", path=path) from error
+    project.memory.removed(path)
     project.progress.end(f"Removed {path}")

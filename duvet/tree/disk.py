@@ -78,6 +78,15 @@ class DiskTree:
             raise UnreadableError(describe(error), path=path) from error
 
 
+def fault(disk: DiskTree, path: str) -> str:
+    """Why a path can't be read as a file; empty where it can."""
+    try:
+        disk.read(path)
+    except UnreadableError as error:
+        return error.message
+    return ""
+
+
 def _content(handle: int, path: str) -> tuple[bytes, os.stat_result]:
     info = os.fstat(handle)
     mode = info.st_mode

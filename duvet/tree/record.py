@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -22,7 +22,9 @@ class Record(Struct, array_like=True):
     folders: dict[str, Seen] = {}
     """Folders that were listed."""
     absent: dict[str, None] = {}
-    """What was to be read or listed, and was not there."""
+    """What was to be read, and was not there."""
+    unlisted: dict[str, None] = {}
+    """Folders that were to be listed, and were not there."""
     regular: dict[str, bool] = {}
     """Whether a regular file is there."""
     present: dict[str, bool] = {}
@@ -32,6 +34,10 @@ class Record(Struct, array_like=True):
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
     """Variables of the environment: digests, for values may be secret, and None where one is not set."""
+    faults: dict[str, str] = {}
+    """What could not be read for another reason than being absent, and why."""
+    unsteady: dict[str, None] = {}
+    """What changed between two looks at it, but for folders."""
     settled: bool = True
     """False where no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
@@ -41,7 +47,7 @@ class Record(Struct, array_like=True):
         if was is not None and not was.agrees(seen):
             ##= man/spec/cache.md#freshness
             ##% An answer MUST NOT be kept where an input changed between two looks at it.
-            self.settled = False
+            self._waver(looks, path)
         looks[path] = seen
 
     def hear(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
@@ -49,24 +55,49 @@ class Record(Struct, array_like=True):
         if answers.setdefault(question, answer) != answer:
             ##= man/spec/cache.md#freshness
             ##% An answer MUST NOT be kept where an input changed between two looks at it.
-            self.settled = False
+            self._waver(answers, question)
         return answer
+
+    def _waver(self, answers: object, path: str) -> None:
+        self.settled = False
+        # Folders change with every file that is written into them.
+        if answers is not self.folders:
+            self.unsteady[path] = None
 
     def add(self, other: Record) -> None:
         """Take in what another piece of work asked."""
         for looks, more in ((self.files, other.files), (self.folders, other.folders)):
-            both = looks.keys() & more.keys()
-            self.settled = self.settled and all(looks[path].agrees(more[path]) for path in both)
-            looks.update(more)
-        self.absent.update(other.absent)
+            for path in looks.keys() & more.keys():
+                if not looks[path].agrees(more[path]):
+                    self._waver(looks, path)
         for answers, others in zip(self._answers(), other._answers(), strict=True):
-            both = answers.keys() & others.keys()
-            self.settled = self.settled and all(answers[question] == others[question] for question in both)
-            answers.update(others)
+            for question in answers.keys() & others.keys():
+                if answers[question] != others[question]:
+                    self._waver(answers, question)
+        self.renew(other)
+        self.unsteady.update(other.unsteady)
         self.settled = self.settled and other.settled
+
+    def renew(self, other: Record) -> None:
+        """Put the answers that another piece of work heard in the place of earlier ones."""
+        for answers, others in zip(self._all(), other._all(), strict=True):
+            answers.update(others)
+        for folder in other.folders:
+            self.unlisted.pop(folder, None)
+
+    def about(self, paths: Collection[str]) -> Record:
+        """What was asked about these paths."""
+        found = Record()
+        for answers, own in zip(found._all(), self._all(), strict=True):
+            answers.update({path: own[path] for path in paths if path in own})
+        return found
 
     def _answers(self) -> tuple[dict[str, Any], ...]:
         return self.regular, self.present, self.links, self.identities, self.variables
+
+    def _all(self) -> tuple[dict[str, Any], ...]:
+        more = self.files, self.folders, self.absent, self.unlisted, self.faults
+        return *self._answers(), *more
 
 
 def listing(entries: Iterable[Entry]) -> bytes:

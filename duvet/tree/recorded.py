@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree, is_cache
+from duvet.tree.disk import DiskTree, fault, is_cache
 from duvet.tree.protocol import Entry
 from duvet.tree.record import Record, listing
 from duvet.tree.seen import Seen, digest, is_fresh, marks
@@ -40,7 +40,7 @@ class RecordedTree:
         try:
             data, info = self.disk.read_with_marks(path)
         except UnreadableError as error:
-            self._missed(path, error)
+            self._missed(path, error, self.record.absent)
             raise
         self._saw(path, marks(info, digest(data) if is_fresh(info, self.now) else b""))
         return data
@@ -64,7 +64,7 @@ class RecordedTree:
             info = self.disk.marks(folder)
             found = list(self.disk.entries(folder))
         except UnreadableError as error:
-            if self._missed(folder, error):
+            if self._missed(folder, error, self.record.unlisted):
                 return
             raise
         seen = marks(info, digest(listing(found)) if is_fresh(info, self.now) else b"")
@@ -77,16 +77,17 @@ class RecordedTree:
         try:
             info = self.disk.marks(folder)
         except UnreadableError as error:
-            self._missed(folder, error)
+            self._missed(folder, error, self.record.absent)
             raise
         return self.record.hear(self.record.identities, folder, (info.st_dev, info.st_ino))
 
-    def _missed(self, path: str, error: UnreadableError) -> bool:
+    def _missed(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
         """Whether nothing is there; any other fault may be gone the next time."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
-            self.record.absent[path] = None
+            absences[path] = None
         else:
+            self.record.faults[path] = fault(self.disk, path)
             self.record.settled = False
         return absent
 
@@ -119,7 +120,23 @@ class RecordedTree:
         # The times alone don't tell whether somebody else wrote to it a moment later.
         seen = marks(info, content)
         self._saw(path, seen)
+        self._answers(path, there=True)
         return seen
+
+    def removed(self, path: str) -> None:
+        """A file that was read is gone, and the result would be the same without it."""
+        self.record.files.pop(path, None)
+        self.seen.pop(path, None)
+        self._answers(path, there=False)
+
+    def _answers(self, path: str, *, there: bool) -> None:
+        """Whoever asked before whether this file is there would hear that now, and has no reason to ask again."""
+        record = self.record
+        record.absent.pop(path, None)
+        record.unsteady.pop(path, None)
+        for answers in (record.present, record.regular):
+            if path in answers:
+                answers[path] = there
 
     def _content_compared(self, path: str, seen: Seen) -> Seen | None:
         """The marks as they are now, if the content is the same."""

@@ -58,7 +58,7 @@ def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> 
 def _report(now: int | None, disk: DiskTree, args: tuple[str, ...]) -> int:
     shown = Settings(os.environ)
     with report.make_context("report", [*args], obj=shown) as ctx:
-        where = dict(ctx.params)
+        where = {name: value for name, value in ctx.params.items() if name != "watch"}
         wishes = Wishes(**{name: where.pop(name) for name in Wishes.__struct_fields__})
         try:
             return report_with(Cache(disk, shown.environ, now), where, wishes)

@@ -275,3 +275,17 @@ def test_where_nothing_is_kept() -> None:
     memory.wrote("p", b"")
     memory.poured()
     assert work.done == 6 and not memory.holds("p", b"")
+
+
+def test_a_cache_that_is_not_to_be_kept(root: Path) -> None:
+    work = Work()
+    run_of_file(root, work)
+    for _ in range(2):
+        cache = Cache(DiskTree(str(root)), {}, LATER, kept=False)
+        assert list(cache.of_files("files", str, ["a"], "how", lambda path: f"{work()} of {path}")) == [
+            ("a", "answer of a")
+        ]
+        cache.save()
+    assert work.done == 3
+    run_of_file(root, work)
+    assert work.done == 3

@@ -1,0 +1,66 @@
+"""`duvet report --watch`: a run after each change."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from duvet.cache.cache import Cache
+from duvet.errors import DuvetError
+from duvet.project import Project
+from duvet.terminal.failures import as_problems, report
+from duvet.terminal.options import open_project
+from duvet.terminal.outcome import tell
+from duvet.terminal.progress import Lines
+from duvet.terminal.recalling import key_of, remember, wants_cache
+from duvet.terminal.reporting import run_report
+from duvet.terminal.settings import settings
+from duvet.terminal.wishes import Wishes
+from duvet.tree.disk import DiskTree
+from duvet.watching.changes import Changes
+
+_MOST_NAMES = 3
+
+
+def report_on_changes(where: Mapping[str, Any], wishes: Wishes) -> NoReturn:
+    """Report, and report again after each change; only an interruption or an error of the system ends that."""
+    progress = Lines(settings())
+    with Changes(settings().environ) as changes:
+        while True:
+            ##= man/spec/watch.md#reporting-again
+            ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
+            changes.follow(run(where, wishes))
+            progress.begin("Watching for changes; Ctrl-C ends it")
+            # Python looks for cycles by itself in no run of the command line.
+            ##= man/spec/watch.md#reporting-again
+            ##% The memory of a process that watches MUST NOT grow with the number of runs.
+            gc.collect()
+            ##= man/spec/watch.md#reporting-again
+            ##% Each further run MUST begin with the names of some files that have changed.
+            progress.begin(f"Changed {_named(changes.wait() or ())}")
+
+
+def run(where: Mapping[str, Any], wishes: Wishes) -> Project:
+    """One run, which has told what it came to, and the project as it was read."""
+    shown = settings()
+    cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown))
+    project = open_project(cache, **where)
+    ##= man/spec/watch.md#reporting-again
+    ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
+    try:
+        outcome = run_report(project, wishes)
+    except DuvetError as error:
+        report(as_problems(error), shown)
+        cache.settle()
+    else:
+        tell(outcome)
+        remember(cache, key_of(where, wishes), outcome)
+    return project
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    """The first few."""
+    shown = ", ".join(paths[:_MOST_NAMES])
+    more = len(paths) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

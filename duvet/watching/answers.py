@@ -1,0 +1,55 @@
+"""What a run heard from the disk, to be compared with what it would hear now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from duvet.cache.memory import NoMemory
+from duvet.inputs import Inputs
+from duvet.project import Project
+from duvet.tree.recorded import RecordedTree
+from duvet.tree.unchanged import altered, refilled
+
+
+class Answers:
+    """All that a run has asked."""
+
+    def __init__(self, project: Project) -> None:
+        if not isinstance(project.tree, RecordedTree):
+            raise TypeError("the tree of the project has to be a RecordedTree")
+        self.tree = project.tree
+        self.record = project.tree.record
+        self.matched = project.matched
+
+    def altered(self) -> set[str]:
+        """Every path that something else would be heard of."""
+        found = set(altered(self.record, self.tree))
+        if any(True for _ in refilled(self.record, self.tree)):
+            found |= self.listed_otherwise()
+        return found
+
+    def altered_among(self, paths: Collection[str]) -> set[str]:
+        """Those of these paths that something else would be heard of."""
+        return set(altered(self.record.about(paths), self.tree))
+
+    def listed_otherwise(self) -> set[str]:
+        """The files that patterns match now and did not, or no more; folders that are new are on the record then."""
+        if self.matched is None:
+            return set()
+        patterns, before = self.matched
+        tree = RecordedTree(self.tree.disk)
+        now = patterns.match(tree, NoMemory())
+        self.record.renew(tree.record)
+        ##= man/spec/watch.md#noticing
+        ##% What comes or goes without such an effect MUST NOT be taken for a change.
+        return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {"."}
+
+
+def _told(inputs: Inputs) -> object:
+    """All of it; in what order problems are found depends on the order of names on disk."""
+    return inputs.sources, inputs.requirements, frozenset(inputs.problems)
+
+
+def _paths(inputs: Inputs) -> set[str]:
+    found = {path for _, paths in inputs.sources for path in paths}
+    return found.union(inputs.requirements, (problem.path for problem in inputs.problems))
