@@ -98,17 +98,8 @@ HOUSE = {
     ".duvet/exceptions/e.toml": TODO.replace("TODO", "exception").replace("\n\n[", "\n\n[") + 'reason = "quiet"\n',
 }
 FOLDERS = (
-    "src",
-    "src/deep",
-    "src/deep/er",
-    "src/old",
-    "src/new",
-    "lib",
-    "lib/one",
-    "lib/xy",
-    "tests",
-    "docs",
-    "docs/q",
+    *("src", "src/deep", "src/deep/er", "src/old", "src/new", "src/\udcfe", "lib", "lib/one", "lib/xy"),
+    *("tests", "docs", "docs/q", "docs/n\nl"),
 )
 NAMES = ("a.rs", "b.rs", "c.rs", "n\nl.rs", "é.rs", "\udcff.rs", "z.txt")
 OUTPUTS = (

@@ -20,7 +20,7 @@ from tests.commands.made import make
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")
 
 Change = Callable[[Path], object]
-SAMPLES = int(os.environ.get("DUVET_SAMPLES", "5"))
+SAMPLES = int(os.environ.get("DUVET_SAMPLES", "4"))
 """At how many moments each change is tried."""
 
 

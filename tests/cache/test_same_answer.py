@@ -14,7 +14,7 @@ from tests.cache.twins import Twins, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and odd names")
 
-SEEDS = range(int(os.environ.get("DUVET_SEEDS", "4")))
+SEEDS = range(int(os.environ.get("DUVET_SEEDS", "3")))
 STEPS = 40
 
 

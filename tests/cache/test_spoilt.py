@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -18,6 +19,9 @@ from tests.commands.made import KETTLE, SOURCE, make
 from tests.commands.running import Done
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
+
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, flock
 
 NAMES = ("annotations", "outputs", "report", "requirement-files", "requirements", "sections", "sources")
 CACHE = ".duvet/cache"
@@ -67,6 +71,17 @@ def grown(name: str) -> Damage:
     return lambda folder: os.truncate(folder / name, 1 << 40)
 
 
+def locked(name: str) -> Damage:
+    """Somebody holds a lock on the file."""
+
+    def change(folder: Path) -> None:
+        HELD.append((folder / name).open("rb"))
+        flock(HELD[-1], LOCK_EX)
+
+    return change
+
+
+HELD: list[BinaryIO] = []
 DAMAGES: dict[str, Callable[[str], Damage]] = {
     "empty": lambda name: cut(name, 0),
     "cut off early": lambda name: cut(name, 0.1),
@@ -79,6 +94,7 @@ DAMAGES: dict[str, Callable[[str], Damage]] = {
     "of another build": lambda name: overwrite(name, bytes(32), 12),
     "of another name": of_another,
     "huge": grown,
+    "locked": locked,
     "no rights": lambda name: rights(name, 0),
     "folder": directory,
     "pipe": pipe,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.made import KETTLE, make
-from tests.commands.running import Run, runner
+from tests.commands.running import NOBODY, Run, run, runner
 from tests.specs.serving import Held, serving
 
 
@@ -38,6 +40,23 @@ def held() -> Iterator[Held]:
     """A server that answers when it is told to."""
     with serving() as server:
         yield server
+
+
+@pytest.fixture
+def public(duvet_command: str) -> Iterator[Path]:
+    """A project where a user without rights may do everything."""
+    with tempfile.TemporaryDirectory() as temporary:
+        os.chmod(temporary, 0o755)
+        folder = make(Path(temporary) / "kettle", KETTLE)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))
+        try:
+            done = run(duvet_command, folder, "-q", "report", before=NOBODY)
+        except FileNotFoundError:
+            pytest.skip("no setpriv to step down with")
+        if done.code:
+            pytest.skip(f"a user without rights can't run the command: {done.err}")
+        yield folder
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 Before = tuple[str, ...]
 """A command that runs another one."""
+
+# Root may do everything, so it steps down.
+NOBODY: Before = (
+    ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    if sys.platform != "win32" and os.getuid() == 0
+    else ()
+)
 
 
 class Done(NamedTuple):

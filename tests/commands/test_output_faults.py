@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.damage import Damage, directory, holds, link, loop, pipe
-from tests.commands.made import CONFIG, KETTLE, SOURCE, make
-from tests.commands.running import Done, Run, files, run, runner
+from tests.commands.made import CONFIG, SOURCE, make
+from tests.commands.running import NOBODY, Done, Run, files, run, runner
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the words and devices of Linux")
 
 PAGE = ".duvet/reports/report.html"
-# Root may do everything, so it steps down.
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups") if os.getuid() == 0 else ()
 
 
 def refused(reason: str, path: str, hint: str = "") -> str:
@@ -104,23 +100,6 @@ def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
     message = refused("No space left on device (os error 28)", ".duvet/reports/report.json")
     assert duvet("-q", "report") == Done(1, "", message)
     assert files(small_disk) == before
-
-
-@pytest.fixture
-def public(duvet_command: str) -> Iterator[Path]:
-    """A project where a user without rights may do everything."""
-    with tempfile.TemporaryDirectory() as temporary:
-        os.chmod(temporary, 0o755)
-        folder = make(Path(temporary) / "kettle", KETTLE)
-        for path in (folder, *folder.rglob("*")):
-            os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))
-        try:
-            done = run(duvet_command, folder, "-q", "report", before=NOBODY)
-        except FileNotFoundError:
-            pytest.skip("no setpriv to step down with")
-        if done.code:
-            pytest.skip(f"a user without rights can't run the command: {done.err}")
-        yield folder
 
 
 @pytest.mark.parametrize(
