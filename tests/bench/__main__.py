@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, table
+from tests.bench import growth, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -25,6 +25,8 @@ from tests.bench.workloads import Workload, workloads
 def main() -> int:
     """Measure, tell, and answer with whether every gate holds."""
     options = parse()
+    if options.watch:
+        return watching.main(options)
     if options.shared is None:
         print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
     commit, clock = _commit(), Clock(options.runs, options.shared)

@@ -52,7 +52,7 @@ def _reports(project: Project, shared: Path, scratch: Path, only: str) -> Iterat
     if not wanted:
         return
     folder = scratch / project.name.replace(" ", "")
-    _make_tree(project.name, shared, folder)
+    make_tree(project.name, shared, folder)
     for state in wanted:
         cold = state in (State.COLD, State.PAGE)
         yield Workload(
@@ -77,7 +77,8 @@ def _preparation(project: Project, state: State, folder: Path) -> Callable[[], N
             return nothing
 
 
-def _make_tree(name: str, shared: Path, folder: Path) -> None:
+def make_tree(name: str, shared: Path, folder: Path) -> None:
+    """The tree of a project with that name."""
     requirements, _, sources = name.partition(" x ")
     if sources:
         make_generated(shared, Size(int(requirements), int(sources)), folder)

@@ -1,0 +1,137 @@
+"""How soon `duvet report --watch` answers an edit: seconds on the clock, for it is people who wait."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.budgets import PROJECTS, State
+from tests.bench.measure import FailedError, environment
+from tests.bench.table import align
+from tests.bench.trees import PAGE_CONFIG, Edit
+from tests.bench.workloads import make_tree
+
+EDITS = 50
+PAUSE = 0.2
+"""The most seconds between two edits: nobody edits in step with what looks for edits."""
+GATE = 0.3
+"""Seconds, for the projects of this size and smaller ones."""
+GATED = ("s2n-tls-132053b", "h3-704b37a", "200 x 200")
+REPORTS = (".duvet/reports/report.json", ".duvet/snapshot.txt", ".duvet/reports/report.html")
+WAITS = "Watching for changes"
+SUMMARY = ("PASS:", "FAIL:")
+
+
+class Wait(NamedTuple):
+    """The seconds from the end of an edit to its answer."""
+
+    reports: float
+    """The last of the reports stands in its place."""
+    summary: float
+    """The last line of the summary has been read."""
+
+
+class Row(NamedTuple):
+    """A project, and what was waited for each edit of it."""
+
+    name: str
+    waits: list[Wait]
+    gate: float | None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the answer came in time as a rule."""
+        return self.gate is None or statistics.median(wait.summary for wait in self.waits) <= self.gate
+
+
+def main(options: Namespace) -> int:
+    """Measure, tell, and answer with whether every gate holds."""
+    with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
+        rows = list(_rows(options, Path(scratch)))
+    print(render(rows))
+    return 0 if all(row.passes for row in rows) else 1
+
+
+def _rows(options: Namespace, scratch: Path) -> Iterator[Row]:
+    for project in PROJECTS:
+        if (
+            State.EDITED not in project.budgets
+            or project.huge > options.huge
+            or not fnmatch(project.name, options.only)
+        ):
+            continue
+        folder = scratch / project.name.replace(" ", "")
+        make_tree(project.name, options.shared, folder)
+        gate = GATE if project.name in GATED else None
+        for name, more in ((project.name, ()), (f"{project.name}, with HTML", ("--config-path", PAGE_CONFIG))):
+            command = [options.duvet, "report", "--watch", *more]
+            yield Row(name, waits(command, folder, Edit(folder / project.source), EDITS), gate)
+
+
+def waits(
+    command: Sequence[str], folder: Path, edit: Callable[[], None], count: int, pause: float = PAUSE
+) -> list[Wait]:
+    """What is waited for each of so many edits."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    try:
+        return [_wait(process, folder, edit, pause) for _ in range(count)]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _wait(process: subprocess.Popen[str], folder: Path, edit: Callable[[], None], pause: float) -> Wait:
+    _read(process, WAITS)
+    time.sleep(random.uniform(pause / 2, pause))
+    edit()
+    edited = time.time()
+    _read(process, *SUMMARY)
+    told = time.time()
+    written = max((folder / name).stat().st_ctime for name in REPORTS if (folder / name).exists())
+    return Wait(written - edited, told - edited)
+
+
+def _read(process: subprocess.Popen[str], *starts: str) -> None:
+    """Read until a line begins like that."""
+    assert process.stderr is not None
+    lines: list[str] = []
+    for line in process.stderr:
+        if line.lstrip().startswith(starts):
+            return
+        lines.append(line)
+    raise FailedError(f"{process.args!r} has ended\n{''.join(lines)}")
+
+
+def render(rows: Sequence[Row]) -> str:
+    """A table in milliseconds."""
+    headings = ("edit to", "reports p50", "p99", "summary p50", "p99", "gate", "")
+    return align([headings, *(_cells(row) for row in rows)])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    columns = ([wait.reports for wait in row.waits], [wait.summary for wait in row.waits])
+    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), _p99(times))]
+    gate = "-" if row.gate is None else f"{row.gate * 1000:.0f}"
+    return row.name, *figures, gate, "good" if row.passes else "TOO SLOW"
+
+
+def _p99(times: Sequence[float]) -> float:
+    """What all but a hundredth stayed below."""
+    return sorted(times)[-1 - len(times) // 100]
