@@ -74,6 +74,8 @@ class Record(Struct, array_like=True):
             for question in answers.keys() & others.keys():
                 if answers[question] != others[question]:
                     self._waver(answers, question)
+        if not self.unlisted.keys().isdisjoint(other.folders):
+            self.settled = False
         self.renew(other)
         self.unsteady.update(other.unsteady)
         self.settled = self.settled and other.settled

@@ -132,11 +132,15 @@ class RecordedTree:
     def _answers(self, path: str, *, there: bool) -> None:
         """Whoever asked before whether this file is there would hear that now, and has no reason to ask again."""
         record = self.record
+        asked = [answers for answers in (record.present, record.regular) if path in answers]
+        ##= man/spec/cache.md#freshness
+        ##% An answer MUST NOT be kept where an input changed between two looks at it.
+        if path in record.absent or any(answers[path] is not there for answers in asked):
+            record.settled = False
         record.absent.pop(path, None)
         record.unsteady.pop(path, None)
-        for answers in (record.present, record.regular):
-            if path in answers:
-                answers[path] = there
+        for answers in asked:
+            answers[path] = there
 
     def _content_compared(self, path: str, seen: Seen) -> Seen | None:
         """The marks as they are now, if the content is the same."""

@@ -85,6 +85,15 @@ def test_two_names_of_one_report(kettle: Path, duvet: Run) -> None:
         assert files(kettle)["x"].startswith(b"<!doctype html>")
 
 
+def test_a_report_that_the_next_run_takes_for_a_specification(kettle: Path, duvet: Run) -> None:
+    (kettle / "src" / "a.rs").write_text(SOURCE.replace("spec.md#heating", "page.html#x", 1))
+    runs = [duvet("-q", "report", "--html", "page.html") for _ in range(3)]
+    assert [run.code for run in runs] == [1, 1, 1]
+    assert 'Could not resolve file "page.html"' in runs[0].err
+    assert runs[1].err == runs[2].err == duvet("--no-cache", "-q", "report", "--html", "page.html").err
+    assert "page.html" in runs[1].err and "Could not resolve" not in runs[1].err
+
+
 def test_problems_name_the_configuration_of_this_run(kettle: Path, duvet: Run) -> None:
     for name in ("one.toml", "two.toml", "two.toml"):
         (kettle / name).write_text(CONFIG.replace("src/**", "src/**x") + "[[requirement]]\npattern = '***'\n")

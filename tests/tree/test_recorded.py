@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,35 @@ QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], ob
         lambda root: (root / "src").rename(root / "elsewhere"),
     ),
 }
+
+
+def test_a_folder_that_came_between_two_looks(root: Path) -> None:
+    tree = RecordedTree(DiskTree(str(root)), LATER)
+    assert list(tree.entries("new")) == []
+    (root / "new").mkdir()
+    with tree.recording():
+        assert list(tree.entries("new")) == []
+    assert not same(tree)
+
+
+@pytest.mark.parametrize("ask", [DiskTree.exists, DiskTree.is_file, DiskTree.read])
+def test_a_file_that_was_asked_for_before_it_was_written(ask: Callable[..., object], root: Path) -> None:
+    """Who asks again hears something else."""
+    tree = RecordedTree(DiskTree(str(root)), LATER)
+    with suppress(UnreadableError):
+        getattr(tree, ask.__name__)("out")
+    (root / "out").write_text("done")
+    tree.wrote("out", digest(b"done"))
+    assert not same(tree)
+
+
+@pytest.mark.parametrize("ask", [DiskTree.exists, DiskTree.is_file])
+def test_a_file_that_was_asked_for_before_it_was_removed(ask: Callable[..., object], root: Path) -> None:
+    tree = RecordedTree(DiskTree(str(root)), LATER)
+    getattr(tree, ask.__name__)("src/a.rs")
+    (root / "src" / "a.rs").unlink()
+    tree.removed("src/a.rs")
+    assert not same(tree)
 
 
 def replace_folder(path: Path) -> None:
