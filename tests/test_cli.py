@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import click
 import pytest
 
 from duvet.cli import cli, run
 from duvet.errors import DuvetError
+from duvet.version import VERSION
 
 OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
     "fine": (None, 0, ""),
@@ -15,6 +19,12 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
     "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug of duvet "),
     "interrupted": (KeyboardInterrupt(), 130, "\ninterrupted\n"),
 }
+
+
+def test_without_the_script() -> None:
+    command = [sys.executable, "-m", "duvet", "--version"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == f"duvet {VERSION}\n"
 
 
 @click.command()
