@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby, tee
+
+from duvet.trace.texts import Text
 
 
-def find_one_edit(quote: bytes, text: bytes) -> tuple[int, int] | None:
+def find_one_edit(quote: bytes, text: Text) -> tuple[int, int] | None:
     """The first stretch of the text that becomes the quote by one insertion, deletion or substitution.
 
     The text must not hold the quote itself. Among stretches that end in one place the longest counts; one that
     begins no later than the stretch before it takes its place.
     """
     best: tuple[int, int] | None = None
-    for end in sorted(set(_possible_ends(quote, text))):
-        start = _longest_start(quote, text, end)
+    for end, _ in groupby(_possible_ends(quote, text)):
+        start = _longest_start(quote, text.data, end)
         if start is None:
             continue
         if best is not None and start > best[0]:
@@ -22,24 +26,19 @@ def find_one_edit(quote: bytes, text: bytes) -> tuple[int, int] | None:
     return best
 
 
-def _possible_ends(quote: bytes, text: bytes) -> Iterator[int]:
-    """With one edit, at least one half of the quote stands in the text as it is."""
+def _possible_ends(quote: bytes, text: Text) -> Iterator[int]:
+    """In order; with one edit, at least one part of the quote stands in the text as it is, however it is cut in two."""
     size = len(quote)
-    half = size // 2
-    if not half:
-        yield from range(3)
-        return
-    for start in _occurrences(quote[:half], text):
-        yield from (start + size - 1, start + size, start + size + 1)
-    for start in _occurrences(quote[half:], text):
-        yield start + size - half
-
-
-def _occurrences(part: bytes, text: bytes) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+    if size < 2:
+        return iter(range(3))
+    split = text.split(quote)
+    shorter, equal, longer = tee(text.places(quote[:split]), 3)
+    return merge(
+        (place + size - 1 for place in shorter),
+        (place + size for place in equal),
+        (place + size + 1 for place in longer),
+        (place + size - split for place in text.places(quote[split:])),
+    )
 
 
 def _longest_start(quote: bytes, text: bytes, end: int) -> int | None:
@@ -53,6 +52,9 @@ def _longest_start(quote: bytes, text: bytes, end: int) -> int | None:
 
 
 def _within_one_edit(one: bytes, other: bytes) -> bool:
+    half = min(len(one), len(other)) // 2
+    if one[:half] != other[:half] and one[-half:] != other[-half:]:
+        return False
     front = _common_front(one, other)
     shorter, longer = sorted((len(one), len(other)))
     if shorter == longer:
