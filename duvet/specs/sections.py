@@ -25,19 +25,25 @@ def section_index(specification: Specification, wanted: str) -> int | None:
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
-def nearest_sections(specification: Specification, wanted: str) -> list[str]:
-    """The ids of the few sections whose id or title is most like what is wanted, the best first."""
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
-    from rapidfuzz import fuzz, process
+class SectionNames:
+    """What the sections of a specification are called by their ids and titles."""
 
-    sections = specification.sections
-    names = [_bare(section.id) for section in sections] + [slug(section.title) for section in sections]
-    hits = process.extract(
-        _bare(wanted), names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
-    )
-    ids = dict.fromkeys(sections[index % len(sections)].id for _, _, index in hits)
-    return list(ids)[:_MOST]
+    def __init__(self, specification: Specification) -> None:
+        named = [(section.id, _bare(section.id), slug(section.title)) for section in specification.sections]
+        by_title = [(id, title) for id, bare, title in named if title != bare]
+        self._ids = [id for id, _, _ in named] + [id for id, _ in by_title]
+        self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
+
+    def nearest(self, wanted: str) -> list[str]:
+        """The ids of the few sections whose id or title is most like what is wanted, the best first."""
+        ##= man/spec/trace.md#targets
+        ##% A section that does not exist SHOULD be reported with the names that are most like it.
+        from rapidfuzz import fuzz, process
+
+        hits = process.extract(
+            _bare(wanted), self._names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
+        )
+        return list(dict.fromkeys(self._ids[index] for _, _, index in hits))[:_MOST]
 
 
 def _bare(id: str) -> str:

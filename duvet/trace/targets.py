@@ -13,7 +13,7 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Format, Locator, Place, Problem, Specification
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate, resolve
-from duvet.specs.sections import nearest_sections, section_index
+from duvet.specs.sections import SectionNames, section_index
 from duvet.specs.urls import is_url
 from duvet.text import quoted
 from duvet.trace.places import Places
@@ -70,6 +70,7 @@ class Targets:
         self.specifications: dict[Locator, Specification] = {}
         self._located: dict[tuple[str, Format], Locator] = {}
         self._failures: dict[Locator, Failure] = {}
+        self._names: dict[Locator, SectionNames] = {}
         self._spots: dict[tuple[Locator, int], Spot] = {}
         self._unavailable = {locator.name for locator in library.failures}
         self._told: set[Failure] = set()
@@ -116,7 +117,7 @@ class Targets:
             return Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
         index = section_index(specification, wanted)
         if index is None:
-            return _unknown_section(specification, wanted)
+            return self._unknown_section(specification, wanted)
         return self._spots.setdefault((locator, index), Spot(specification, index, defaultdict(list)))
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
@@ -145,6 +146,17 @@ class Targets:
         self._told.add(told)
         return told
 
+    def _unknown_section(self, specification: Specification, wanted: str) -> Failure:
+        locator = specification.locator
+        if locator not in self._names:
+            self._names[locator] = SectionNames(specification)
+        ##= man/spec/trace.md#targets
+        ##% A section that does not exist SHOULD be reported with the names that are most like it.
+        near = self._names[locator].nearest(wanted)
+        hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
+        message = f"missing section {quoted(wanted)} in {locator.name}"
+        return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
+
     def _problem(self, failure: Failure, annotation: Annotation, places: Places) -> Iterator[Problem]:
         if failure.once and failure in self._told:
             return
@@ -161,12 +173,3 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
         if is_url(name):
             with suppress(DuvetError):
                 yield locate(name)
-
-
-def _unknown_section(specification: Specification, wanted: str) -> Failure:
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
-    near = nearest_sections(specification, wanted)
-    hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-    message = f"missing section {quoted(wanted)} in {specification.locator.name}"
-    return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)

@@ -37,6 +37,11 @@ def test_a_specification(kettle: Path, duvet: Run) -> None:
     assert duvet("-q", "report", "--offline") == Done(0, "", "")
 
 
+def test_a_sentence_of_keywords(kettle: Path, duvet: Run) -> None:
+    (kettle / "spec.md").write_bytes(b"# Kettle\n\n## Heating\n\nThe kettle MUST boil water. " + b"MUST MAY " * 500_000)
+    assert duvet("-q", "report", "--offline") == Done(0, "", "")
+
+
 def test_requirements(kettle: Path, duvet: Run) -> None:
     (kettle / ".duvet/todos").mkdir()
     (kettle / ".duvet/todos/a.toml").write_bytes(b"target = " + b"x" * LARGE)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz import fuzz
 
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.sections import nearest_sections, section_index
+from duvet.specs.sections import SectionNames, section_index
+from duvet.specs.slug import slug
 
 
 def specification(format: Format, titles: dict[str, str]) -> Specification:
@@ -71,9 +75,20 @@ def test_markdown_ids_are_exact() -> None:
 def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##= man/spec/trace.md#targets
     ##% A section that does not exist SHOULD be reported with the names that are most like it.
-    assert nearest_sections(RFC, wanted) == near
+    assert SectionNames(RFC).nearest(wanted) == near
+
+
+NAMES = st.text(st.sampled_from("abc-"), max_size=8)
+
+
+@given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
+def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) -> None:
+    names = [*((id, id) for id in titles), *((slug(title), id) for id, title in titles.items())]
+    ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
+    likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
+    assert SectionNames(specification(Format.MARKDOWN, titles)).nearest(wanted) == list(dict.fromkeys(likest))[:3]
 
 
 def test_nearest_sections_of_markdown() -> None:
-    assert nearest_sections(PAGE, "Sub-Parts") == ["sub-part"]
-    assert nearest_sections(specification(Format.MARKDOWN, {}), "x") == []
+    assert SectionNames(PAGE).nearest("Sub-Parts") == ["sub-part"]
+    assert SectionNames(specification(Format.MARKDOWN, {})).nearest("x") == []

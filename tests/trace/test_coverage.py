@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import Annotation, Kind, Level
+from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
 from duvet.text import byte_length
-from duvet.trace.coverage import segment_texts
+from duvet.trace.coverage import cover, segment_texts
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -20,6 +20,9 @@ from duvet.trace.records import (
     TEST,
     TITLE_LINE,
     TODO,
+    Fit,
+    Match,
+    Piece,
     Segment,
     Tally,
     Trace,
@@ -189,6 +192,37 @@ def test_segments_of_a_line() -> None:
         Segment(16, 19, (1, 2), EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
         Segment(19, 25, (), 0, Level.AUTO),
     )
+
+
+class Counted(int):
+    """A place that counts how often it is compared."""
+
+    times = 0
+
+    def __lt__(self, other: int) -> bool:
+        Counted.times += 1
+        return super().__lt__(other)
+
+    def __gt__(self, other: int) -> bool:
+        Counted.times += 1
+        return super().__gt__(other)
+
+
+def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
+    count = 1000
+    ends = [10 * number + 9 for number in range(count)]
+    pieces = [Piece(0, Counted(end - 9), Counted(end)) for end in ends]
+    matches = [Match(0, (one,), Fit.EXACT, (id,), SPEC, Level.MUST, (id,)) for id, one in enumerate(pieces)]
+    whole = Match(0, (Piece(0, 0, ends[-1]),), Fit.EXACT, (count,), TEST, Level.AUTO)
+    line = "x" * ends[-1]
+    section = Section("t", "T", (0, 0), "T", (line,), (0,))
+    specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
+    coverage = cover(specification, [*matches, whole])
+    gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
+    sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
+    assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
+    assert coverage.tallies == {id: Tally({SPEC | TEST: 9}, (count,)) for id in range(count)}
+    assert Counted.times < 50 * count
 
 
 def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
