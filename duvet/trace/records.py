@@ -34,6 +34,10 @@ class Piece(Struct, frozen=True):
     end: int
 
 
+Found = tuple[tuple[Piece, ...], Fit]
+"""Where a quote stands, and how it was found."""
+
+
 class Match(Struct, frozen=True):
     """Where a quote stands, and every annotation that says so."""
 

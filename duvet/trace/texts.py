@@ -19,8 +19,9 @@ class Text:
 
     def find(self, part: bytes) -> int:
         """Where the part stands first, or -1."""
-        self.work += len(self.data) >> 10
-        return self.data.find(part)
+        at = self.data.find(part)
+        self.work += (at if at >= 0 else len(self.data)) >> 10
+        return at
 
     def places(self, part: bytes) -> Iterable[int]:
         """Every place where the part stands, in order."""

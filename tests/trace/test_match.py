@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from duvet.model import Section
 from duvet.text import WHITESPACE
-from duvet.trace.match import Found, Matcher
-from duvet.trace.records import TITLE_LINE, Fit, Piece
+from duvet.trace.match import Matcher
+from duvet.trace.records import TITLE_LINE, Fit, Found, Piece
 from tests.test_normalise import plain_normalise
 from tests.trace.sections import HEADING, file_of, section_of
 from tests.trace.test_fuzzy import plain_find
