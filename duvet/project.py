@@ -87,7 +87,7 @@ class Project:
     @cached_property
     def config(self) -> Config | None:
         """The configuration, or None where there is none; ProblemsError where it is wrong."""
-        if self.on_disk and not os.path.isdir(self.disk.at("")):
+        if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("there is no such folder", path=self.root)
         path = self._config_path()
         return read_config(self.tree.read(path), path, self.environ) if path else None

@@ -42,7 +42,7 @@ class Answers:
         self.record.renew(tree.record)
         ##= man/spec/watch.md#noticing
         ##% What comes or goes without such an effect MUST NOT be taken for a change.
-        return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {"."}
+        return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {""}
 
 
 def _told(inputs: Inputs) -> object:

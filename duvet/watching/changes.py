@@ -56,7 +56,7 @@ class Changes:
             hints = self._places.hints(events)
             unclear = events is UNKNOWN or hints.whole
             changed = self._everything(anew=True) if unclear else self._among(hints)
-        return tuple(sorted(changed))
+        return tuple(sorted(path or "." for path in changed))
 
     def _among(self, hints: Hints) -> set[str]:
         ##= man/spec/watch.md#noticing

@@ -56,6 +56,11 @@ class Places:
                 ##= man/spec/watch.md#noticing
                 ##% Folders that neither hold nor surround anything that was asked for MUST NOT be watched.
                 self.folders.add(real)
+        while root and not os.path.isdir(root):
+            # It may come back.
+            self._around.add(root)
+            root = _parent(root)
+        self.folders.add(root)
 
     def _resolved(self, folder: str, found: dict[str, str]) -> str:
         """The real folder; those around it have been found."""

@@ -31,8 +31,9 @@ class Following:
 
     def project(self) -> Project:
         """The project, as it was read just now."""
-        cache = Cache(DiskTree(str(self.folder)), {})
-        project = Project(str(self.folder), environ=cache.environ, tree=cache.tree, memory=cache)
+        root = "" if self.folder == Path() else str(self.folder)
+        cache = Cache(DiskTree(root), {})
+        project = Project(root, environ=cache.environ, tree=cache.tree, memory=cache)
         with suppress(DuvetError):
             assert project.trace
         cache.save()

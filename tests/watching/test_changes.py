@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from duvet import MemoryTree, Project
+from duvet.errors import UnreadableError
 from duvet.watching.changes import Changes
 from tests.commands.made import CONFIG, KETTLE, SOURCE, make
 from tests.watching.conftest import Follow
@@ -23,6 +24,7 @@ from tests.watching.edits import (
     save_by_rename,
     save_with_backup,
 )
+from tests.watching.following import Following
 
 CHANGED = {
     "a file is edited": (append("src/a.rs"), {"src/a.rs"}),
@@ -203,7 +205,22 @@ def test_a_name_that_is_not_utf_8(kettle: Path, follow: Follow) -> None:
 def test_the_project_is_gone(kettle: Path, follow: Follow) -> None:
     following = follow()
     kettle.rename(kettle.with_name("away"))
-    assert following.next() == (".duvet/config.toml", "spec.md", "src/a.rs")
+    assert following.next() == (".", ".duvet/config.toml", "spec.md", "src/a.rs")
+    following.read()
+    kettle.with_name("away").rename(kettle)
+    assert following.next() == (".",)
+    following.read()
+    append("src/a.rs")(kettle)
+    assert following.next() == ("src/a.rs",)
+
+
+def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kettle)
+    following = Following(Path())
+    delete("")(kettle)
+    with pytest.raises(UnreadableError, match="the folder is gone"):
+        following.next()
+    following.changes.__exit__(None, None, None)
 
 
 def test_polling(kettle: Path, follow: Follow) -> None:
