@@ -154,6 +154,16 @@ def test_work_on_a_tree_is_done_once(root: Path) -> None:
     assert work.done == 3
 
 
+def test_work_on_a_tree_and_a_clock_that_jumps_back(root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% What was kept at a time that is yet to come MUST NOT be used.
+    work = Work()
+    for now, done in ((LATER, 1), (LATER - 1, 2), (LATER, 2)):
+        run_of_tree(root, work, now=now)
+        assert work.done == done
+
+
 def test_work_that_asked_for_a_variable(root: Path) -> None:
     work = Work()
     for value in ("secret", "secret", "other"):

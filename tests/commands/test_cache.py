@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.made import CONFIG, SOURCE
+from tests.commands.made import CONFIG, SOURCE, make
 from tests.commands.running import Run, files, times
 
 SUMMARY = """\
@@ -98,6 +98,17 @@ def test_problems_name_the_configuration_of_this_run(kettle: Path, duvet: Run) -
     for name in ("one.toml", "two.toml", "two.toml"):
         (kettle / name).write_text(CONFIG.replace("src/**", "src/**x") + "[[requirement]]\npattern = '***'\n")
         assert duvet("-q", "report", "--config-path", name).err.count(f" --> {name}:") == 2
+
+
+def test_one_text_under_two_names(kettle: Path, duvet: Run) -> None:
+    """A download, which is a file of the project too."""
+    config, path = kettle / ".duvet" / "config.toml", ".duvet/specifications/example.org/tea.txt"
+    make(kettle, {path: "1.  Tea\n\n   The pot MUST be warm.\n"})
+    for name in ("https://example.org/tea", path, path, "https://example.org/tea"):
+        config.write_text(CONFIG.replace("spec.md", name))
+        assert duvet("report").code == 0
+        (extracted,) = (data for file, data in files(kettle).items() if file.endswith("section-1.toml"))
+        assert extracted.startswith(f'target = "{name}#section-1"\n'.encode())
 
 
 def test_names_that_are_not_utf8(kettle: Path, duvet: Run) -> None:

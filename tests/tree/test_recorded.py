@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
 from duvet.tree.disk import DiskTree
@@ -189,6 +190,26 @@ QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], ob
         lambda root: (root / "src").rename(root / "elsewhere"),
     ),
 }
+
+
+@pytest.mark.parametrize("mark", ["size", "modified", "changed", "inode"])
+def test_each_mark_tells(mark: str, root: Path) -> None:
+    tree = asked(root)
+    for looks in (tree.record.files, tree.record.folders):
+        path, seen = next(iter(looks.items()))
+        other = replace(seen, **{mark: getattr(seen, mark) + 1})
+        assert same(tree)
+        looks[path] = other
+        assert not same(tree)
+        looks[path] = seen
+
+
+def test_a_folder_that_is_another_one(root: Path) -> None:
+    tree = RecordedTree(DiskTree(str(root)), LATER)
+    tree.identity("src")
+    assert same(tree)
+    replace_folder(root / "src")
+    assert not same(tree)
 
 
 def test_a_folder_that_came_between_two_looks(root: Path) -> None:
