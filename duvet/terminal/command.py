@@ -8,9 +8,14 @@ from typing import Any
 
 import click
 
+from duvet.terminal.anywhere import anywhere
+
 
 class Subcommand(click.Command):
     """Names every missing option at once, and refuses an option that is given twice but counts once."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *anywhere()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

@@ -184,3 +184,10 @@ def test_quiet_and_verbose(kettle: Path, duvet: Run) -> None:
 def test_older_switches_that_may_be_repeated(duvet: Run) -> None:
     done = duvet("report", "--features", "a", "--features", "b", "--exclude", "c", "--exclude", "d")
     assert (done.code, done.out) == (0, "")
+
+
+def test_what_holds_for_all_commands_may_stand_after_them(kettle: Path, duvet: Run) -> None:
+    assert duvet("report", "-q", "--no-cache") == Done(0, "", "")
+    assert not (kettle / ".duvet" / "cache").exists()
+    assert "             src/a.rs: 2 annotations\n" in duvet("report", "--verbose").err
+    assert "--no-cache" not in duvet("report", "--help").out
