@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.twins import Edit, Twins, tick
+from tests.cache.twins import SEEDS, Edit, Twins, tick
 from tests.test_conformance import copy_with_links
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")
@@ -85,8 +85,9 @@ GOLDEN = {
 ALL_REPORTS = ("--json", "out.json", "--json-v2", "out2.json", "--html", "page.html", "--lcov", "cover")
 
 
+@pytest.mark.parametrize("seed", range(max(1, SEEDS // 3)))
 @pytest.mark.parametrize("name", GOLDEN)
-def test_random_edits_of_real_projects(name: str, shared: Path, tmp_path: Path) -> None:
+def test_random_edits_of_real_projects(name: str, seed: int, shared: Path, tmp_path: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
     ##% An answer MUST be the same with the cache and without it.
@@ -107,14 +108,14 @@ def test_random_edits_of_real_projects(name: str, shared: Path, tmp_path: Path) 
                 copy.write_bytes(path.read_bytes())
 
     twins = Twins(tmp_path, fill, GOLDEN[name])
-    choice = random.Random(name)
+    choice = random.Random(f"{name} {seed}")
     edits: tuple[Edit, ...] = (_spoil, _drop, _drop, _copy, _copy, _lose, _rename, _touch, _exchange, mend)
     history: list[str] = []
     for step in range(8):
         for _ in range(choice.choice((0, 1, 2, 2)) if step else 0):
-            edit, seed = choice.choice(edits), choice.randrange(1 << 30)
-            twins.change(edit, seed)
-            history.append(f"{edit.__name__} {seed}")
+            edit, number = choice.choice(edits), choice.randrange(1 << 30)
+            twins.change(edit, number)
+            history.append(f"{edit.__name__} {number}")
         now = twins.time(choice)
         history.append(f"{now}")
         kept, plain = twins.answers("--offline", *ALL_REPORTS, now=now, SHA="main")

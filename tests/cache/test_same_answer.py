@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from pathlib import Path
@@ -10,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.cache.house import EDITS, OPTIONS, fill
-from tests.cache.twins import Twins, tick
+from tests.cache.twins import SEEDS, Twins, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and odd names")
 
-SEEDS = range(int(os.environ.get("DUVET_SEEDS", "3")))
 STEPS = 40
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_edits(seed: int, tmp_path: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test

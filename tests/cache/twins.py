@@ -12,6 +12,8 @@ from tests.cache.here import report_here, run_here, said
 from tests.commands.running import Done
 
 Edit = Callable[[Path, random.Random], object]
+SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))
+"""How many histories of a project are tried."""
 LATER = time.time_ns() + 24 * 3600 * 10**9
 """A time at which nothing that a test writes is fresh any more."""
 
