@@ -63,7 +63,7 @@ def replace(name: str, text: str) -> Change:
 
 
 def write(name: str, text: str) -> Change:
-    return lambda folder: (folder / name).write_text(text)
+    return lambda folder: make(folder, {name: text})
 
 
 def remove(name: str) -> Change:
@@ -105,7 +105,7 @@ def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
             report_here(folder, now=times[0])
             write("src/deep/er/b.rs", "")(folder)
         tick(tmp_path)
-        disk = Meddler(choice.randrange(2, 90), partial(CHANGES[name], folder))
+        disk = Meddler(choice.randrange(2, 125), partial(CHANGES[name], folder))
         assert report_here(folder, now=times[1], disk=disk).code in (0, 1)
         if disk.looks < disk.moment:
             CHANGES[name](folder)
