@@ -6,8 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-_WIDE = re.compile(r"[^\x00-\x7f]")
-
 
 class Characters:
     """The places of a text; only characters of several bytes are looked at one by one."""
@@ -18,7 +16,7 @@ class Characters:
         self._more: list[int] = [0]
         """By how many bytes the first of these exceed one byte each."""
         if not text.isascii():
-            wide = [(found.start(), len(found[0].encode()) - 1) for found in _WIDE.finditer(text)]
+            wide = [(found.start(), len(found[0].encode()) - 1) for found in re.finditer(r"[^\x00-\x7f]", text)]
             self._wide = [place for place, _ in wide]
             self._more = list(accumulate([more for _, more in wide], initial=0))
         self._bytes = [place + more for place, more in zip(self._wide, self._more, strict=False)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import merge
 from itertools import groupby, tee
 
 from duvet.trace.texts import Text
@@ -31,6 +30,8 @@ def _possible_ends(quote: bytes, text: Text) -> Iterator[int]:
     size = len(quote)
     if size < 2:
         return iter(range(3))
+    from heapq import merge
+
     split = text.split(quote)
     shorter, equal, longer = tee(text.places(quote[:split]), 3)
     return merge(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from duvet import rules
@@ -11,7 +12,7 @@ from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.match import Matcher
 from duvet.trace.places import Places
-from duvet.trace.records import EXCEPTION, EXCUSED, KIND_FLAGS, SPEC, Fit, Match, Piece
+from duvet.trace.records import EXCEPTION, EXCUSED, KIND_FLAGS, Fit, Match, Piece
 from duvet.trace.targets import Failure, Spot, Targets
 from duvet.tree.protocol import Tree
 
@@ -111,14 +112,10 @@ class _Members:
     def match(self, section: int, pieces: tuple[Piece, ...], fit: Fit, ids: list[int]) -> Match:
         """The match of these annotations."""
         codes = self.codes
-        found = {codes[id] for id in ids}
-        flags = 0
-        for code in found:
-            flags |= KIND_FLAGS[code & _KIND]
+        flags, level, stating = _meaning(bytes([codes[id] for id in ids]))
         if flags & EXCEPTION and self._is_excused(ids):
             flags |= EXCUSED
-        stating = tuple([id for id in ids if codes[id] & _KIND == _STATING]) if flags & SPEC else ()
-        return Match(section, pieces, fit, tuple(ids), flags, _LEVELS[max(found) >> _LEVEL_SHIFT], stating)
+        return Match(section, pieces, fit, tuple(ids), flags, level, tuple([ids[place] for place in stating]))
 
     def _is_excused(self, ids: list[int]) -> bool:
         members = (self.annotations[id] for id in ids)
@@ -127,5 +124,13 @@ class _Members:
 
 _LEVEL_SHIFT = 3
 _KIND = (1 << _LEVEL_SHIFT) - 1
-_STATING = Kind.SPEC.value
-_LEVELS = tuple(Level)
+
+
+@lru_cache(maxsize=256)
+def _meaning(codes: bytes) -> tuple[int, Level, list[int]]:
+    """The flags and the level of annotations with these codes, and which of them state a requirement."""
+    flags = 0
+    for code in set(codes):
+        flags |= KIND_FLAGS[code & _KIND]
+    stating = [place for place, code in enumerate(codes) if code & _KIND == Kind.SPEC]
+    return flags, Level(max(codes) >> _LEVEL_SHIFT), stating

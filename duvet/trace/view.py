@@ -39,22 +39,23 @@ def view_of(section: Section) -> View:
 def pieces(view: View, start: int, end: int) -> tuple[Piece, ...]:
     """A stretch of the view cut where lines meet, as bytes of the file."""
     found: list[Piece] = []
-    offsets = view.offsets
+    offsets, lines = view.offsets, view.lines
     texts, starts = view.section.lines, view.section.starts
     index = bisect_right(offsets, start) - 1
-    offset = offsets[index]
-    while offset < end:
-        following = offsets[index + 1]
-        low = max(start, offset)
-        high = min(end, following - 1)
-        if low < high:
-            line = view.lines[index]
-            shift = starts[line] - offset
-            text = texts[line]
-            if text[0] in WHITESPACE:
-                shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
-            # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
-            found.append(Piece(line, low + shift, (low if high - low == 1 else high) + shift))
+    low = start
+    while low < end:
+        line = lines[index]
+        shift = starts[line] - offsets[index]
+        text = texts[line]
+        if text[0] in WHITESPACE:
+            shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
         index += 1
-        offset = following
+        following = offsets[index]
+        high = end if end < following else following - 1
+        # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
+        if high - low > 1:
+            found.append(Piece(line, low + shift, high + shift))
+        elif high > low:
+            found.append(Piece(line, low + shift, low + shift))
+        low = following
     return tuple(found)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from duvet.trace.fuzzy import find_one_edit
 from duvet.trace.match import Matcher
-from duvet.trace.texts import OrderedText, Text
+from duvet.trace.ordered_text import OrderedText
+from duvet.trace.texts import Text
 from tests.trace.sections import section_of
 from tests.trace.test_fuzzy import plain_find
 
