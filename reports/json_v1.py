@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from duvet.model import Annotation, Format, Kind, Level, Section
+from duvet.model import Format, Kind, Level, Section
 from duvet.specs.resolve import displayed
 from duvet.trace.coverage import segment_texts
 from duvet.trace.finished import Finished
@@ -55,7 +55,7 @@ def document(report: Finished) -> Json:
     return {
         **{key: link for key, link in links.items() if link is not None},
         "specifications": dict(sorted(specifications.items())),
-        "annotations": list(map(_annotation, trace.annotations, _target_paths(report))),
+        "annotations": _annotations(report),
         "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
         "refs": [_reference(index) for index in range(256)],
     }
@@ -151,21 +151,34 @@ _TYPES = tuple("" if kind is Kind.CITATION else kind.name for kind in Kind)
 _LEVELS = tuple(level.name if level else "" for level in Level)
 
 
-def _annotation(annotation: Annotation, target_path: str | None) -> _Annotation:
-    path, hash_sign, section = annotation.target.partition("#")
-    return _Annotation(
-        annotation.path,
-        path if target_path is None else target_path,
-        section if hash_sign else None,
-        annotation.line,
-        _TYPES[annotation.kind],
-        _LEVELS[annotation.level],
-        annotation.reason,
-        annotation.feature,
-        annotation.tracking_issue,
-        annotation.blob_link,
-        annotation.tags,
-    )
+class _Targets(dict[str, tuple[str, str | None]]):
+    """The path and the section of each target."""
+
+    def __missing__(self, target: str) -> tuple[str, str | None]:
+        path, hash_sign, section = target.partition("#")
+        parts = self[target] = (path, section if hash_sign else None)
+        return parts
+
+
+def _annotations(report: Finished) -> list[_Annotation]:
+    targets = _Targets()
+    return [
+        _Annotation(
+            one.path,
+            path if found is None else found,
+            section,
+            one.line,
+            _TYPES[one.kind],
+            _LEVELS[one.level],
+            one.reason,
+            one.feature,
+            one.tracking_issue,
+            one.blob_link,
+            one.tags,
+        )
+        for one, found in zip(report.trace.annotations, _target_paths(report), strict=True)
+        for path, section in (targets[one.target],)
+    ]
 
 
 class _Status(msgspec.Struct, omit_defaults=True):
@@ -183,16 +196,16 @@ _COMPLETING = EXCEPTION | IMPLICATION | CITATION | TEST
 
 
 def _status(tally: Tally) -> _Status:
-    status = _Status(related=tally.related)
+    spec = incomplete = citation = implication = test = exception = todo = 0
     for flags, count in tally.bytes_by_flags.items():
-        status.spec += count
-        status.incomplete += 0 if flags & _COMPLETING else count
-        status.citation += count if flags & CITATION else 0
-        status.implication += count if flags & IMPLICATION else 0
-        status.test += count if flags & TEST else 0
-        status.exception += count if flags & EXCEPTION else 0
-        status.todo += count if flags & TODO else 0
-    return status
+        spec += count
+        incomplete += 0 if flags & _COMPLETING else count
+        citation += count if flags & CITATION else 0
+        implication += count if flags & IMPLICATION else 0
+        test += count if flags & TEST else 0
+        exception += count if flags & EXCEPTION else 0
+        todo += count if flags & TODO else 0
+    return _Status(spec, incomplete, citation, implication, test, exception, todo, tally.related)
 
 
 def _reference(index: int) -> Json:
