@@ -8,7 +8,7 @@ from duvet.text import WHITESPACE
 
 # A single separator between two letters or digits stays as it is, so that only longer runs need a look.
 _RUN = re.compile(r"[\W_]{2,}")
-_SPACE = re.compile(f"[{WHITESPACE}]+")
+_SPACE = re.compile(r"[^\S\x1c-\x1f]+")
 _SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
 _NO_SPACE = str.maketrans("", "", WHITESPACE)
 

@@ -18,7 +18,7 @@ Write = Callable[[str, Data], None]
 # What stands here leads to open files, whatever it looks like, and is never replaced.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
-_UNFINISHED = re.compile(r"\.\d+-[0-9a-f]{8}\.new\Z")
+_UNFINISHED = r"\.\d+-[0-9a-f]{8}\.new\Z"
 
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
@@ -96,7 +96,7 @@ def _temporary(path: str) -> str:
 
 def is_unfinished(name: str) -> bool:
     """Whether a file has a name that is given to one while it is written."""
-    return name.startswith(".") and _UNFINISHED.search(name) is not None
+    return name.startswith(".") and re.search(_UNFINISHED, name) is not None
 
 
 def _fill(temporary: str, data: Data, mode: int | None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import BinaryIO
 
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE, parts
+from duvet.text import WHITESPACE, part
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -30,6 +31,7 @@ _WORDS = (
     (TODO, "todo"),
 )
 _SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
+_LEVEL_SHIFT = 8
 
 
 def render(report: Finished, out: BinaryIO) -> None:
@@ -60,32 +62,32 @@ def _lines(section: Section, lines: Lines) -> Iterator[str]:
         text = section.lines[index]
         if len(segments) > 1:
             yield from _line(text, section.starts[index], segments)
-        elif status := _status(segments[0].flags & _SHOWN, segments[0].level):
+        elif status := _status(_kind(segments[0])):
             yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
-def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> list[str]:
+def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str]:
     """What of a line has a status; neighbours of one status are one, and blanks before the second part indent it."""
-    statuses: list[str] = []
-    bounds: list[int] = []
-    last = None
+    kinds: list[tuple[int, int]] = []
     for segment in segments:
-        status = _status(segment.flags & _SHOWN, segment.level)
-        if status != last:
-            statuses.append(status)
-            bounds.append(segment.start - origin)
-            last = status
-    bounds.append(segments[-1].end - origin)
-    texts = parts(text, bounds)
-    lines: list[str] = []
-    for number, status in enumerate(statuses):
-        if status and (shown := texts[number].rstrip(WHITESPACE)):
-            indent = " " * len(texts[0]) if number == 1 and not texts[0].strip(WHITESPACE) else ""
-            lines.append(f"    TEXT[{status}]: {indent}{shown}\n")
-    return lines
+        kind = _kind(segment)
+        if not kinds or kind != kinds[-1][0]:
+            kinds.append((kind, segment.start - origin))
+    kinds.append((0, segments[-1].end - origin))
+    for number, ((kind, start), (_, end)) in enumerate(pairwise(kinds)):
+        if kind and (shown := part(text, start, end).rstrip(WHITESPACE)):
+            before = part(text, kinds[0][1], start) if number == 1 else ""
+            indent = "" if before.strip(WHITESPACE) else " " * len(before)
+            yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
+
+
+def _kind(segment: Segment) -> int:
+    """What has to do with a segment, as one number; 0 for nothing."""
+    return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 
 @cache
-def _status(flags: int, level: Level) -> str:
+def _status(kind: int) -> str:
+    level = Level(kind >> _LEVEL_SHIFT)
     words = [f"!{level.name}"] if level else []
-    return ",".join(words + [word for flag, word in _WORDS if flags & flag])
+    return ",".join(words + [word for flag, word in _WORDS if kind & flag])

@@ -14,7 +14,6 @@ from duvet.model import Problem
 from duvet.sources.patterns import Component, Matches, Pattern
 from duvet.tree.protocol import Entry, Tree, is_folder
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 _Step = tuple[str, int, tuple[object, ...]]
 """A folder, the component to look for there, and the folders around it where a link led there."""
@@ -34,7 +33,11 @@ def expand(pattern: Pattern, tree: Tree, report: Callable[[Problem], None]) -> l
 
 
 def _is_odd(path: str) -> bool:
-    return not path.isascii() and bool(_SURROGATE.search(path))
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 class _Walk:

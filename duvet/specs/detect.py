@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from duvet.model import Format
-from duvet.text import WHITESPACE
 
 _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
-_MARKDOWN_START = re.compile(rf"[{WHITESPACE}]*(?:#|\[//\]:)")
+_MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect(path: str, text: str, wanted: Format = Format.AUTO) -> Format:

@@ -21,7 +21,8 @@ Hear = Callable[[int], None]
 """Hears how many bytes have come; what it raises ends the download."""
 
 _MOST_REDIRECTS = 10
-_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+# Compiled where something is downloaded.
+_HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b)"
 
 
 class Policy(Struct, frozen=True):
@@ -57,7 +58,7 @@ def fetch(client: Client, response: Response, policy: Policy, hear: Hear) -> byt
     data = _followed(client, response, policy, hear)
     ##= man/spec/trace.md#specifications
     ##% A page of HTML MUST NOT be taken for a specification.
-    if _HTML.match(data):
+    if re.match(_HTML, data):
         raise Refusal("it is an HTML page, where text or Markdown is needed")
     return data
 
