@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from duvet.errors import NotRegularError, UnreadableError, describe
 from duvet.tree.protocol import IS_FOLDER, Entry
 
 CACHE_FOLDER = ".duvet/cache"
 """What duvet keeps there for itself is no part of any tree."""
+
+_HOME, _NAME = CACHE_FOLDER.split("/")
 
 _CHUNK = 1 << 20
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
@@ -53,14 +55,15 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def exists(self, path: str) -> bool:
-        return os.path.lexists(self.at(path))
+        return not is_cache(path) and os.path.lexists(self.at(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
         if is_cache(folder):
             return
         try:
             with os.scandir(self.at(folder)) as found:
-                yield from found
+                # The folder of a cache is there only because of the cache.
+                yield from _without_cache(found) if folder.endswith(_HOME) else found
         except OSError as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return
@@ -85,6 +88,10 @@ def fault(disk: DiskTree, path: str) -> str:
     except UnreadableError as error:
         return error.message
     return ""
+
+
+def _without_cache(found: Iterable[Entry]) -> Iterator[Entry]:
+    return (entry for entry in found if entry.name != _NAME)
 
 
 def _content(handle: int, path: str) -> tuple[bytes, os.stat_result]:
