@@ -44,7 +44,8 @@ def _files(folder: str) -> Iterator[str]:
 def _libraries() -> Iterator[str]:
     """The folders that packages are installed into: they change with every package."""
     for folder in sys.path:
-        if folder.endswith(_INSTALLED) and os.path.isdir(folder):
+        # `python -m duvet` has the project itself there, which changes for other reasons.
+        if os.path.isabs(folder) and folder != os.getcwd() and os.path.isdir(folder):
             yield f"{folder} {os.stat(folder).st_mtime_ns}"
 
 

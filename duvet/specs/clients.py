@@ -56,6 +56,9 @@ class Clients:
             # Servers hang up on connections that they don't need any more, which is no answer.
             except (httpx2.NetworkError, httpx2.RemoteProtocolError):
                 kept.close()
+            except BaseException:
+                kept.close()
+                raise
         client = self._new()
         return client, client.send(client.build_request("GET", url), stream=True)
 

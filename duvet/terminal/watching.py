@@ -27,6 +27,7 @@ def report_on_changes(where: Mapping[str, Any], wishes: Wishes) -> NoReturn:
     """Report, and report again after each change; only an interruption or an error of the system ends that."""
     progress = Lines(settings())
     with Changes(settings().environ) as changes:
+        mended = False
         while True:
             ##= man/spec/watch.md#reporting-again
             ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
@@ -38,7 +39,21 @@ def report_on_changes(where: Mapping[str, Any], wishes: Wishes) -> NoReturn:
             gc.collect()
             ##= man/spec/watch.md#reporting-again
             ##% Each further run MUST begin with the names of some files that have changed.
-            progress.begin(f"Changed {_named(changes.wait() or ())}")
+            changed, mended = next_change(changes, mended=mended)
+            progress.begin(f"Changed {_named(changed)}")
+
+
+def next_change(changes: Changes, *, mended: bool) -> tuple[tuple[str, ...], bool]:
+    """What has changed, and whether that is reports alone."""
+    while True:
+        changed = changes.wait() or ()
+        reports_alone = bool(changed) and changes.are_outputs(changed)
+        ##= man/spec/watch.md#reporting-again
+        ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for
+        ##% that before something that it is made from has changed.
+        # Two that watch with different options would else write one report in turn for ever.
+        if not (reports_alone and mended):
+            return changed, reports_alone
 
 
 def run(where: Mapping[str, Any], wishes: Wishes) -> Project:

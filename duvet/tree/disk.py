@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from duvet.errors import NotRegularError, UnreadableError, describe
 from duvet.tree.protocol import IS_FOLDER, Entry
@@ -12,18 +12,11 @@ from duvet.tree.protocol import IS_FOLDER, Entry
 CACHE_FOLDER = ".duvet/cache"
 """What duvet keeps there for itself is no part of any tree."""
 
-_HOME, _NAME = CACHE_FOLDER.split("/")
+_NAME = CACHE_FOLDER.rpartition("/")[2]
 
 _CHUNK = 1 << 20
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
-
-def is_cache(folder: str) -> bool:
-    """Whether the folder is a cache, of this project or of one below it."""
-    ##= man/spec/cache.md#keeping
-    ##% Patterns MUST NOT match what is in the cache.
-    return folder == CACHE_FOLDER or folder.endswith(f"/{CACHE_FOLDER}")
 
 
 class DiskTree:
@@ -54,16 +47,27 @@ class DiskTree:
     def is_file(self, path: str) -> bool:
         return os.path.isfile(self.at(path))
 
+    def is_cache(self, path: str) -> bool:
+        """Whether a folder is a cache, of this project or of another, by this name or by that of a link."""
+        ##= man/spec/cache.md#keeping
+        ##% Patterns MUST NOT match what is in the cache.
+        if path.rpartition("/")[2] != _NAME:
+            return False
+        real = os.path.realpath(self.at(path)).replace(os.sep, "/")
+        return any(f"/{one}".endswith(f"/{CACHE_FOLDER}") for one in (path, real))
+
     def exists(self, path: str) -> bool:
-        return not is_cache(path) and os.path.lexists(self.at(path))
+        return not self.is_cache(path) and os.path.lexists(self.at(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        if is_cache(folder):
+        if self.is_cache(folder):
             return
         try:
             with os.scandir(self.at(folder)) as found:
-                # The folder of a cache is there only because of the cache.
-                yield from _without_cache(found) if folder.endswith(_HOME) else found
+                for entry in found:
+                    # The folder of a cache is there only because of the cache.
+                    if entry.name != _NAME or not self.is_cache(f"{folder}/{_NAME}"):
+                        yield entry
         except OSError as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return
@@ -88,10 +92,6 @@ def fault(disk: DiskTree, path: str) -> str:
     except UnreadableError as error:
         return error.message
     return ""
-
-
-def _without_cache(found: Iterable[Entry]) -> Iterator[Entry]:
-    return (entry for entry in found if entry.name != _NAME)
 
 
 def _content(handle: int, path: str) -> tuple[bytes, os.stat_result]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree, fault, is_cache
+from duvet.tree.disk import DiskTree, fault
 from duvet.tree.protocol import Entry
 from duvet.tree.record import Record, listing
 from duvet.tree.seen import Seen, digest, is_fresh, marks
@@ -24,6 +24,8 @@ class RecordedTree:
         self.record = Record()
         self.seen: dict[str, Seen | None] = {}
         """What each file looked like when it was read, whoever asked; None where it changed from one time to the next."""
+        self.written: set[str] = set()
+        """The files that were written in between."""
 
     @contextmanager
     def recording(self) -> Iterator[Record]:
@@ -58,7 +60,7 @@ class RecordedTree:
         return self.record.hear(self.record.present, path, self.disk.exists(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        if is_cache(folder):
+        if self.disk.is_cache(folder):
             return
         try:
             info = self.disk.marks(folder)
@@ -110,6 +112,7 @@ class RecordedTree:
 
     def wrote(self, path: str, content: bytes) -> Seen | None:
         """The marks of a file that holds content with this digest now; the result stands only while it does."""
+        self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
         except (OSError, ValueError):

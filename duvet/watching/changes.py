@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import Event
 from types import TracebackType
 from typing import Self
@@ -45,6 +45,10 @@ class Changes:
         ##= man/spec/watch.md#noticing
         ##% A change that is made while a run is at work MUST NOT be missed.
         self._changed = self._everything()
+
+    def are_outputs(self, paths: Iterable[str]) -> bool:
+        """Whether the project's reading has written all of these itself."""
+        return self._answers.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
         """The paths that have changed, as soon as any has; None once it is stopped."""

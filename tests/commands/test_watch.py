@@ -128,6 +128,24 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
 
 
+def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for that
+    ##% before something that it is made from has changed.
+    report = kettle / ".duvet" / "reports" / "report.json"
+    watched = watch("report", "--watch")
+    watched.until()
+    for _ in range(2):
+        report.unlink()
+        assert watched.told() == Told(".duvet/reports/report.json", 0, PASS)
+        report.write_text("another's")
+        append("src/a.rs")(kettle)
+        assert watched.told().changed.endswith("src/a.rs")
+        assert report.read_text() != "another's"
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+
+
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test

@@ -175,6 +175,8 @@ def test_the_cache_is_no_part_of_a_tree(root: Path) -> None:
         assert list(one.entries("sub/.duvet/cache")) == list(one.entries("sub/.duvet")) == []
         assert not one.exists("sub/.duvet/cache")
     assert list(tree.record.folders) == ["sub/.duvet"]
+    (root / "led").symlink_to("sub/.duvet")
+    assert list(tree.entries("led/cache")) == list(tree.entries("led")) == []
     (root / "my.duvet" / "cache").mkdir(parents=True)
     (root / "my.duvet" / "cache" / "mine.rs").touch()
     assert [entry.name for entry in tree.entries("my.duvet/cache")] == ["mine.rs"]
