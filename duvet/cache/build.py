@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 
+import msgspec
+
 from duvet.tree.seen import digest
 from duvet.version import VERSION
 
@@ -43,9 +45,9 @@ def _files(folder: str) -> Iterator[str]:
 
 def _libraries() -> Iterator[str]:
     """The folders that packages are installed into: they change with every package."""
-    for folder in sys.path:
-        # `python -m duvet` has the project itself there, which changes for other reasons.
-        if os.path.isabs(folder) and folder != os.getcwd() and os.path.isdir(folder):
+    beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
+    for folder in dict.fromkeys([beside, *sys.path]):
+        if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
             yield f"{folder} {os.stat(folder).st_mtime_ns}"
 
 
