@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,10 +67,11 @@ def _recalled(cache: Cache, how: str) -> Outcome | None:
     ##= man/spec/cache.md#freshness
     ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
     ##% answer and leave the reports alone.
-    progress = Lines(settings())
+    progress, started = Lines(settings()), time.perf_counter()
     known = cache.recall(_NAME, Outcome, how)
     if known is not None:
         progress.begin("Checking inputs and reports")
+        progress.started = started
         progress.end("Checked that nothing has changed since the last run")
     return known
 
