@@ -72,11 +72,6 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def part(text: str, start: int, end: int) -> str:
-    """The stretch of a text between two bytes of it."""
-    return text[start:end] if text.isascii() else text.encode()[start:end].decode(errors="replace")
-
-
 def parts(text: str, bounds: Sequence[int]) -> list[str]:
     """The stretches of a text between these bytes of it."""
     if text.isascii():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from typing import BinaryIO
 
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE, part
+from duvet.text import WHITESPACE, parts
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -73,10 +72,10 @@ def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str
         kind = _kind(segment)
         if not kinds or kind != kinds[-1][0]:
             kinds.append((kind, segment.start - origin))
-    kinds.append((0, segments[-1].end - origin))
-    for number, ((kind, start), (_, end)) in enumerate(pairwise(kinds)):
-        if kind and (shown := part(text, start, end).rstrip(WHITESPACE)):
-            before = part(text, kinds[0][1], start) if number == 1 else ""
+    texts = parts(text, [*[start for _, start in kinds], segments[-1].end - origin])
+    for number, (kind, _) in enumerate(kinds):
+        if kind and (shown := texts[number].rstrip(WHITESPACE)):
+            before = texts[0] if number == 1 else ""
             indent = "" if before.strip(WHITESPACE) else " " * len(before)
             yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
 

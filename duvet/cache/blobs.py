@@ -12,8 +12,9 @@ from typing import TypeVar
 from msgspec import DecodeError, Raw, msgpack
 
 from duvet.cache.build import build
-from duvet.errors import OutputError
+from duvet.errors import OutputError, UnreadableError
 from duvet.outputs import is_unfinished, store
+from duvet.tree.disk import DiskTree
 from duvet.tree.seen import digest
 
 MAGIC = b"duvet cache\n"
@@ -38,27 +39,23 @@ class Blobs:
         """What was saved under the name."""
         ##= man/spec/cache.md#keeping
         ##% A cache that is cut off, changed or unreadable MUST count as absent.
-        with suppress(OSError), self._opened(name) as file:
-            start = file.read(_HEAD)
-            # What is none of ours may be larger than memory.
-            if start.startswith(mark(name)) and os.fstat(file.fileno()).st_size == _HEAD + _size(start):
-                payload = file.read()
-                return decoded(payload, kind) if start.endswith(digest(payload)) else None
+        with suppress(OSError, UnreadableError):
+            handle, info = DiskTree(self.folder).opened(name)
+            with FileIO(handle) as file:
+                start = file.read(_HEAD)
+                # What is none of ours may be larger than memory.
+                if start.startswith(mark(name)) and info.st_size == _HEAD + _size(start):
+                    payload = file.read()
+                    return decoded(payload, kind) if start.endswith(digest(payload)) else None
         return None
 
     def start(self, name: str) -> bytes:
         """How a file begins; nothing where it can't be read."""
-        with suppress(OSError), self._opened(name) as file:
-            return file.read(_HEAD)
+        with suppress(OSError, UnreadableError):
+            handle, _ = DiskTree(self.folder).opened(name)
+            with FileIO(handle) as file:
+                return file.read(_HEAD)
         return b""
-
-    def _opened(self, name: str) -> FileIO:
-        """A file, or an OSError where something else stands."""
-        file = open(os.path.join(self.folder, name), "rb", buffering=0, opener=_without_waiting)  # noqa: SIM115
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.close()
-            raise OSError
-        return file
 
     def save(self, name: str, value: object) -> None:
         """Replace what is saved under the name; where that can't be done, it is left."""
@@ -133,11 +130,6 @@ def mark(name: str) -> bytes:
 
 def _size(start: bytes) -> int:
     return int.from_bytes(start[-_DIGEST - _SIZE : -_DIGEST])
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Without O_NONBLOCK, opening a FIFO waits for a writer for ever."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _encoded(name: str, value: object) -> bytearray:

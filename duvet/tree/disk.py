@@ -33,16 +33,27 @@ class DiskTree:
 
     def read_with_marks(self, path: str) -> tuple[bytes, os.stat_result]:
         """The bytes of a file, and what it looked like just before they were read."""
+        handle, info = self.opened(path)
+        try:
+            return _content(handle, info), info
+        except OSError as error:
+            raise UnreadableError(describe(error), path=path) from error
+        finally:
+            os.close(handle)
+
+    def opened(self, path: str) -> tuple[int, os.stat_result]:
+        """A handle to read a regular file with, and what the file looks like."""
         try:
             ##= man/spec/trace.md#sources
             ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
             handle = os.open(self.at(path), _READ)
-            try:
-                return _content(handle, path)
-            finally:
-                os.close(handle)
+            info = os.fstat(handle)
         except (OSError, ValueError) as error:
             raise UnreadableError(describe(error), path=path) from error
+        if stat.S_ISREG(info.st_mode):
+            return handle, info
+        os.close(handle)
+        raise NotRegularError(IS_FOLDER if stat.S_ISDIR(info.st_mode) else "not a regular file", path=path)
 
     def is_file(self, path: str) -> bool:
         return os.path.isfile(self.at(path))
@@ -94,18 +105,12 @@ def fault(disk: DiskTree, path: str) -> str:
     return ""
 
 
-def _content(handle: int, path: str) -> tuple[bytes, os.stat_result]:
-    info = os.fstat(handle)
-    mode = info.st_mode
-    ##= man/spec/trace.md#sources
-    ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
-    if not stat.S_ISREG(mode):
-        raise NotRegularError(IS_FOLDER if stat.S_ISDIR(mode) else "not a regular file", path=path)
+def _content(handle: int, info: os.stat_result) -> bytes:
     # A file object would ask for the size again, and where it stands.
     data = os.read(handle, info.st_size + 1)
     if len(data) == info.st_size:
-        return data, info
+        return data
     parts = [data]
     while parts[-1]:
         parts.append(os.read(handle, _CHUNK))
-    return b"".join(parts), info
+    return b"".join(parts)
