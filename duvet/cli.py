@@ -8,8 +8,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 import click
+from msgspec.structs import replace
 
 from duvet.errors import DuvetError, describe
+from duvet.terminal.anywhere import NO_CACHE, QUIET, VERBOSE, flag
 from duvet.terminal.command import LazyGroup
 from duvet.terminal.failures import BUG, FAILED, INTERRUPTED, OK
 from duvet.terminal.settings import Settings, wants_colour
@@ -28,21 +30,12 @@ COMMANDS = ("init", "extract", "report", "merge", "config", "cache")
 @click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")
 @click.option("--config", "config_path", metavar="FILE", help="Read this configuration; the same as --config-path.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print each file that holds annotations, too.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write .duvet/cache.")
+@flag(QUIET)
+@flag(VERBOSE)
+@flag(NO_CACHE)
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
-def cli(
-    ctx: click.Context,
-    /,
-    directory: str | None,
-    config_path: str | None,
-    color: str,
-    quiet: bool,
-    verbose: bool,
-    no_cache: bool,
-) -> None:
+def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
     """Link the requirements of specifications to the code that implements and tests them.
 
     Specifications hold normative sentences. Comments in the code quote the ones that they implement or test.
@@ -54,7 +47,8 @@ def cli(
       duvet report
       duvet report --ci
     """
-    ctx.obj = Settings(os.environ, config_path, wants_colour(color, os.environ), quiet, verbose, not no_cache)
+    shown = ctx.obj or Settings(os.environ)
+    ctx.obj = replace(shown, config_path=config_path, colour=wants_colour(color, os.environ))
     if directory is not None:
         _enter(directory)
 

@@ -1,31 +1,54 @@
-"""Options of `duvet` itself that are understood after the subcommand, too."""
+"""Flags of `duvet` itself, which are understood after the subcommand, too."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.terminal.settings import Settings
 
-_FLAGS = {"quiet": ("-q", "--quiet"), "verbose": ("-v", "--verbose"), "cache": ("--no-cache",)}
+
+class Flag(Struct, frozen=True):
+    """A flag: what it is called, what it does, and what it makes of a setting."""
+
+    names: tuple[str, ...]
+    help: str
+    field: str
+    value: bool = True
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names for the command line, and the one for click."""
+        return (*self.names, f"_{self.field}")
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What makes an option of it."""
+        return {"is_flag": True, "help": self.help, "expose_value": False, "callback": partial(_set, self)}
+
+
+QUIET = Flag(("-q", "--quiet"), "Print only errors.", "quiet")
+VERBOSE = Flag(("-v", "--verbose"), "Print each file that holds annotations, too.", "verbose")
+NO_CACHE = Flag(("--no-cache",), "Neither read nor write .duvet/cache.", "cache", False)
 
 
 @cache
 def anywhere() -> list[click.Parameter]:
-    """These options; where they belong, they are documented."""
-    return [_option(field, names) for field, names in _FLAGS.items()]
+    """The flags for a subcommand; where they belong, they are documented."""
+    return [click.Option(one.declared, hidden=True, **one.attributes) for one in (QUIET, VERBOSE, NO_CACHE)]
 
 
-def _option(field: str, names: tuple[str, ...]) -> click.Option:
-    set_it: Callable[[click.Context, click.Parameter, bool], None] = partial(_set, field)
-    return click.Option((*names, f"_{field}"), is_flag=True, hidden=True, expose_value=False, callback=set_it)
+def flag(one: Flag) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """The flag where it belongs, as a decorator."""
+    return click.option(*one.declared, **one.attributes)
 
 
-def _set(field: str, ctx: click.Context, param: click.Parameter, given: bool) -> None:
+def _set(flag: Flag, ctx: click.Context, param: click.Parameter, given: bool) -> None:
     if given:
-        shown = ctx.find_object(Settings) or Settings(os.environ)
-        ctx.obj = replace(shown, **{field: not getattr(Settings(os.environ), field)})
+        ctx.obj = replace(ctx.find_object(Settings) or Settings(os.environ), **{flag.field: flag.value})
