@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.specs.serving import Held, serving
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("DUVET_SHARED") or ROOT.parent / "shared").resolve()
@@ -29,6 +32,14 @@ def shared() -> Path:
 def duvet_command() -> str:
     """The installed command of the Python that runs the tests."""
     return str(Path(sys.executable).with_name("duvet"))
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """A server that answers when it is told to."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving() as server:
+        yield server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

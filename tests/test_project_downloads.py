@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from duvet import Downloads, Options, Policy, Problem, Progress, Project
-from tests.specs.serving import Held, serving, text
+from tests.specs.serving import Held, text
 
 ALLOWED = Options(policy=Policy(allow_http=True))
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with serving() as server:
-        yield server
 
 
 class Turns(Progress):
@@ -71,15 +63,15 @@ def shown(problem: Problem) -> tuple[str, str, int, str]:
 
 
 @pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
-def test_the_order_in_which_downloads_end_does_not_matter(server: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
+def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
     ##= man/spec/trace.md#specifications
     ##% What a run finds MUST NOT depend on the order in which downloads end.
     paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
-    urls = [f"{server.url}{path}" for path in paths]
+    urls = [f"{held.url}{path}" for path in paths]
     source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))
     root = project(tmp_path / "project", [*urls, urls[1]], source)
-    server.held = None
-    turns = Turns(server, order)
+    held.held = None
+    turns = Turns(held, order)
     found = Project(str(root), ALLOWED, progress=turns)
     missing, page = "b: the server answered 404 Not Found", "d: it is an HTML page, where text or Markdown is needed"
     assert [shown(one) for one in found.trace.problems] == [
@@ -89,16 +81,16 @@ def test_the_order_in_which_downloads_end_does_not_matter(server: Held, tmp_path
     ]
     assert [one.specification.path[-10:] for one in found.trace.coverages] == ["good/a.txt", "good/c.txt"]
     assert kept(root) == {"good/a.txt": text("a"), "good/c.txt": text("c")}
-    assert (turns.counts, sorted(server.seen)) == ([4], sorted(paths))
+    assert (turns.counts, sorted(held.seen)) == ([4], sorted(paths))
 
 
-def test_what_only_comments_name_is_downloaded_at_once_too(server: Held, tmp_path: Path) -> None:
+def test_what_only_comments_name_is_downloaded_at_once_too(held: Held, tmp_path: Path) -> None:
     ##= man/spec/trace.md#specifications
     ##% A download MUST NOT be tried twice in one run.
     names = ["/good/b", "/bad/c", "/good/d", "/bad/c", "/good/a", "/good/b?again"]
-    comments = "".join(f"//= {server.url}{name}#tea\n//# MUST be\n\n" for name in names)
-    root = project(tmp_path / "project", [f"{server.url}/good/a", f"{server.url}/bad/e"], comments)
-    turns = Turns(server)
+    comments = "".join(f"//= {held.url}{name}#tea\n//# MUST be\n\n" for name in names)
+    root = project(tmp_path / "project", [f"{held.url}/good/a", f"{held.url}/bad/e"], comments)
+    turns = Turns(held)
     found = Project(str(root), ALLOWED, progress=turns).trace
     assert [shown(one) for one in found.problems] == [
         ("DUV045", ".duvet/config.toml", 6, "e: the server answered 404 Not Found"),
@@ -108,27 +100,27 @@ def test_what_only_comments_name_is_downloaded_at_once_too(server: Held, tmp_pat
     assert [match is not None for match in found.match_of[-6:]] == [True, False, True, False, True, True]
     assert kept(root) == {f"good/{name}.txt": text(name) for name in "abd"}
     assert turns.counts == [2, 4]
-    assert sorted(server.seen) == ["/bad/c", "/bad/e", "/good/a", "/good/b", "/good/d"]
+    assert sorted(held.seen) == ["/bad/c", "/bad/e", "/good/a", "/good/b", "/good/d"]
 
 
-def test_nothing_is_downloaded_but_what_targets_name(server: Held, tmp_path: Path) -> None:
+def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path) -> None:
     root = project(tmp_path / "project", ["tea.md", "https://", "file:///etc/passwd"])
     (root / "tea.md").write_bytes(text("pot"))
     there = root / ".duvet/specifications/127.0.0.1/good/there.txt"
     there.parent.mkdir(parents=True)
     there.write_bytes(text("there"))
     targets = [
-        f"{server.url}/good/there.md#tea",
-        f"tea.md#{server.url}/good/section",
-        f"tea.md {server.url}/good/name#tea",
-        f"file://{server.url}/good/file#tea",
+        f"{held.url}/good/there.md#tea",
+        f"tea.md#{held.url}/good/section",
+        f"tea.md {held.url}/good/name#tea",
+        f"file://{held.url}/good/file#tea",
         "https://#tea",
         "http://[#tea",
-        f"{server.url}/good/whole",
+        f"{held.url}/good/whole",
     ]
     (root / "a.rs").write_text("".join(f"//= {target}\n//# MUST be\n\n" for target in targets))
     found = Project(str(root), ALLOWED).trace
-    assert server.seen == ["/good/whole"]
+    assert held.seen == ["/good/whole"]
     assert [(one.code, one.path, one.place.line) for one in found.problems] == [
         ("DUV041", ".duvet/config.toml", 6),
         ("DUV041", ".duvet/config.toml", 8),

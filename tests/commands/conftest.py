@@ -12,7 +12,6 @@ import pytest
 
 from tests.commands.made import KETTLE, make
 from tests.commands.running import NOBODY, Run, run, runner
-from tests.specs.serving import Held, serving
 
 
 @pytest.fixture
@@ -33,13 +32,6 @@ def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) 
     folder = make(tmp_path_factory.mktemp("reported") / "kettle", KETTLE)
     assert runner(duvet_command, folder)("report").code == 0
     return folder
-
-
-@pytest.fixture
-def held() -> Iterator[Held]:
-    """A server that answers when it is told to."""
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import SimpleQueue
 from threading import Barrier, Event, Lock, Thread
+from typing import TypeVar
 
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 LONGEST = 60
 """How many seconds a test waits for what has to happen, before it fails."""
 
@@ -73,9 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Held]:
-    """The server at work; who is still held at the end gets an answer that nobody reads."""
-    with Held() as server:
+def at_work(server: Server) -> Iterator[Server]:
+    """A server in a thread of its own, until nobody needs it any more."""
+    with server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -83,5 +85,14 @@ def serving() -> Iterator[Held]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def serving() -> Iterator[Held]:
+    """The server at work; who is still held at the end gets an answer that nobody reads."""
+    with at_work(Held()) as server:
+        try:
+            yield server
+        finally:
             for door in list(server.doors.values()):
                 door.set()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import httpx2
 import pytest
@@ -17,6 +17,7 @@ from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Progress
 from duvet.specs.downloads import download
 from duvet.specs.fetch import Policy, Refusal
+from tests.specs.serving import at_work
 
 TEXT = b"1.  Tea\n\n   The pot MUST be warm.\n"
 HTTP = Policy(allow_http=True)
@@ -88,13 +89,9 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with Server() as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with at_work(Server()) as server:
         yield server
         server.enough.set()
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
