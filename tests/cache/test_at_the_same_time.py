@@ -17,7 +17,7 @@ from duvet.tree.disk import CACHE_FOLDER
 from tests.cache.here import run_here, said
 from tests.cache.twins import state
 from tests.commands.made import KETTLE, make
-from tests.commands.running import environment
+from tests.commands.running import start
 
 TEXTS = (
     "//= spec.md#heating\n//# The kettle MUST boil water.\n",
@@ -39,18 +39,6 @@ def options(number: int) -> tuple[str, ...]:
     """Each run has a report of its own, beside those that all of them write."""
     kind = ("--json", "--json-v2", "--html")[number % 3]
     return (*((), ("--strict",), ("--prune",))[number % 3], kind, f"out{number}")
-
-
-def start(command: str, folder: Path, number: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [command, "report", *options(number)],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def finished(processes: Iterable[subprocess.Popen[str]], folder: Path) -> Iterator[Answer]:
@@ -81,7 +69,7 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
     for text in TEXTS[:2]:
         make(folder, {"src/a.rs": text})
         make(plain, {"src/a.rs": text})
-        processes = [start(duvet_command, folder, number) for number in range(count)]
+        processes = [start(duvet_command, folder, "report", *options(number)) for number in range(count)]
         right = [without_cache(plain, number) for number in range(count)]
         assert list(finished(processes, folder)) == right
         assert is_whole(folder)
@@ -98,7 +86,7 @@ def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Pa
         plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY, "src/a.rs": text})
         for number in range(8):
             right[number].add(without_cache(plain, number))
-    processes = [start(duvet_command, folder, number) for number in range(8)]
+    processes = [start(duvet_command, folder, "report", *options(number)) for number in range(8)]
     texts = cycle(TEXTS)
     while any(process.poll() is None for process in processes):
         # In one step, as every source is read in one.
@@ -117,7 +105,7 @@ def test_one_clears_the_cache_that_others_use(duvet_command: str, tmp_path: Path
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     right = [without_cache(plain, number) for number in range(4)]
-    processes = [start(duvet_command, folder, number) for number in range(4)]
+    processes = [start(duvet_command, folder, "report", *options(number)) for number in range(4)]
     cleared = set()
     while any(process.poll() is None for process in processes):
         cleared.add(run_here(folder, "cache", "--clear").code)

@@ -58,6 +58,20 @@ def run(
     return Done(done.returncode, out, err.replace(str(folder), "<project>"))
 
 
+def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
+    """The command at work."""
+    return subprocess.Popen(
+        [command, *args],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen,  # noqa: PLW1509 - there are no threads that hold anything
+    )
+
+
 def runner(command: str, folder: Path) -> Run:
     """The command in a folder."""
     return partial(run, command, folder)

@@ -14,24 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.made import CONFIG, make
-from tests.commands.running import environment, files, listen
+from tests.commands.running import files, start
 from tests.specs.serving import LONGEST, Held, text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes in folders")
-
-
-def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
-    """The command at work."""
-    return subprocess.Popen(
-        [command, *args],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=listen,  # noqa: PLW1509 - there are no threads here
-    )
 
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
