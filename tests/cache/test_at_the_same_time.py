@@ -80,7 +80,7 @@ def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Pa
     ##= man/spec/cache.md#freshness
     ##= type=test
     ##% An answer MUST be the same with the cache and without it.
-    folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
+    folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
     right: list[set[Answer]] = [set() for _ in range(8)]
     for text in TEXTS:
         plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY, "src/a.rs": text})

@@ -3,40 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from duvet.cache.cache import Cache
 from duvet.cache.memory import NoMemory
-from duvet.errors import UnreadableError
 from duvet.tree.disk import DiskTree
-
-LATER = time.time_ns() + 3600 * 10**9
-
-
-class Work:
-    """Counts how often it is done."""
-
-    def __init__(self, answer: str = "answer") -> None:
-        self.answer = answer
-        self.done = 0
-
-    def __call__(self) -> str:
-        self.done += 1
-        return self.answer
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / ".duvet").mkdir()
-    (tmp_path / "a").write_text("one")
-    return tmp_path
-
-
-def opened(root: Path, now: int = LATER, **environ: str) -> Cache:
-    return Cache(DiskTree(str(root)), environ, now)
+from tests.cache.opened import LATER, Work, opened
 
 
 def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> str:
@@ -132,114 +106,6 @@ def test_a_text_that_was_not_read_from_the_tree(root: Path) -> None:
     cache.save()
     cache = opened(root, 0)
     assert cache.of_text("texts", str, "a", "how", cache.tree.read("a"), lambda: "one") == "one"
-
-
-def run_of_tree(root: Path, work: Work, how: str = "how", now: int = LATER, **environ: str) -> str:
-    cache = opened(root, now, **environ)
-
-    def ask() -> str:
-        return f"{work()} of {cache.tree.exists('b')} {cache.environ.get('NAME')}"
-
-    return cache.of_tree("tree", str, how, ask)
-
-
-def test_work_on_a_tree_is_done_once(root: Path) -> None:
-    work = Work()
-    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of False None"] * 2
-    assert work.done == 1
-    (root / "b").touch()
-    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of True None"] * 2
-    assert work.done == 2
-    run_of_tree(root, work, "another way")
-    assert work.done == 3
-
-
-def test_work_on_a_tree_and_a_clock_that_jumps_back(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% What was kept at a time that is yet to come MUST NOT be used.
-    work = Work()
-    for now, done in ((LATER, 1), (LATER - 1, 2), (LATER, 2)):
-        run_of_tree(root, work, now=now)
-        assert work.done == done
-
-
-def test_work_that_asked_for_a_variable(root: Path) -> None:
-    work = Work()
-    for value in ("secret", "secret", "other"):
-        run_of_tree(root, work, NAME=value)
-    assert work.done == 2
-    assert b"other" not in (root / ".duvet" / "cache" / "tree").read_bytes().partition(b"answer")[0]
-
-
-def test_work_that_asked_for_all_variables(root: Path) -> None:
-    work = Work()
-    for _ in range(2):
-        cache = opened(root, NAME="value")
-        assert cache.of_tree("tree", str, "how", lambda: f"{work()} {sorted(cache.environ)} {len(cache.environ)}")  # noqa: B023
-    assert work.done == 2
-
-
-def test_a_fault_is_not_kept(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
-    work = Work()
-    (root / "folder").mkdir()
-    for _ in range(2):
-        cache = opened(root)
-
-        def ask() -> str:
-            with pytest.raises(UnreadableError):
-                cache.tree.read("folder")  # noqa: B023
-            return work()
-
-        cache.of_tree("tree", str, "how", ask)
-    assert work.done == 2
-
-
-def test_a_file_that_is_known_to_hold_some_bytes(root: Path) -> None:
-    cache = opened(root)
-    assert not cache.holds("a", b"one")
-    cache.wrote("a", b"one")
-    cache.save()
-    assert opened(root).holds("a", b"one")
-    assert not opened(root).holds("a", b"two")
-    (root / "a").write_text("two")
-    assert not opened(root).holds("a", b"one")
-
-
-def test_a_file_that_was_not_written_after_all(root: Path) -> None:
-    cache = opened(root)
-    cache.wrote("a", b"two")
-    cache.save()
-    assert not opened(root).holds("a", b"two")
-
-
-def test_a_file_that_is_read_and_written(root: Path) -> None:
-    cache = opened(root)
-    cache.tree.read("a")
-    (root / "a").write_text("two")
-    cache.wrote("a", b"two")
-    cache.keep("run", "how", "answer")
-    cache.save()
-    cache = opened(root)
-    assert cache.recall("run", str, "how") is None
-    assert cache.tree.read("a") == b"two" and cache.holds("a", b"two")
-    cache.wrote("a", b"two")
-    cache.keep("run", "how", "answer")
-    assert opened(root).recall("run", str, "how") == "answer"
-
-
-def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
-    for text in (b"one", b"two"):
-        cache = opened(root)
-        assert not cache.holds("a", text)
-        (root / "a").write_bytes(text)
-        cache.wrote("a", text)
-        cache.keep("run", "how", "answer")
-        cache.save()
-        assert opened(root).recall("run", str, "how") == "answer"
 
 
 def test_times_that_are_thousands_of_years_away(root: Path) -> None:

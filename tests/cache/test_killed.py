@@ -15,7 +15,7 @@ from duvet.cache.blobs import Blobs
 from duvet.cache.contents import State, contents
 from duvet.outputs import is_unfinished
 from duvet.tree.disk import CACHE_FOLDER
-from tests.cache import house
+from tests.cache import edits, house
 from tests.cache.twins import Twins, state, tick
 from tests.commands.running import environment
 
@@ -38,7 +38,7 @@ main()
 """
 """The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
 time."""
-EDITS = (house.write, house.append, house.swap_letters, house.delete, house.specify, house.require, house.mend)
+EDITS = (edits.write, edits.append, edits.swap_letters, edits.delete, edits.specify, edits.require, edits.mend)
 # What a killed run leaves must not be among what the next one reads.
 OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
 

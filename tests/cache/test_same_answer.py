@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.house import EDITS, OPTIONS, fill
+from tests.cache.edits import EDITS
+from tests.cache.house import OPTIONS, fill
 from tests.cache.twins import SEEDS, Twins, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and odd names")

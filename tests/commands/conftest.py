@@ -12,6 +12,7 @@ import pytest
 
 from tests.commands.made import KETTLE, make
 from tests.commands.running import NOBODY, Run, run, runner
+from tests.commands.watched import Watch, Watched
 
 
 @pytest.fixture
@@ -56,3 +57,17 @@ def reported(reported_once: Path, kettle: Path) -> Path:
     """The project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
+
+
+@pytest.fixture
+def watch(kettle: Path, duvet_command: str) -> Iterator[Watch]:
+    """Watches the project until the end of the test."""
+    begun: list[Watched] = []
+
+    def begin(*args: str, **environ: str) -> Watched:
+        begun.append(Watched(duvet_command, kettle, *args, **environ))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.end()

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,3 +70,7 @@ class Watched:
         """Whatever the test has come to, nothing is left running."""
         self.process.kill()
         self.process.communicate()
+
+
+Watch = Callable[..., Watched]
+"""Begins to watch the project."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,50 +15,7 @@ from duvet.tree.disk import DiskTree
 from duvet.tree.recorded import RecordedTree
 from duvet.tree.seen import digest
 from duvet.tree.unchanged import unchanged
-
-LATER = time.time_ns() + 3600 * 10**9
-"""A time at which nothing that a test writes is fresh any more."""
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "src" / "deep").mkdir(parents=True)
-    (tmp_path / "src" / "a.rs").write_text("one")
-    (tmp_path / "src" / "b.rs").write_text("two")
-    (tmp_path / "link").symlink_to("src")
-    return tmp_path
-
-
-def asked(root: Path, now: int = LATER) -> RecordedTree:
-    """A tree that has been asked one question of each kind."""
-    tree = RecordedTree(DiskTree(str(root)), now)
-    assert tree.read("src/a.rs") == b"one"
-    assert sorted(entry.name for entry in tree.entries("src")) == ["a.rs", "b.rs", "deep"]
-    assert [entry.is_dir() for entry in tree.entries("") if entry.name == "link"] == [True]
-    assert list(tree.entries("nowhere")) == []
-    with pytest.raises(UnreadableError):
-        tree.read("gone.rs")
-    assert tree.is_file("src/a.rs") and not tree.is_file("src")
-    assert tree.exists("src/b.rs") and not tree.exists("c.rs")
-    tree.identity("src")
-    return tree
-
-
-def same(tree: RecordedTree, now: int = LATER) -> bool:
-    return unchanged(tree.record, RecordedTree(tree.disk, now)) is not None
-
-
-def rewrite(path: Path, text: str) -> None:
-    """Change a file and leave its size and its time as they were."""
-    info = path.stat()
-    path.write_text(text)
-    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
-
-
-def make_folder(path: Path) -> None:
-    """Put a folder in the place of a file."""
-    path.unlink()
-    path.mkdir()
+from tests.tree.asking import LATER, asked, make_folder, replace_folder, rewrite, same
 
 
 def swap_link(root: Path) -> None:
@@ -182,19 +137,6 @@ def test_the_cache_is_no_part_of_a_tree(root: Path) -> None:
     assert [entry.name for entry in tree.entries("my.duvet/cache")] == ["mine.rs"]
 
 
-QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], object]]] = {
-    "a file": (lambda tree: tree.read("src/a.rs"), lambda root: (root / "src" / "a.rs").write_text("ONE")),
-    "a folder": (lambda tree: list(tree.entries("src")), lambda root: (root / "src" / "c.rs").touch()),
-    "a regular file": (lambda tree: tree.is_file("src/a.rs"), lambda root: make_folder(root / "src" / "a.rs")),
-    "anything": (lambda tree: tree.exists("c.rs"), lambda root: (root / "c.rs").touch()),
-    "identity": (lambda tree: tree.identity("src"), lambda root: replace_folder(root / "src")),
-    "where a link leads": (
-        lambda tree: [entry.is_dir() for entry in tree.entries("") if entry.name == "link"],
-        lambda root: (root / "src").rename(root / "elsewhere"),
-    ),
-}
-
-
 @pytest.mark.parametrize("mark", ["size", "modified", "changed", "inode"])
 def test_each_mark_tells(mark: str, root: Path) -> None:
     tree = asked(root)
@@ -213,73 +155,6 @@ def test_a_folder_that_is_another_one(root: Path) -> None:
     assert same(tree)
     replace_folder(root / "src")
     assert not same(tree)
-
-
-def test_a_folder_that_came_between_two_looks(root: Path) -> None:
-    tree = RecordedTree(DiskTree(str(root)), LATER)
-    assert list(tree.entries("new")) == []
-    (root / "new").mkdir()
-    with tree.recording():
-        assert list(tree.entries("new")) == []
-    assert not same(tree)
-
-
-@pytest.mark.parametrize("ask", [DiskTree.exists, DiskTree.is_file, DiskTree.read])
-def test_a_file_that_was_asked_for_before_it_was_written(ask: Callable[..., object], root: Path) -> None:
-    """Who asks again hears something else."""
-    tree = RecordedTree(DiskTree(str(root)), LATER)
-    with suppress(UnreadableError):
-        getattr(tree, ask.__name__)("out")
-    (root / "out").write_text("done")
-    tree.wrote("out", digest(b"done"))
-    assert not same(tree)
-
-
-@pytest.mark.parametrize("ask", [DiskTree.exists, DiskTree.is_file])
-def test_a_file_that_was_asked_for_before_it_was_removed(ask: Callable[..., object], root: Path) -> None:
-    tree = RecordedTree(DiskTree(str(root)), LATER)
-    getattr(tree, ask.__name__)("src/a.rs")
-    (root / "src" / "a.rs").unlink()
-    tree.removed("src/a.rs")
-    assert not same(tree)
-
-
-def replace_folder(path: Path) -> None:
-    """Put another folder in its place."""
-    path.rename(path.with_name("old"))
-    path.mkdir()
-
-
-@pytest.mark.parametrize("within", [False, True], ids=["in one piece of work", "in work within work"])
-@pytest.mark.parametrize("now", [0, LATER], ids=["by content", "by time"])
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_change_between_two_looks(name: str, now: int, within: bool, root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer MUST NOT be kept where an input changed between two looks at it.
-    ask, change = QUESTIONS[name]
-    tree = RecordedTree(DiskTree(str(root)), now)
-    ask(tree)
-    ask(tree)
-    assert same(tree, now)
-    change(root)
-    if within:
-        with tree.recording() as inner:
-            ask(tree)
-        assert inner.settled
-    else:
-        ask(tree)
-    assert not tree.record.settled and not same(tree, now)
-
-
-def test_a_file_that_changed_between_two_looks_is_nothing_to_remember(root: Path) -> None:
-    tree = RecordedTree(DiskTree(str(root)), LATER)
-    tree.read("src/a.rs")
-    (root / "src" / "a.rs").write_text("ONE")
-    tree.read("src/a.rs")
-    assert tree.seen == {"src/a.rs": None}
-    tree.read("src/a.rs")
-    assert tree.seen == {"src/a.rs": None}
 
 
 def test_what_was_written(root: Path) -> None:
