@@ -67,6 +67,24 @@ class Note(Struct, frozen=True):
     label: str
 
 
+class Edit(Struct, frozen=True):
+    """What should stand in place of a stretch of a file; lines and columns are counted in characters from 1."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    """The column of the first character that stays."""
+    text: str
+
+
+class Fix(Struct, frozen=True):
+    """Edits of the file of a problem that mend it."""
+
+    description: str
+    edits: tuple[Edit, ...]
+
+
 class Problem(Struct, frozen=True):
     """Something wrong, with where it is and what to do about it."""
 
@@ -78,6 +96,7 @@ class Problem(Struct, frozen=True):
     hint: str = ""
     severity: Severity = Severity.ERROR
     notes: tuple[Note, ...] = ()
+    fix: Fix | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
