@@ -28,6 +28,10 @@ class FetchError(DuvetError):
     """A specification can't be downloaded."""
 
 
+class NotFoundError(DuvetError):
+    """Something that is asked for by name is not there, or not only one is."""
+
+
 class OutputError(DuvetError):
     """A result can't be written."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,13 +15,15 @@ from duvet.cache.memory import Memory, NoMemory
 from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
-from duvet.errors import UnreadableError
+from duvet.errors import DuvetError, UnreadableError
 from duvet.inputs import Inputs, Patterns
+from duvet.model import Specification
 from duvet.progress import Progress
 from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.fetch import Outcome, Policy
 from duvet.specs.library import Library
+from duvet.specs.resolve import locate
 from duvet.trace.build import build
 from duvet.trace.finished import Finished
 from duvet.trace.records import Trace
@@ -27,6 +31,9 @@ from duvet.trace.requirements import Requirement, requirements_of
 from duvet.tree.disk import DiskTree
 from duvet.tree.protocol import Tree
 from duvet.tree.recorded import RecordedTree
+
+if TYPE_CHECKING:
+    from duvet.queries.catalogue import Catalogue
 
 
 class Options(Struct, frozen=True):
@@ -161,6 +168,21 @@ class Project:
         """The requirements of every specification that is referred to, in the order of reports."""
         trace = self.trace
         return tuple(one for coverage in trace.coverages for one in requirements_of(coverage, trace.annotations))
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The trace as flat cards, for questions."""
+        from duvet.queries.cataloguing import catalogue_of
+
+        trace = self.trace
+        return catalogue_of(trace, self.requirements, self._configured())
+
+    def _configured(self) -> Iterator[Specification]:
+        """The specifications of the configuration that could be loaded."""
+        for rule in self.config.specifications if self.config else ():
+            # What is wrong with one stands in the trace.
+            with suppress(DuvetError):
+                yield self.library.load(locate(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
         """All that a report may show; links given here win over the configuration."""

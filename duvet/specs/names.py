@@ -36,8 +36,20 @@ def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, 
     """
     ordered = sorted(specifications, key=lambda specification: locator_key(specification.locator))
     wanted = [_plain_id(specification) for specification in ordered]
-    ids = _distinct(wanted)
+    ids = _distinct(wanted, set())
     return tuple(replace(specification, id=id) for specification, id in zip(ordered, ids, strict=True))
+
+
+def assign_further_ids(
+    specifications: Iterable[Specification], known: Iterable[Specification]
+) -> tuple[Specification, ...]:
+    """Those of the specifications that are not known yet, with ids that no known one has."""
+    taken = {one.locator: one.id for one in known}
+    further = sorted(
+        (one for one in specifications if one.locator not in taken), key=lambda one: locator_key(one.locator)
+    )
+    ids = _distinct([_plain_id(one) for one in further], set(taken.values()))
+    return tuple(replace(specification, id=id) for specification, id in zip(further, ids, strict=True))
 
 
 def _plain_id(specification: Specification) -> str:
@@ -45,8 +57,7 @@ def _plain_id(specification: Specification) -> str:
     return f"rfc{rfc[1]}" if rfc else slug(stem(specification.path)) or "spec"
 
 
-def _distinct(wanted: list[str]) -> list[str]:
-    taken: set[str] = set()
+def _distinct(wanted: list[str], taken: set[str]) -> list[str]:
     reserved = set(wanted)
     ids = []
     for id in wanted:

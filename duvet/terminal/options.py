@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from duvet.progress import Progress
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
 
@@ -105,6 +106,7 @@ def _source_rules(patterns: tuple[str, ...]) -> tuple[SourceRule, ...]:
 
 def open_project(
     cache: Cache | None = None,
+    progress: Progress | None = None,
     *,
     config_path: str | None,
     offline: bool,
@@ -125,7 +127,7 @@ def open_project(
         spec_path=spec_path,
         policy=Policy(offline=offline, allow_http=allow_http),
     )
-    progress = Lines(shown)
+    progress = progress or Lines(shown)
     if cache is None:
         return Project(options=options, environ=shown.environ, progress=progress)
     return Project(options=options, environ=cache.environ, tree=cache.tree, memory=cache, progress=progress)

@@ -57,6 +57,22 @@ class Lines(Progress):
         say(f"{verb} {visible(rest)}{tail}\n")
 
 
+class Quietly(Lines):
+    """Prints downloads alone: nobody who asks a question wants to hear how it is answered."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.wants_notes = False
+
+    def begin(self, step: str) -> None:
+        if step.startswith("Downloading"):
+            super().begin(step)
+
+    def end(self, outcome: str) -> None:
+        if outcome.startswith("Downloaded"):
+            super().end(outcome)
+
+
 def _elapsed(seconds: float) -> str:
     if seconds >= 1:
         return f"{seconds:.2f}s"

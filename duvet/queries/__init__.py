@@ -1,0 +1,1 @@
+"""Questions to a trace: every command and every tool asks them here."""

@@ -1,0 +1,121 @@
+"""A trace as a catalogue: flat cards that point at one another by their index, quick to keep and to read again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from blake3 import blake3
+from msgspec import Struct
+
+from duvet.model import Kind, Level, Problem
+from duvet.trace.requirements import State, Status
+
+SHOWN = 12
+"""So many digits of an id are shown."""
+
+
+class SectionCard(Struct, frozen=True, array_like=True):
+    """A part of a specification."""
+
+    id: str
+    title: str
+
+
+class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
+    """A document."""
+
+    id: str
+    name: str
+    url: str
+    """The canonical URL, or the path in the project."""
+    description: str
+    locator: str
+    """What targets call it."""
+    path: str
+    """The file that holds the text."""
+    sections: tuple[SectionCard, ...]
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """The titles of the sections by their ids."""
+        return {section.id: section.title for section in self.sections}
+
+    @property
+    def full_path(self) -> str:
+        return f"/specifications/{self.id}"
+
+
+class RequirementCard(Struct, frozen=True, array_like=True):
+    """A normative sentence of a section."""
+
+    specification: int
+    section: str
+    text: str
+    level: Level
+    state: State
+    line: int
+    """Where it begins in the file of its specification."""
+    citations: tuple[int, ...]
+
+    @property
+    def id(self) -> str:
+        """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
+        return blake3(self.text.encode()).hexdigest()
+
+    @property
+    def status(self) -> Status:
+        return self.state.status
+
+
+class CitationCard(Struct, frozen=True, array_like=True):
+    """An annotation that states no requirement."""
+
+    path: str
+    line: int
+    kind: Kind
+    target: str
+    quote: str
+    reason: str
+    feature: str
+    tracking_issue: str
+    specification: int
+    """-1 where it leads nowhere."""
+    section: str
+    requirements: tuple[int, ...]
+    span: tuple[int, int]
+    """Its characters in the file; nothing where it stands in a requirement file."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it leads to a text."""
+        return self.specification >= 0
+
+
+class Catalogue(Struct, frozen=True, array_like=True, dict=True):
+    """Everything that there is to know about a project."""
+
+    specifications: tuple[SpecificationCard, ...]
+    requirements: tuple[RequirementCard, ...]
+    citations: tuple[CitationCard, ...]
+    problems: tuple[Problem, ...]
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the requirements in their order."""
+        return tuple([card.id for card in self.requirements])
+
+    def specification_of(self, card: RequirementCard) -> SpecificationCard:
+        return self.specifications[card.specification]
+
+    def target_of(self, card: RequirementCard) -> str:
+        """What a citation of it has to name."""
+        return f"{self.specification_of(card).locator}#{card.section}"
+
+    def full_path_of(self, card: RequirementCard) -> str:
+        """Where it stands among all resources."""
+        section = f"{self.specification_of(card).full_path}/sections/{card.section}"
+        return f"{section}/requirements/{card.id[:SHOWN]}"

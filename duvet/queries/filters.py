@@ -1,0 +1,61 @@
+"""Which requirements are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from duvet.model import Kind, Level
+from duvet.queries.catalogue import Catalogue, RequirementCard
+from duvet.queries.names import no_section, section_named, specification_named
+from duvet.trace.requirements import Status
+
+_Test = Callable[[RequirementCard], bool]
+
+
+class Filter(Struct, frozen=True):
+    """What a requirement has to be; several values of a kind are alternatives, none let everything through."""
+
+    specifications: tuple[str, ...] = ()
+    """By id, name, URL or path."""
+    sections: tuple[str, ...] = ()
+    """By id or number, of any specification, or as `spec#section`."""
+    levels: tuple[Level, ...] = ()
+    statuses: tuple[Status, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    """Those that have an annotation of such a type."""
+
+
+def selected(catalogue: Catalogue, wanted: Filter) -> list[int]:
+    """The indexes of the requirements that pass, in the order of the catalogue; NotFoundError for an unknown name."""
+    tests = list(_tests(catalogue, wanted))
+    return [index for index, card in enumerate(catalogue.requirements) if all(test(card) for test in tests)]
+
+
+def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:
+    if wanted.specifications:
+        named = {index for name in wanted.specifications for index in specification_named(catalogue, name)}
+        yield lambda card: card.specification in named
+    if wanted.sections:
+        spots = {spot for name in wanted.sections for spot in _spots(catalogue, wanted.specifications, name)}
+        yield lambda card: (card.specification, card.section) in spots
+    if wanted.levels:
+        yield lambda card: card.level in wanted.levels
+    if wanted.statuses:
+        yield lambda card: card.status in wanted.statuses
+    if wanted.kinds:
+        yield lambda card: any(catalogue.citations[number].kind in wanted.kinds for number in card.citations)
+
+
+def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
+    """The sections of that name, each with its specification."""
+    spec, _, wanted = name.rpartition("#")
+    names = (spec,) if spec else specifications
+    indexes = [index for one in names for index in specification_named(catalogue, one)]
+    looked = indexes if names else range(len(catalogue.specifications))
+    found = [(index, section_named(catalogue.specifications[index], wanted)) for index in looked]
+    spots = [(index, id) for index, id in found if id is not None]
+    if not spots:
+        raise no_section([catalogue.specifications[index] for index in looked], wanted)
+    return spots

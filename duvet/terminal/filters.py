@@ -1,0 +1,78 @@
+"""The options that choose requirements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from duvet.model import Kind, Level
+from duvet.queries.filters import Filter
+from duvet.trace.requirements import Status
+
+_LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
+_STATUSES = {status.words.replace(" ", "-"): status for status in Status}
+_KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.SPEC}
+
+
+def spec_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--spec",
+        "specs",
+        metavar="NAME",
+        multiple=True,
+        help="Only of this specification: an id, a name, a URL or a path.",
+    )(function)
+
+
+def section_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--section", "sections", metavar="ID", multiple=True, help="Only of this section: an id, or SPEC#ID."
+    )(function)
+
+
+def level_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--level",
+        "levels",
+        type=click.Choice(list(_LEVELS), case_sensitive=False),
+        multiple=True,
+        help="Only of this level.",
+    )(function)
+
+
+def status_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--status", "statuses", type=click.Choice(list(_STATUSES)), multiple=True, help="Only with this status."
+    )(function)
+
+
+def kind_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--type", "kinds", type=click.Choice(list(_KINDS)), multiple=True, help="Only with an annotation of this type."
+    )(function)
+
+
+def filter_of(
+    *,
+    specs: tuple[str, ...] = (),
+    sections: tuple[str, ...] = (),
+    levels: tuple[str, ...] = (),
+    statuses: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = (),
+) -> Filter:
+    """What these options ask for."""
+    return Filter(
+        specs,
+        sections,
+        tuple(_LEVELS[name] for name in levels),
+        tuple(_STATUSES[name] for name in statuses),
+        tuple(_KINDS[name] for name in kinds),
+    )
+
+
+def without_filter(options: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
+    """The filter among the options of a command, and the other options."""
+    mine = ("specs", "sections", "levels", "statuses", "kinds")
+    own = {name: value for name, value in options.items() if name in mine}
+    return filter_of(**own), {name: value for name, value in options.items() if name not in mine}

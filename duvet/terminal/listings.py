@@ -1,0 +1,45 @@
+"""The formats of lists: the option, and how a list is written."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+
+import click
+
+from duvet.reports.listing import ListFormat, Listing, Look, render
+from duvet.terminal.settings import settings
+from duvet.terminal.streams import pour
+
+_NARROWEST = 60
+
+
+def list_format(function: click.decorators.FC) -> click.decorators.FC:
+    """The option that chooses how a list is written."""
+    return click.option(
+        "--format",
+        "format",
+        type=click.Choice([one.value for one in ListFormat]),
+        help="How to write the list [default: table on a terminal, plain elsewhere].",
+    )(function)
+
+
+def limit(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """The option that cuts a list."""
+    shown = "" if default is None else f" [default: {default}]"
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=0),
+        default=default,
+        metavar="N",
+        help=f"List no more than N; 0 is all.{shown}",
+    )
+
+
+def pour_list(listing: Listing, format: str | None) -> None:
+    """Write a list to standard output."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    chosen = ListFormat(format) if format else ListFormat.TABLE if is_terminal else ListFormat.PLAIN
+    width = max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST) if is_terminal else 100
+    pour(render(listing, chosen, Look(width, colour=is_terminal and settings().colour)))
