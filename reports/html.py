@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from duvet.model import Level, Problem
 from duvet.reports.html_references import References
-from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html_states import CITED, looks_of
 from duvet.reports.html_views import specification_views
 from duvet.templates import environment
 from duvet.trace.finished import Finished
@@ -54,7 +54,7 @@ def _shown(report: Finished, problems: tuple[Problem, ...]) -> dict[str, object]
         # One specification is all of them.
         "groups": groups if len(groups) > 2 else groups[:1],
         "level_name": _level_name,
-        "looks": LOOKS,
+        "looks": looks_of(counted[-1]),
         "cited": CITED,
         "problems": [_problem(problem, references) for problem in problems],
         "specifications": specification_views(report, references),

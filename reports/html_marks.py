@@ -66,7 +66,7 @@ def _line(
         begun = [owner for owner in found if owner.anchor not in linked]
         if begun:
             first = min(begun)
-            sign = f" g{first.state.value}" if len(linked) == known else ""
+            sign = f" g{LOOKS[first.state].style}" if len(linked) == known else ""
             linked.update(owner.anchor for owner in begun)
             text = f'<a class="b{sign}" href="#{first.anchor}">{text}</a>'
         written += f"<mark class={_mark(min(found), segment.flags)}>{text}</mark>"

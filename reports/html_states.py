@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.trace.requirements import State
+from duvet.trace.totals import Total
 
 
 class Look(Struct, frozen=True):
@@ -14,19 +15,23 @@ class Look(Struct, frozen=True):
     sign: str
     words: str
     meaning: str
+    style: int
+    """The number of its classes in the style sheet."""
 
     @property
     def mark(self) -> str:
         """The class of what is marked with it."""
-        return f"s{self.index}"
+        return f"s{self.style}"
 
     @property
     def badge(self) -> str:
         return f"{self.sign} {self.words}"
 
 
+CITED = Look(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
+
 LOOKS = tuple(
-    Look(state.value, sign, state.words, meaning)
+    Look(state.value, sign, state.words, meaning, state.value + (state >= CITED.style))
     for state, sign, meaning in (
         (State.UNCITED, "✗", "Nothing refers to it."),
         (State.TO_DO, "…", "Nothing but a note to do it refers to it."),
@@ -36,8 +41,12 @@ LOOKS = tuple(
         (State.EXCEPTION, "∅", "It is excepted, with a reason, and is not counted as done."),
         (State.IMPLIED, "⇒", "It holds without code or a test of its own."),
         (State.COMPLETE, "✓", "All of it is implemented and tested."),
+        (State.NOT_APPLICABLE, "⊖", "The configuration says that it is not owed; it is not counted at all."),
     )
 )
 """By state."""
 
-CITED = Look(len(State), "•", "cited", "Something refers to it, and it is no requirement.")
+
+def looks_of(total: Total) -> tuple[Look, ...]:
+    """The looks to speak of: what is not applicable where anything is."""
+    return LOOKS if total.not_applicable else LOOKS[: State.NOT_APPLICABLE]

@@ -17,7 +17,7 @@ _NAME = 24
 """Names are cut to less than this only where nothing else can give way."""
 
 _GAP = "  "
-_STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"))
+_STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"), ("not", "applicable"))
 _LEVEL_HEADS = {Level.AUTO: "other"}
 
 _Row = tuple[str, ...]
@@ -37,9 +37,12 @@ def _table(found: Sequence[Total]) -> list[str]:
     groups = by_specification(found)
     # One specification is all of them.
     sums = groups[-1:] if len(groups) > 2 else []
+    # The last column is about what is not applicable, which is said where anything is.
+    columns = slice(None if found[-1].not_applicable else -1)
     for cell in (_share, _percent):
-        rows = [_row(group, levels, cell) for group in groups[:-1]]
-        lines, cut_off = _aligned([*_heads(levels), *rows], [_row(group, levels, cell) for group in sums])
+        rows = [*_heads(levels), *(_row(group, levels, cell) for group in groups[:-1])]
+        last = [_row(group, levels, cell) for group in sums]
+        lines, cut_off = _aligned([row[columns] for row in rows], [row[columns] for row in last])
         if not cut_off:
             break
     return [*lines, ""]
@@ -62,6 +65,7 @@ def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total]
         _percent(whole),
         *(str(whole.with_status(status)) for status in statuses),
         str(whole.excepted),
+        str(whole.not_applicable),
     )
 
 

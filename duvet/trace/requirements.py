@@ -37,6 +37,7 @@ class State(Rank):
     EXCEPTION = 5
     IMPLIED = 6
     COMPLETE = 7
+    NOT_APPLICABLE = 8
 
     @property
     def words(self) -> str:
@@ -56,6 +57,7 @@ _STATUS_OF = {
     State.EXCEPTION: Status.DONE,
     State.IMPLIED: Status.DONE,
     State.COMPLETE: Status.DONE,
+    State.NOT_APPLICABLE: Status.DONE,
 }
 
 

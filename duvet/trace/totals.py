@@ -37,15 +37,23 @@ class Total(Struct, frozen=True):
         return self.counts[State.EXCEPTION]
 
     @property
+    def not_applicable(self) -> int:
+        return self.counts[State.NOT_APPLICABLE]
+
+    @property
     def applicable(self) -> int:
-        return self.requirements - self.excepted
+        ##= man/spec/gates.md#not-applicable
+        ##% What is not applicable MUST be counted neither as done nor as applicable.
+        return self.requirements - self.excepted - self.not_applicable
 
     @property
     def done(self) -> int:
-        """Without what is excepted, which is settled but not done."""
+        """Without what is excepted or not applicable, which is settled but not done."""
         ##= man/spec/trace.md#coverage
         ##% An exception MUST NOT be counted as complete.
-        return self.with_status(Status.DONE) - self.excepted
+        ##= man/spec/gates.md#not-applicable
+        ##% What is not applicable MUST be counted neither as done nor as applicable.
+        return self.with_status(Status.DONE) - self.excepted - self.not_applicable
 
     @property
     def percent(self) -> int | None:
@@ -54,13 +62,14 @@ class Total(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """`3 of 7 applicable requirements done (42 %), 1 excepted`."""
+        """`3 of 7 applicable requirements done (42 %), 1 excepted`, and what is not applicable where anything is."""
         if not self.requirements:
             return "no requirements"
         share = "" if self.percent is None else f" ({self.percent} %)"
-        return (
-            f"{self.done} of {plural(self.applicable, 'applicable requirement')} done{share}, {self.excepted} excepted"
-        )
+        settled = f"{self.excepted} excepted"
+        if self.not_applicable:
+            settled += f", {self.not_applicable} {State.NOT_APPLICABLE.words}"
+        return f"{self.done} of {plural(self.applicable, 'applicable requirement')} done{share}, {settled}"
 
     @property
     def left(self) -> str:
@@ -72,7 +81,7 @@ class Total(Struct, frozen=True):
         )
 
     def with_status(self, status: Status) -> int:
-        """How many have that status; an exception with a reason has the status `done`."""
+        """How many have that status; an exception with a reason has the status `done`, as has what is not applicable."""
         return sum([self.counts[state] for state in _STATES[status]])
 
 

@@ -19,7 +19,8 @@ from tests.conftest import ROOT
 from tests.trace.made import finished, requirement
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
-ONE = finished(*(requirement("RFC 2324", Level.MUST, state) for state in State))
+OWED = tuple(state for state in State if state is not State.NOT_APPLICABLE)
+ONE = finished(*(requirement("RFC 2324", Level.MUST, state) for state in OWED))
 SEVERAL = finished(
     *(requirement("RFC 2324", level, State.COMPLETE) for level in Level),
     *(requirement("飲み物の仕様", Level.MUST, state) for state in (State.UNCITED, State.IMPLIED)),
@@ -29,7 +30,7 @@ SEVERAL = finished(
 FORTY = finished(
     *(
         requirement(f"A specification with a rather long name, number {number}", level, state)
-        for number, level, state, _ in product(range(40), LEVELS, State, range(5))
+        for number, level, state, _ in product(range(40), LEVELS, OWED, range(5))
     )
 )
 
@@ -47,6 +48,7 @@ def summary(report: Finished) -> str:
         ("cited_only", finished(cited=("RFC 1",))),
         ("one", ONE),
         ("several", SEVERAL),
+        ("not_applicable", finished(*(requirement(name, Level.MUST, state) for name in "ab" for state in State))),
         ("forty", FORTY),
     ],
 )

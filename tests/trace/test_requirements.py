@@ -97,6 +97,7 @@ def test_statuses_and_words() -> None:
         ("exception", "done"),
         ("implied", "done"),
         ("complete", "done"),
+        ("not applicable", "done"),
     ]
     assert sorted(Status) == [Status.NOT_STARTED, Status.IN_PROGRESS, Status.NEEDS_TESTS, Status.DONE]
 
