@@ -30,6 +30,8 @@ class Column(NamedTuple):
     wraps: bool = False
     marks: Callable[[Any], Spans] = lambda row: ()
     """The stretches of the value that matter."""
+    in_heading: bool = False
+    """Whether headings say it, so that it is left out below them."""
 
 
 class Listing(NamedTuple):
@@ -39,6 +41,11 @@ class Listing(NamedTuple):
     rows: Sequence[Any]
     heading: Callable[[Any], str] | None = None
     """What stands above neighbouring rows for which it is the same."""
+
+    @property
+    def grouped(self) -> Sequence[Column]:
+        """The columns of rows that may stand below headings."""
+        return [column for column in self.columns if self.heading is None or not column.in_heading]
 
     @property
     def groups(self) -> list[tuple[str, list[Any]]]:
@@ -102,11 +109,12 @@ def _csv(listing: Listing) -> str:
 
 
 def _markdown(listing: Listing) -> str:
-    names = [column.name for column in listing.columns]
+    columns = listing.grouped
+    names = [column.name for column in columns]
     blocks = []
     for heading, rows in listing.groups:
         lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
-        lines += [_markdown_row([_markdown_cell(column, row) for column in listing.columns]) for row in rows]
+        lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
         title = f"### {_escaped(visible(heading))}\n\n" if heading else ""
         blocks.append(title + "".join(f"{line}\n" for line in lines))
     return "\n".join(blocks)

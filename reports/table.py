@@ -27,24 +27,25 @@ def table(listing: Listing, look: Look) -> str:
     """The rows under their heads and headings."""
     if not listing.rows:
         return ""
-    widths = _widths(listing, look.width)
+    columns = listing.grouped
+    widths = _widths(listing, columns, look.width)
     marks = BOLD if look.colour else PLAIN
     head = _HEAD if look.colour else _NO_MARKS
-    blocks = [[_painted_line([column.name for column in listing.columns], widths, head)]]
+    blocks = [[_painted_line([column.name for column in columns], widths, head)]]
     for heading, rows in listing.groups:
         title = [f"{head.before}{visible(heading)}{head.after}"] if heading else []
-        blocks.append(title + [line for row in rows for line in _lines(listing.columns, row, widths, marks)])
+        blocks.append(title + [line for row in rows for line in _lines(columns, row, widths, marks)])
     joined = blocks[0] + blocks[1] if len(blocks) == 2 and listing.heading is None else None
     lines = joined or [line for block in blocks[1:] for line in [*block, ""]][:-1]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _widths(listing: Listing, room: int) -> list[int]:
+def _widths(listing: Listing, columns: Sequence[Column], room: int) -> list[int]:
     """What the columns need; those that wrap share what the others leave."""
-    texts = [[visible(column.value(row)) for row in listing.rows] for column in listing.columns]
-    heads = [0 if listing.heading else width(column.name) for column in listing.columns]
+    texts = [[visible(column.value(row)) for row in listing.rows] for column in columns]
+    heads = [0 if listing.heading else width(column.name) for column in columns]
     needed = [max([least, *map(width, column)]) for least, column in zip(heads, texts, strict=True)]
-    wrapping = [index for index, column in enumerate(listing.columns) if column.wraps]
+    wrapping = [index for index, column in enumerate(columns) if column.wraps]
     rest = room - sum(needed) - len(_GAP) * (len(needed) - 1) + sum(needed[index] for index in wrapping)
     for index in wrapping:
         needed[index] = min(needed[index], max(rest // len(wrapping), _NARROWEST))
