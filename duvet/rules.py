@@ -97,6 +97,12 @@ REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")
 MERGE_CONFLICT = Rule("DUV071", "merge-conflict")
 MERGE_DRIFT = _warning("DUV072", "merge-drift")
 
+# What only `duvet validate` looks for: awslabs duvet lets it pass
+EXCEPTION_NO_REASON = Rule("DUV090", "exception-no-reason")
+CITATION_REPEATED = _warning("DUV091", "citation-repeated")
+CITATION_IN_STRING = _warning("DUV092", "citation-in-string")
+CITATION_EXCEPTED = _warning("DUV093", "citation-excepted")
+
 
 def broken_by(error: DuvetError) -> Rule:
     """The rule about a file that a library error comes from."""

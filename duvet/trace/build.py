@@ -22,7 +22,7 @@ def build(
     library: Library,
     tree: Tree,
     base: str,
-    problems: Iterable[Problem],
+    before: Iterable[Problem],
     progress: Progress,
 ) -> Trace:
     """Resolve, match and cover. What is wrong stands in the trace beside what was found before."""
@@ -38,8 +38,9 @@ def build(
     ##= man/spec/trace.md#diagnostics
     ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
     ##% place.
-    found = {*problems, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
-    return Trace(annotations, tuple(match_of), coverages, tuple(sorted(found, key=lambda one: one.sort_key)))
+    found = {*before, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
+    problems = tuple(sorted(found, key=lambda one: one.sort_key))
+    return Trace(annotations, tuple(match_of), coverages, problems, linked.failures)
 
 
 def _coverages(linked: Linked) -> tuple[Coverage, ...]:
@@ -56,20 +57,24 @@ def _two_spellings(
     """One text under two names is two specifications in every report, which is hardly ever meant."""
     ##= man/spec/trace.md#targets
     ##% Two spellings of one specification SHOULD cause a warning.
+    for specification, first in second_spellings(coverages, base):
+        annotation = annotations[linked.first[specification.locator]]
+        name = first.locator.name
+        yield rules.TARGET_TWO_SPELLINGS.problem(
+            f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
+            annotation.path,
+            Place(annotation.line),
+            hint=f"write {name} everywhere" if name != specification.locator.name else "give it one format everywhere",
+        )
+
+
+def second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
+    """Each specification whose text has a shorter name, with the one of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)
         if first is not specification:
-            annotation = annotations[linked.first[specification.locator]]
-            name = first.locator.name
-            yield rules.TARGET_TWO_SPELLINGS.problem(
-                f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
-                annotation.path,
-                Place(annotation.line),
-                hint=f"write {name} everywhere"
-                if name != specification.locator.name
-                else "give it one format everywhere",
-            )
+            yield specification, first
 
 
 def _described(specification: Specification) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,10 +9,11 @@ from duvet import rules
 from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
 from duvet.progress import Progress
 from duvet.specs.library import Library
+from duvet.trace.failure import Failure
 from duvet.trace.match import Matcher
 from duvet.trace.places import Places
 from duvet.trace.records import EXCEPTION, EXCUSED, KIND_FLAGS, Fit, Match, Piece
-from duvet.trace.targets import Failure, Spot, Targets
+from duvet.trace.targets import Spot, Targets
 from duvet.tree.protocol import Tree
 
 
@@ -25,6 +25,8 @@ class Linked(NamedTuple):
     first: dict[Locator, int]
     """The first annotation that refers to each specification."""
     problems: list[Problem]
+    failures: dict[int, Failure]
+    """What there is to say of annotations, by their ids."""
     references: int
 
 
@@ -47,10 +49,11 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
         found, failures = _looked_up(spot, members)
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
-            problems += _told(failure, [annotations[id] for id in ids], places)
+            targets.failures.update(dict.fromkeys(ids, failure))
+            problems += [failure.of(annotations[id], places) for id in ids]
     references = sum([len(match.pieces) * len(match.ids) for found in matches.values() for match in found])
     progress.end(f"Matched {references} references")
-    return Linked(matches, targets.specifications, first, problems, references)
+    return Linked(matches, targets.specifications, first, problems, targets.failures, references)
 
 
 def _looked_up(spot: Spot, members: _Members) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
@@ -74,16 +77,12 @@ def _looked_up(spot: Spot, members: _Members) -> tuple[list[Match], list[tuple[F
     return matches, failures
 
 
-def _told(failure: Failure, members: Iterable[Annotation], places: Places) -> Iterator[Problem]:
-    for annotation in members:
-        yield failure.at(annotation.path, places.of(annotation, annotation.source.quote))
-
-
 _ONE_EDIT = Failure(
     rules.QUOTE_ONE_EDIT,
     "this quote differs from the specification by one character; it is accepted",
     "quote the section's words as they stand there",
     "text here",
+    is_of_quote=True,
 )
 
 
@@ -92,8 +91,10 @@ def _not_found(spot: Spot) -> Failure:
     message = f'could not find text in section "{section.id}" of {spot.specification.locator.name}'
     if any(section.lines):
         hint = "quote the section's words as they stand there; only spacing may differ"
-        return Failure(rules.QUOTE_NOT_FOUND, message, hint, "text here")
-    return Failure(rules.QUOTE_NOT_FOUND, message, "quote nothing to refer to its title", "section is empty")
+        return Failure(rules.QUOTE_NOT_FOUND, message, hint, "text here", is_of_quote=True)
+    return Failure(
+        rules.QUOTE_NOT_FOUND, message, "quote nothing to refer to its title", "section is empty", is_of_quote=True
+    )
 
 
 class _Members:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.model import Annotation, Level, Problem, Rank, Specification
+from duvet.trace.failure import Failure
 
 # What covers a piece of text, as bits; the first six are those of awslabs duvet's JSON.
 TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit in range(7))
@@ -99,3 +100,5 @@ class Trace(Struct, frozen=True):
     coverages: tuple[Coverage, ...]
     """One for each specification that an annotation refers to, in the order of reports."""
     problems: tuple[Problem, ...]
+    failures: dict[int, Failure] = {}
+    """By annotation id: why it refers to nothing, or what else there is to say of it."""

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Format, Locator, Place, Problem, Specification
+from duvet.model import Annotation, Format, Locator, Problem, Specification
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate, resolve
 from duvet.specs.sections import SectionNames, section_index
 from duvet.specs.urls import is_url
 from duvet.text import quoted
+from duvet.trace.failure import Failure
 from duvet.trace.places import Places
 from duvet.tree.protocol import Tree
 
@@ -29,20 +30,6 @@ class Spot(NamedTuple):
     specification: Specification
     section: int
     quotes: Quotes
-
-
-class Failure(NamedTuple):
-    """Why an annotation leads nowhere; `once` where one report is enough for all that do."""
-
-    rule: rules.Rule
-    message: str
-    hint: str = ""
-    label: str = "referenced here"
-    once: bool = False
-
-    def at(self, path: str, place: Place) -> Problem:
-        """The problem of an annotation there."""
-        return self.rule.problem(self.message, path, place, label=self.label, hint=self.hint)
 
 
 _Key = str | tuple[str, Format, str]
@@ -68,8 +55,10 @@ class Targets:
         self.tree = tree
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
+        self.failures: dict[int, Failure] = {}
+        """Why annotations lead nowhere, by their ids."""
         self._located: dict[tuple[str, Format], Locator] = {}
-        self._failures: dict[Locator, Failure] = {}
+        self._unloaded: dict[Locator, Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
         self._spots: dict[tuple[Locator, int], Spot] = {}
         self._unavailable = {locator.name for locator in library.failures}
@@ -79,7 +68,7 @@ class Targets:
         """Of all annotations; nobody looks for them before the first one is met."""
 
     def spots(self, annotations: Sequence[Annotation], places: Places, problems: list[Problem]) -> list[Spot]:
-        """The sections with what refers to them; annotations that lead nowhere become problems."""
+        """The sections with what refers to them; annotations that lead nowhere become problems and `failures`."""
         self._urls = _urls(annotations)
         found = _Found(self._found)
         for id, annotation in enumerate(annotations):
@@ -89,6 +78,7 @@ class Targets:
             found[key][annotation.quote].append(id)
         failed = [(id, failure) for failure, quotes in self._failed for ids in quotes.values() for id in ids]
         for id, failure in sorted(failed, key=itemgetter(0)):
+            self.failures[id] = failure
             problems += self._problem(failure, annotations[id], places)
         return list(self._spots.values())
 
@@ -109,7 +99,7 @@ class Targets:
             return self._known(Failure(rule, error.message, error.hint), name)
         specification = self._load(locator)
         if specification is None:
-            return self._failures[locator]
+            return self._unloaded[locator]
         ##= man/spec/trace.md#targets
         ##% A target without a section MUST be reported.
         if not hash_sign:
@@ -128,23 +118,21 @@ class Targets:
         return locator
 
     def _load(self, locator: Locator) -> Specification | None:
-        if locator not in self.specifications and locator not in self._failures:
+        if locator not in self.specifications and locator not in self._unloaded:
             if locator.is_url:
                 self.library.prefetch(self._urls)
             try:
                 self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
                 failure = Failure(rules.broken_by(error), str(error), error.hint, once=True)
-                self._failures[locator] = self._known(failure, locator.name)
+                self._unloaded[locator] = self._known(failure, locator.name)
         return self.specifications.get(locator)
 
     def _known(self, failure: Failure, name: str) -> Failure:
-        """The failure, marked as told where the specification of that name is configured."""
+        """The failure, which has been told where the specification of that name is configured."""
         if name not in self._unavailable:
             return failure
-        told = failure._replace(once=True)
-        self._told.add(told)
-        return told
+        return failure._replace(is_told=True)
 
     def _unknown_section(self, specification: Specification, wanted: str) -> Failure:
         locator = specification.locator
@@ -158,12 +146,12 @@ class Targets:
         return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
 
     def _problem(self, failure: Failure, annotation: Annotation, places: Places) -> Iterator[Problem]:
-        if failure.once and failure in self._told:
+        if failure.is_told or (failure.once and failure in self._told):
             return
         self._told.add(failure)
         ##= man/spec/trace.md#targets
         ##% A target that leads nowhere MUST be reported where it is written.
-        yield failure.at(annotation.path, places.of(annotation, annotation.source.target))
+        yield failure.of(annotation, places)
 
 
 def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
