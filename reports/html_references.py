@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from markupsafe import Markup, escape
 
 from duvet.model import Annotation, Kind, Place
-from duvet.reports.html_links import blob, issue
+from duvet.queries.links import blob, issue
 from duvet.trace.finished import Finished
 
 _WORDS = {

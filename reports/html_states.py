@@ -31,18 +31,8 @@ class Look(Struct, frozen=True):
 CITED = Look(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
 
 LOOKS = tuple(
-    Look(state.value, sign, state.words, meaning, state.value + (state >= CITED.style))
-    for state, sign, meaning in (
-        (State.UNCITED, "✗", "Nothing refers to it."),
-        (State.TO_DO, "…", "Nothing but a note to do it refers to it."),
-        (State.MISSING_IMPLEMENTATION, "◑", "A test refers to it, but no implementation."),
-        (State.PARTIAL, "◔", "Something refers to a part of it, and nothing to the rest."),
-        (State.MISSING_TEST, "◐", "It is implemented, or excepted without a reason, but no test refers to it."),
-        (State.EXCEPTION, "∅", "It is excepted, with a reason, and is not counted as done."),
-        (State.IMPLIED, "⇒", "It holds without code or a test of its own."),
-        (State.COMPLETE, "✓", "All of it is implemented and tested."),
-        (State.NOT_APPLICABLE, "⊖", "The configuration says that it is not owed; it is not counted at all."),
-    )
+    Look(state.value, sign, state.words, state.meaning, state.value + (state >= CITED.style))
+    for state, sign in zip(State, "✗…◑◔◐∅⇒✓⊖", strict=True)
 )
 """By state."""
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from duvet.model import Format, Specification
-from duvet.reports.html_links import fragment, published
+from duvet.queries.links import fragment, published
 from duvet.reports.html_marks import Owner, marked
 from duvet.reports.html_references import Groups, References
 from duvet.reports.html_states import LOOKS
@@ -102,7 +102,7 @@ def _specification(coverage: Coverage, stated: Stated, page: _Page) -> Specifica
     names = {index: page.anchors.new(_section_anchor(specification, index)) for index in shown}
     return SpecificationView(
         specification,
-        published(specification),
+        published(specification.url),
         [(fragment(names[index]), title_of(specification, index), len(stated[index])) for index in sorted(stated)],
         _sections(coverage, names, stated, page),
         len(specification.sections) - len(names),
@@ -137,7 +137,7 @@ def _sections(coverage: Coverage, names: dict[int, str], stated: Stated, page: _
             anchor,
             fragment(anchor),
             title_of(coverage.specification, index),
-            published(coverage.specification, section),
+            published(coverage.specification.url, section.id),
             len(section.lines) + 3 * len(views),
             Markup(marked(section, coverage.sections.get(index, {}), owners)),
             views,

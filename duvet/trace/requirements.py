@@ -47,6 +47,11 @@ class State(Rank):
     def status(self) -> Status:
         return _STATUS_OF[self]
 
+    @property
+    def meaning(self) -> str:
+        """A sentence that says why."""
+        return _MEANING_OF[self]
+
 
 _STATUS_OF = {
     State.UNCITED: Status.NOT_STARTED,
@@ -58,6 +63,17 @@ _STATUS_OF = {
     State.IMPLIED: Status.DONE,
     State.COMPLETE: Status.DONE,
     State.NOT_APPLICABLE: Status.DONE,
+}
+_MEANING_OF = {
+    State.UNCITED: "Nothing refers to it.",
+    State.TO_DO: "Nothing but a note to do it refers to it.",
+    State.MISSING_IMPLEMENTATION: "A test refers to it, but no implementation.",
+    State.PARTIAL: "Something refers to a part of it, and nothing to the rest.",
+    State.MISSING_TEST: "It is implemented, or excepted without a reason, but no test refers to it.",
+    State.EXCEPTION: "It is excepted, with a reason, and is not counted as done.",
+    State.IMPLIED: "It holds without code or a test of its own.",
+    State.COMPLETE: "All of it is implemented and tested.",
+    State.NOT_APPLICABLE: "The configuration says that it is not owed; it is not counted at all.",
 }
 
 

@@ -1,11 +1,9 @@
-"""Where the page links to: sources, issues and published specifications."""
+"""Where the web shows what a project speaks of: sources, issues and published specifications."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import quote
-
-from duvet.model import Section, Specification
 
 # Sections can be linked to in the page of an RFC and not in its text.
 _RFC_AS_TEXT = re.compile(r"\A(https://www\.rfc-editor\.org/rfc/rfc\d+)\.txt\Z")
@@ -36,13 +34,12 @@ def issue(base: str | None, id: str) -> str:
     return web(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
 
 
-def published(specification: Specification, section: Section | None = None) -> str:
+def published(url: str, section: str | None = None) -> str:
     """Where a specification, or a section of it, can be read."""
-    found = web(specification.url)
-    page = _RFC_AS_TEXT.sub(r"\1", found)
+    page = _RFC_AS_TEXT.sub(r"\1", web(url))
     if section is None or not page:
         return page
-    return "" if page.endswith(".txt") else page + fragment(section.id)
+    return "" if page.endswith(".txt") else page + fragment(section)
 
 
 def _quoted(text: str, safe: str = "/") -> str:
