@@ -30,6 +30,8 @@ COMMANDS = {
     "report": ("--no-cache", "report"),
     "report_unchanged": ("report",),
     "report_html": ("--no-cache", "report", "--html", "page.html"),
+    "uncited": ("uncited",),
+    "prioritize": ("prioritize",),
     "config": ("config",),
     "cache": ("cache",),
     "merge": ("merge", "--help"),

@@ -60,5 +60,7 @@ def test_every_command_is_listed() -> None:
     from duvet.cli import COMMANDS
 
     assert re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE) == [
-        name for name in ("init", "report", "extract", "merge", "config", "cache") if name in COMMANDS
+        name
+        for name in ("init", "report", "uncited", "prioritize", "extract", "merge", "config", "cache")
+        if name in COMMANDS
     ]

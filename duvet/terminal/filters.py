@@ -11,6 +11,9 @@ from duvet.queries.filters import Filter
 from duvet.trace.requirements import Status
 
 _LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
+GATES = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Level.AUTO}
+"""By the word for a gate, the weakest level that it holds for."""
+
 _STATUSES = {status.words.replace(" ", "-"): status for status in Status}
 _KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.SPEC}
 

@@ -13,6 +13,7 @@ import pytest
 from tests.commands.made import KETTLE, make
 from tests.commands.running import NOBODY, Run, run, runner
 from tests.commands.watched import Watch, Watched
+from tests.queries.made import FILES
 
 
 @pytest.fixture
@@ -25,6 +26,12 @@ def kettle(tmp_path: Path) -> Path:
 def duvet(duvet_command: str, kettle: Path) -> Run:
     """The installed command in the project."""
     return runner(duvet_command, kettle)
+
+
+@pytest.fixture
+def tea(duvet_command: str, tmp_path: Path) -> Run:
+    """The command in a project with requirements in every state."""
+    return runner(duvet_command, make(tmp_path / "tea", FILES))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,44 @@
+"""`duvet prioritize`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.filters import level_option, section_option, spec_option, status_option, without_filter
+from duvet.terminal.listings import limit, list_format
+from duvet.terminal.options import trace_options
+
+
+@click.command(cls=Subcommand)
+@click.option("--explain", is_flag=True, help="Show all that decides about each rank, and why the next one is next.")
+@click.option("--all", "finished", is_flag=True, help="Rank what is done, too.")
+@status_option
+@level_option
+@spec_option
+@section_option
+@limit(20)
+@list_format
+@trace_options
+def prioritize(finished: bool, explain: bool, limit: int | None, format: str | None, **options: Any) -> None:
+    """List what to work on next, most urgent first, with the reasons.
+
+    Requirements are ranked by level: MUST, SHOULD, MAY, then those without one. Within a level, what is partially
+    implemented comes first, then what is not started, then what is done. Among these, what more todos refer to comes
+    first. What is alike in all of this is in the order of the specifications.
+
+    What is done, excepted with a reason or not applicable is left out, unless --all or `--status done` asks for it.
+
+    \b
+    Examples:
+      duvet prioritize
+      duvet prioritize --limit 5 --explain
+      duvet prioritize --spec rfc9114 --status needs-tests
+      duvet prioritize --level must --format json
+    """
+    from duvet.terminal.prioritizing import run_prioritize
+
+    filter, where = without_filter(options)
+    run_prioritize(where, filter, finished=finished, explain=explain, limit=limit, format=format)

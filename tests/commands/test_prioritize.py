@@ -1,0 +1,121 @@
+"""`duvet prioritize`: what to work on next, and why."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.reports.listing import ListFormat
+from tests.commands.examples import examples
+from tests.commands.made import make
+from tests.commands.running import Done, Run, files, runner
+from tests.commands.test_streams import unread
+from tests.commands.test_uncited import ERRORS, WITH_RFC, WRONG
+from tests.conftest import ROOT
+
+COUNT = "9 of 9 requirements listed, most urgent first\n"
+
+
+@pytest.mark.parametrize("format", ListFormat)
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [
+        ("ranked", (), COUNT),
+        ("explained", ("--explain", "--limit", "4"), "4 of 9 requirements listed, most urgent first\n"),
+        ("all", ("--all", "--spec", "tea"), "10 of 10 requirements listed, most urgent first\n"),
+    ],
+)
+def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, snapshot: Snapshot) -> None:
+    done = tea("prioritize", *args, "--format", format)
+    assert (done.code, done.err) == (0, said)
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "prioritize"
+    snapshot.assert_match(done.out, f"{name}.{format}.txt")
+
+
+def test_a_pipe_gets_plain_lines(tea: Run) -> None:
+    assert tea("prioritize") == tea("prioritize", "--format", "plain")
+
+
+@pytest.mark.parametrize(
+    ("args", "listed", "among"),
+    [
+        (("--spec", "pot"), 2, 2),
+        (("--section", "pot#lid", "--level", "none"), 1, 1),
+        (("--status", "done"), 3, 3),
+        (("--status", "in-progress", "--status", "needs-tests"), 4, 4),
+        (("--all",), 12, 12),
+        (("--all", "--status", "not-started"), 5, 5),
+        (("--limit", "1"), 1, 9),
+        (("--limit", "0"), 9, 9),
+        (("--spec", "spoon"), 0, 0),
+    ],
+)
+def test_what_is_listed(args: tuple[str, ...], listed: int, among: int, tea: Run) -> None:
+    done = tea("prioritize", *args)
+    noun = "requirement" if among == 1 else "requirements"
+    said = f"{listed} of {among} {noun} listed, most urgent first\n"
+    assert (done.code, done.out.count("\n"), done.err) == (0, listed, said)
+    assert tea("-q", "prioritize", *args) == Done(0, done.out, "")
+
+
+def test_twenty_are_listed(tea: Run, tmp_path: Path) -> None:
+    many = "# Many\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))
+    make(tmp_path / "tea", WITH_RFC | {"rfc9114.md": many})
+    done = tea("prioritize")
+    assert (done.out.count("\n"), done.err) == (20, "20 of 39 requirements listed, most urgent first\n")
+
+
+def test_a_project_with_errors(tea: Run, tmp_path: Path) -> None:
+    make(tmp_path / "tea", WRONG)
+    done = tea("prioritize")
+    assert (done.code, done.out.count("\n"), done.err) == (0, 9, ERRORS + COUNT)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (("--spec", "tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean tea or Tea?\n'),
+        (("--section", "brew"), 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
+        (("--level", "shall"), 2, "Error: Invalid value for '--level': 'shall' is not one of"),
+        (("tea",), 2, "Error: Got unexpected extra argument (tea)\n"),
+    ],
+)
+def test_what_can_not_be_asked(args: tuple[str, ...], code: int, said: str, tea: Run) -> None:
+    done = tea("prioritize", *args)
+    assert (done.code, done.out, said in done.err) == (code, "", True), done.err
+
+
+def test_without_requirements_or_configuration(tmp_path: Path, kettle: Path, duvet: Run, duvet_command: str) -> None:
+    make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
+    for run in (duvet, runner(duvet_command, tmp_path)):
+        assert run("prioritize") == run("uncited")
+
+
+@pytest.mark.parametrize("example", examples("prioritize"), ids=" ".join)
+def test_examples(example: list[str], tea: Run, tmp_path: Path) -> None:
+    make(tmp_path / "tea", WITH_RFC)
+    done = tea(*example)
+    assert (done.code, "error" in done.err.lower()) == (0, False)
+
+
+def test_nothing_is_written_but_the_cache(tea: Run, tmp_path: Path) -> None:
+    before = files(tmp_path)
+    assert tea("prioritize") == tea("prioritize") == tea("--no-cache", "prioritize")
+    assert files(tmp_path) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell and its streams")
+def test_streams(tea: Run, duvet_command: str, tmp_path: Path) -> None:
+    stream = unread()
+    assert tea("prioritize", stdout=stream) == Done(0, "", COUNT)
+    assert tea("prioritize", stderr=stream).code == 0
+    os.close(stream)
+    shell = runner("/bin/sh", tmp_path / "tea")
+    assert shell("-c", f"{duvet_command} prioritize <&-") == tea("prioritize")
+    assert shell("-c", f"{duvet_command} prioritize | head -n 1").out.count("\n") == 1
+    done = shell("-c", f"{duvet_command} prioritize >&-")
+    assert done == Done(1, "", "error: standard output is closed [DUV015]\n --> -\n\nencountered 1 errors\n")

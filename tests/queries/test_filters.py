@@ -1,0 +1,56 @@
+"""Which requirements are meant"""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import NotFoundError
+from duvet.model import Kind, Level
+from duvet.queries.filters import Filter, selected
+from duvet.trace.requirements import Status
+from tests.queries.made import catalogue_of_files
+
+CATALOGUE = catalogue_of_files()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "indexes"),
+    [
+        (Filter(), [*range(12)]),
+        (Filter(specifications=("pot",)), [0, 1]),
+        (Filter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (Filter(specifications=("pot", "tea")), [*range(12)]),
+        (Filter(specifications=("spoon",)), []),
+        (Filter(sections=("serving",)), [10, 11]),
+        (Filter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (Filter(specifications=("tea",), sections=("pot#lid",)), []),
+        (Filter(sections=("spoon",)), []),
+        (Filter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (Filter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (Filter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (Filter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
+    ],
+)
+def test_what_is_let_through(wanted: Filter, indexes: list[int]) -> None:
+    assert selected(CATALOGUE, wanted) == indexes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message", "hint"),
+    [
+        (Filter(specifications=("tee",)), 'there is no specification "tee"', "did you mean tea or Tea?"),
+        (Filter(specifications=("kettle",)), 'there is no specification "kettle"', "there are pot, tea, spoon"),
+        (Filter(sections=("brew",)), 'there is no section "brew"', "did you mean brewing?"),
+        (Filter(sections=("tea#lid",)), 'there is no section "lid" in tea.md', ""),
+        (
+            Filter(specifications=("pot",), sections=("lids",)),
+            'there is no section "lids" in pot.md',
+            "did you mean lid?",
+        ),
+        (Filter(sections=("tee#lid",)), 'there is no specification "tee"', "did you mean tea or Tea?"),
+    ],
+)
+def test_unknown_names(wanted: Filter, message: str, hint: str) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        selected(CATALOGUE, wanted)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
