@@ -41,10 +41,11 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """A project that has been reported on, without a page."""
+    """A project that has been reported on, without a page, and asked about."""
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
     imported(folder, "report")
+    imported(folder, "uncited")
     return folder
 
 
