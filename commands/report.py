@@ -8,6 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.options import TEXT, switch, trace_options
+from duvet.terminal.problem_formats import answer, problem_format
 from duvet.terminal.wishes import Wishes
 
 
@@ -24,24 +25,16 @@ from duvet.terminal.wishes import Wishes
 @click.option("--issue-link", type=TEXT, metavar="URL", help="Where issues are opened.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
 @click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
+@problem_format
 @click.option("--watch", is_flag=True, help="Report again after each change, until interrupted.")
 @click.pass_context
 def report(
     ctx: click.Context,
     /,
-    json: str | None,
-    json_v2: str | None,
-    html: str | None,
-    lcov: str | None,
-    ci: bool | None,
-    require_citations: bool,
-    require_tests: bool,
-    blob_link: str | None,
-    issue_link: str | None,
-    strict: bool,
-    prune: bool,
+    format: str | None,
+    output: str | None,
     watch: bool,
-    **where: Any,
+    **given: Any,
 ) -> None:
     """Check every citation and report what is covered.
 
@@ -49,6 +42,9 @@ def report(
     reports that the configuration or the options name. A summary goes to standard error.
 
     Exits with 1 when an annotation is wrong, or when a check of --ci fails.
+
+    What is wrong goes to standard error as text. With --format it goes to standard output, or to the file that --output
+    names: as JSON, as SARIF for code scanning, as workflow commands for GitHub, or as test results of JUnit.
 
     With --watch it stays, and reports again whenever a file that it has read changes, or one that it would read comes
     or goes. Ctrl-C ends that, with exit code 130. The system tells of changes; set WATCHFILES_FORCE_POLLING=1 for a
@@ -59,15 +55,15 @@ def report(
       duvet report
       duvet report --html coverage.html --json coverage.json
       duvet report --ci --require-tests false
+      duvet report --format sarif --output duvet.sarif
       duvet report --watch
     """
-    wishes = Wishes(
-        json, json_v2, html, lcov, require_citations, require_tests, ci, blob_link, issue_link, strict, prune
-    )
+    wishes = Wishes(**{name: given.pop(name) for name in Wishes.__struct_fields__})
+    chosen = answer(format, output, (wishes.json, wishes.json_v2, wishes.html))
     if watch:
         from duvet.terminal.watching import report_on_changes
 
-        report_on_changes(where, wishes)
+        report_on_changes(given, wishes, chosen)
     from duvet.terminal.recalling import report_or_recall
 
-    ctx.exit(report_or_recall(where, wishes))
+    ctx.exit(report_or_recall(given, wishes, chosen))

@@ -59,6 +59,11 @@ class Place(Struct, frozen=True):
     column: int = 0
     width: int = 1
 
+    @property
+    def end_column(self) -> int:
+        """The column of the first character after it."""
+        return self.column + self.width
+
 
 class Note(Struct, frozen=True):
     """Something to point at in the file of a problem."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from msgspec import Struct
 
 from duvet.errors import DuvetError, FetchError, NotRegularError, OutputError
-from duvet.model import Note, Place, Problem, Severity
+from duvet.model import Fix, Note, Place, Problem, Severity
 
 
 class Rule(Struct, frozen=True):
@@ -24,9 +26,10 @@ class Rule(Struct, frozen=True):
         label: str = "",
         hint: str = "",
         notes: tuple[Note, ...] = (),
+        fix: Fix | None = None,
     ) -> Problem:
         """A problem of this kind, here."""
-        return Problem(self.code, message, path, place, label, hint, self.severity, notes)
+        return Problem(self.code, message, path, place, label, hint, self.severity, notes, fix)
 
 
 def _warning(code: str, name: str) -> Rule:
@@ -102,6 +105,24 @@ EXCEPTION_NO_REASON = Rule("DUV090", "exception-no-reason")
 CITATION_REPEATED = _warning("DUV091", "citation-repeated")
 CITATION_IN_STRING = _warning("DUV092", "citation-in-string")
 CITATION_EXCEPTED = _warning("DUV093", "citation-excepted")
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its code, in the order of codes."""
+    found = sorted((one.code, one) for one in globals().values() if isinstance(one, Rule))
+    return dict(found)
+
+
+def name_of(code: str) -> str:
+    """The name of the rule with this code; some problems belong to no rule."""
+    rule = rules().get(code)
+    return rule.name if rule else ""
+
+
+def title_of(code: str) -> str:
+    """The code and the name of a rule, or of a problem that belongs to none."""
+    return f"{code} {name_of(code)}".strip() or "duvet"
 
 
 def broken_by(error: DuvetError) -> Rule:

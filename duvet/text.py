@@ -67,6 +67,11 @@ def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:
     return bisect_right(starts, offset) - 1
 
 
+def utf8(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which stands for a byte that is no UTF-8."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def byte_length(text: str) -> int:
     """How many bytes the text takes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())

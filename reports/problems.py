@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import CUT, fitting, visible, width
+from duvet.reports.problem_format import View, tally
 from duvet.text import plural
-
-ReadLine = Callable[[str, int], str | None]
-"""The text of a line of a file, or None where there is none."""
 
 _WIDEST = 100
 _FITS = 90
@@ -27,16 +25,14 @@ _Mark = tuple[Place, str, str]
 """A place, the sign that underlines it, and its label."""
 
 
-def render(problems: Iterable[Problem], read_line: ReadLine, colour: bool) -> str:
+def render(problems: Sequence[Problem], view: View) -> bytes:
     """The problems one after another, and how many there are."""
-    found = tuple(problems)
-    blocks = ["\n".join(_problem(problem, read_line, colour)) + "\n" for problem in found]
-    return "\n".join([*blocks, *_counts(found)])
+    blocks = ["\n".join(block(problem, view)) + "\n" for problem in problems]
+    return "\n".join([*blocks, *_counts(problems)]).encode()
 
 
-def _counts(problems: tuple[Problem, ...]) -> list[str]:
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    warnings = len(problems) - errors
+def _counts(problems: Sequence[Problem]) -> list[str]:
+    errors, warnings = tally(problems)
     lines = f"{plural(warnings, 'warning')}\n" if warnings else ""
     if errors:
         # The very words of awslabs duvet, which says `1 errors` too.
@@ -44,7 +40,9 @@ def _counts(problems: tuple[Problem, ...]) -> list[str]:
     return [lines] if lines else []
 
 
-def _problem(problem: Problem, read_line: ReadLine, colour: bool) -> Iterator[str]:
+def block(problem: Problem, view: View) -> Iterator[str]:
+    """The lines about one problem."""
+    read_line, colour, _ = view
     marks = _marks(problem)
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
     shown = [mark for mark in marks if texts[mark[0].line] is not None]

@@ -20,9 +20,10 @@ def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
     shown = shown or settings()
     found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
     if found:
+        from duvet.reports.problem_format import View
         from duvet.reports.problems import render
 
-        say(render(found, _Sources().line, shown.colour))
+        say(render(found, View(Sources().line, shown.colour)).decode())
 
 
 def as_problems(error: DuvetError) -> tuple[Problem, ...]:
@@ -34,13 +35,14 @@ def as_problems(error: DuvetError) -> tuple[Problem, ...]:
     return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
 
 
-class _Sources:
+class Sources:
     """Lines of the files that problems point at."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
 
     def line(self, path: str, number: int) -> str | None:
+        """The text of a line, or None where there is none."""
         if path not in self._lines:
             self._lines[path] = _read_lines(path)
         lines = self._lines[path]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.model import Problem, Severity
-from duvet.terminal.failures import FAILED, OK, report
+from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.problem_formats import Answer, tell_problems
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 
@@ -22,12 +23,11 @@ def fails(problems: tuple[Problem, ...]) -> bool:
     return any(problem.severity is Severity.ERROR for problem in problems)
 
 
-def tell(outcome: Outcome) -> int:
+def tell(outcome: Outcome, answer: Answer) -> int:
     """Print it; the exit code."""
-    shown = settings()
-    report(outcome.problems, shown)
+    written = tell_problems(outcome.problems, answer)
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
-    if not shown.quiet:
+    if not settings().quiet:
         say(outcome.summary)
-    return FAILED if fails(outcome.problems) else OK
+    return OK if written and not fails(outcome.problems) else FAILED

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _STANDARD_OUTPUT = "-"
+_ITS_NAMES = (_STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_poured(path: str) -> bool:
     """Whether a result goes to someone who listens, and not into a file that is named so."""
     return path == _STANDARD_OUTPUT or leads_to_open_file(path)
+
+
+def is_standard_output(path: str) -> bool:
+    """Whether a result goes to standard output, under whatever name."""
+    return path in _ITS_NAMES
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -33,7 +39,7 @@ def written_together() -> Iterator[Write]:
     poured: list[Data] = []
     with together() as write:
         ##= man/spec/trace.md#reports
-        ##% `duvet report` MUST write nothing to standard output unless a report is sent there.
+        ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
         yield lambda path, data: poured.append(data) if path == _STANDARD_OUTPUT else write(path, data)
         for data in poured:
             pour(data)

@@ -9,7 +9,9 @@ from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.cache.key import key
+from duvet.errors import DuvetError
 from duvet.terminal.outcome import Outcome, tell
+from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.wishes import Wishes
@@ -17,21 +19,24 @@ from duvet.terminal.wishes import Wishes
 _NAME = "report"
 
 
-def report_or_recall(where: Mapping[str, Any], wishes: Wishes) -> int:
+def report_or_recall(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> int:
     """The exit code; where nothing has changed since a run with these options, its reports are there already."""
-    cache = open_cache(settings())
-    return tell(_run(None, where, wishes)) if cache is None else report_with(cache, where, wishes)
+    try:
+        cache = open_cache(settings())
+        return tell(_run(None, where, wishes), answer) if cache is None else report_with(cache, where, wishes, answer)
+    except DuvetError as error:
+        return tell_failure(error, answer)
 
 
-def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes) -> int:
+def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> int:
     """The same with what is in this cache, which then holds what is new."""
     how = key_of(where, wishes)
     # Those who ask for every file that holds annotations want to see them read.
     known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
-        return tell(known)
+        return tell(known, answer)
     outcome = _run(cache, where, wishes)
-    code = tell(outcome)
+    code = tell(outcome, answer)
     # Nobody waits for this.
     remember(cache, how, outcome)
     return code

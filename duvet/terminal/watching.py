@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
 from duvet.project import Project
-from duvet.terminal.failures import as_problems, report
 from duvet.terminal.options import open_project
 from duvet.terminal.outcome import tell
+from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
 from duvet.terminal.recalling import key_of, remember, wants_cache
 from duvet.terminal.reporting import run_report
@@ -23,7 +23,7 @@ from duvet.watching.changes import Changes
 _MOST_NAMES = 3
 
 
-def report_on_changes(where: Mapping[str, Any], wishes: Wishes) -> NoReturn:
+def report_on_changes(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> NoReturn:
     """Report, and report again after each change; only an interruption or an error of the system ends that."""
     progress = Lines(settings())
     with Changes(settings().environ) as changes:
@@ -31,7 +31,7 @@ def report_on_changes(where: Mapping[str, Any], wishes: Wishes) -> NoReturn:
         while True:
             ##= man/spec/watch.md#reporting-again
             ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
-            changes.follow(run(where, wishes))
+            changes.follow(run(where, wishes, answer))
             progress.begin("Watching for changes; Ctrl-C ends it")
             # Python looks for cycles by itself in no run of the command line.
             ##= man/spec/watch.md#reporting-again
@@ -56,7 +56,7 @@ def next_change(changes: Changes, *, mended: bool) -> tuple[tuple[str, ...], boo
             return changed, reports_alone
 
 
-def run(where: Mapping[str, Any], wishes: Wishes) -> Project:
+def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> Project:
     """One run, which has told what it came to, and the project as it was read."""
     shown = settings()
     cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown))
@@ -66,10 +66,10 @@ def run(where: Mapping[str, Any], wishes: Wishes) -> Project:
     try:
         outcome = run_report(project, wishes)
     except DuvetError as error:
-        report(as_problems(error), shown)
+        tell_failure(error, answer)
         cache.settle()
     else:
-        tell(outcome)
+        tell(outcome, answer)
         remember(cache, key_of(where, wishes), outcome)
     return project
 

@@ -16,6 +16,7 @@ from duvet.commands.report import report
 from duvet.errors import DuvetError
 from duvet.terminal.failures import FAILED, as_problems
 from duvet.terminal.failures import report as tell
+from duvet.terminal.problem_formats import Answer
 from duvet.terminal.recalling import report_with
 from duvet.terminal.settings import Settings
 from duvet.terminal.wishes import Wishes
@@ -61,7 +62,7 @@ def _report(now: int | None, disk: DiskTree, args: tuple[str, ...]) -> int:
         where = {name: value for name, value in ctx.params.items() if name != "watch"}
         wishes = Wishes(**{name: where.pop(name) for name in Wishes.__struct_fields__})
         try:
-            return report_with(Cache(disk, shown.environ, now), where, wishes)
+            return report_with(Cache(disk, shown.environ, now), where, wishes, Answer())
         except DuvetError as error:
             tell(as_problems(error), shown)
             return FAILED

@@ -19,7 +19,7 @@ def problems(done: Done) -> list[tuple[str, str]]:
 
 def test_a_report_on_standard_output(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write nothing to standard output unless a report is sent there.
+    ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
     done = duvet("-q", "report", "--json", "-")
     assert done == Done(0, (kettle / ".duvet/reports/report.json").read_text(), "")
 

@@ -62,7 +62,7 @@ WRONG = """\
 
 def test_all_is_well(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write nothing to standard output unless a report is sent there.
+    ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
     before = files(kettle)

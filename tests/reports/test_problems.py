@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pytest_snapshot.plugin import Snapshot
@@ -9,6 +11,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet import rules
 from duvet.model import Note, Place, Problem, Severity
 from duvet.reports.cells import width
+from duvet.reports.problem_format import ReadLine, View
 from duvet.reports.problems import render
 from tests.conftest import ROOT
 
@@ -64,44 +67,48 @@ def read_line(path: str, line: int) -> str | None:
     return LINES.get(line)
 
 
+def shown(problems: Sequence[Problem], read_line: ReadLine = read_line, *, colour: bool = False) -> str:
+    return render(problems, View(read_line, colour)).decode()
+
+
 def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% A problem MUST be shown with its line and a mark under what is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render(PROBLEMS, read_line, False), "plain.txt")
+    snapshot.assert_match(shown(PROBLEMS), "plain.txt")
 
 
 def test_colours(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render((PROBLEMS[0], PROBLEMS[6]), read_line, True), "colours.txt")
+    snapshot.assert_match(shown((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")
 
 
 def test_one_error_is_counted_in_upstreams_words() -> None:
-    assert render([Problem("DUV050", "wrong")], read_line, False) == "error: wrong [DUV050]\n\nencountered 1 errors\n"
+    assert shown([Problem("DUV050", "wrong")]) == "error: wrong [DUV050]\n\nencountered 1 errors\n"
 
 
 def test_warnings_alone_are_no_errors() -> None:
     problem = Problem("DUV051", "odd", severity=Severity.WARNING)
-    assert render([problem], read_line, False) == "warning: odd [DUV051]\n\n1 warning\n"
+    assert shown([problem]) == "warning: odd [DUV051]\n\n1 warning\n"
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    assert render([], read_line, True) == ""
+    assert shown([], colour=True) == ""
 
 
 @given(st.lists(MADE, max_size=4), st.lists(TEXT, min_size=4, max_size=4))
 def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% Text from files MUST NOT drive the terminal.
-    shown = render(problems, lambda _, line: texts[line - 1], False)
-    assert shown.replace("\n", "").isprintable()
+    text = shown(problems, lambda _, line: texts[line - 1])
+    assert text.replace("\n", "").isprintable()
 
 
 @example("0" * 22 + "\x1f" * 8 + "\U00018cd6" + 2 * "\U0002ebe1", 1, 1)
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.integers(1, 300), st.integers(1, 300))
 def test_the_caret_stands_below_the_text(text: str, column: int, length: int) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, column, length))
-    _, _, _, source, carets, *_ = render([problem], lambda *_: text, False).split("\n")
+    _, _, _, source, carets, *_ = shown([problem], lambda *_: text).split("\n")
     assert width(source) <= 100
     assert len(carets) <= 100
     assert set(carets.removeprefix("  | ")) <= {" ", "^"}
@@ -116,7 +123,7 @@ def test_what_the_carets_underline_is_the_place(before: str, here: str, after: s
     ##= man/spec/trace.md#diagnostics
     ##% A problem MUST be shown with its line and a mark under what is wrong.
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
-    _, _, _, source, carets, *_ = render([problem], lambda *_: before + here + after, False).split("\n")
+    _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")
     spread = here.replace("\t", "    ")
     assert carets.count("^") == width(spread)

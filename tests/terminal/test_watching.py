@@ -11,6 +11,7 @@ import click
 import pytest
 
 from duvet.cli import cli
+from duvet.terminal.problem_formats import Answer
 from duvet.terminal.settings import Settings
 from duvet.terminal.watching import next_change, run
 from duvet.terminal.wishes import Wishes
@@ -42,7 +43,7 @@ def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.M
     tracemalloc.start()
     with click.Context(cli, obj=Settings({}, quiet=True, cache=cache)), Changes() as changes:
         for count in range(RUNS):
-            changes.follow(run(WHERE, Wishes(html="page.html")))
+            changes.follow(run(WHERE, Wishes(html="page.html"), Answer()))
             save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
             assert changes.wait() == ("src/a.rs",)
             gc.collect()

@@ -1,0 +1,51 @@
+"""Problems as workflow commands, which GitHub shows beside the lines that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from duvet.model import Problem
+from duvet.reports.cells import visible
+from duvet.reports.problem_format import View, from_root
+from duvet.rules import title_of
+
+##= man/spec/problems.md#github
+##% In a value and in a message, what ends one MUST be written as GitHub reads it.
+_IN_MESSAGES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
+
+
+def render(problems: Sequence[Problem], view: View) -> bytes:
+    """One line for each problem."""
+    return "".join(f"{_command(problem, view.folder)}\n" for problem in problems).encode(errors="replace")
+
+
+def _command(problem: Problem, folder: str) -> str:
+    properties = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in _properties(problem, folder))
+    return f"::{problem.severity.value} {properties}::{_escaped(_message(problem), _IN_MESSAGES)}"
+
+
+def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
+    place = problem.place
+    if problem.path:
+        ##= man/spec/problems.md#github
+        ##% The path of a workflow command MUST begin at the root of the repository.
+        yield "file", from_root(problem.path, folder)
+        if place.line:
+            yield "line", str(place.line)
+            if place.column:
+                yield "col", str(place.column)
+                yield "endColumn", str(place.end_column)
+    yield "title", title_of(problem.code)
+
+
+def _message(problem: Problem) -> str:
+    """Its text with all that belongs to it: the lines of the source are not shown with it."""
+    notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
+    return "\n".join([problem.message, *notes, *([f"help: {problem.hint}"] if problem.hint else [])])
+
+
+def _escaped(text: str, escapes: dict[int, str]) -> str:
+    ##= man/spec/trace.md#diagnostics
+    ##% Text from files MUST NOT drive the terminal.
+    return visible(text.translate(escapes))

@@ -1,0 +1,116 @@
+"""Problems as JSON for programs: one object, whose shape has a version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from duvet.model import Place, Problem
+from duvet.reports.json_document import document
+from duvet.reports.problem_format import View, tally
+from duvet.rules import name_of
+from duvet.text import utf8
+
+VERSION = 1
+"""It goes up when a key goes or changes its meaning; a key that is new is no reason."""
+
+
+class _Span(Struct, frozen=True, kw_only=True):
+    """Lines and columns count characters from 1; null is unknown, and without columns the whole line is meant."""
+
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    """The column after the last character."""
+
+
+class NoteRecord(_Span, frozen=True, kw_only=True):
+    """Something else in the file of a problem that belongs to it."""
+
+    label: str
+
+
+class EditRecord(_Span, frozen=True, kw_only=True):
+    """What should stand in place of a stretch of the file of a problem."""
+
+    text: str
+
+
+class FixRecord(Struct, frozen=True):
+    """Edits that mend a problem, to be made all together."""
+
+    description: str
+    edits: tuple[EditRecord, ...]
+
+
+class ProblemRecord(Struct, frozen=True, kw_only=True):
+    """A problem; its path begins in the folder that the run began in."""
+
+    code: str
+    name: str
+    severity: str
+    message: str
+    path: str
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    label: str
+    hint: str
+    notes: tuple[NoteRecord, ...]
+    fix: FixRecord | None
+
+
+class ProblemsRecord(Struct, frozen=True):
+    """All problems of a run, by path and place."""
+
+    version: int
+    problems: tuple[ProblemRecord, ...]
+    errors: int
+    warnings: int
+
+
+def render(problems: Sequence[Problem], view: View) -> bytes:
+    """One object with every problem."""
+    ##= man/spec/problems.md#json
+    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    return document(ProblemsRecord(VERSION, tuple(map(_record, problems)), *tally(problems)))
+
+
+def _record(problem: Problem) -> ProblemRecord:
+    return ProblemRecord(
+        code=problem.code,
+        name=name_of(problem.code),
+        severity=problem.severity.value,
+        message=utf8(problem.message),
+        path=utf8(problem.path),
+        **_span(problem.place),
+        label=utf8(problem.label),
+        hint=utf8(problem.hint),
+        notes=tuple(NoteRecord(**_span(note.place), label=utf8(note.label)) for note in problem.notes),
+        fix=_fix(problem),
+    )
+
+
+def _span(place: Place) -> dict[str, int | None]:
+    line = place.line or None
+    column = place.column if line and place.column else None
+    return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}
+
+
+def _fix(problem: Problem) -> FixRecord | None:
+    if problem.fix is None:
+        return None
+    edits = tuple(
+        EditRecord(
+            line=edit.line,
+            column=edit.column,
+            end_line=edit.end_line,
+            end_column=edit.end_column,
+            text=utf8(edit.text),
+        )
+        for edit in problem.fix.edits
+    )
+    return FixRecord(utf8(problem.fix.description), edits)

@@ -1,0 +1,167 @@
+"""Problems as SARIF 2.1.0, which code scanning services and editors read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from blake3 import blake3
+
+from duvet.model import Edit, Fix, Place, Problem
+from duvet.reports.json_document import document
+from duvet.reports.problem_format import View, from_root, is_absolute
+from duvet.rules import rules
+from duvet.templates.rule_pages import rule_page
+from duvet.text import utf8
+from duvet.version import VERSION
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ABOUT = "https://github.com/awslabs/duvet"
+"""What the comments mean is told there."""
+_ROOT = "%SRCROOT%"
+_FINGERPRINT = "duvetProblem/v1"
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_WEB = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_SAFE_IN_URLS = "/!$&'()*+,;=:@?#%-._~"
+
+Object = dict[str, Any]
+
+
+def render(problems: Sequence[Problem], view: View) -> bytes:
+    """A log with one run."""
+    codes = sorted({problem.code for problem in problems} & rules().keys())
+    driver = {
+        "name": "duvet",
+        "version": VERSION,
+        "informationUri": _ABOUT,
+        "rules": [_rule(code) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "results": _results(problems, codes, view),
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return document(log)
+
+
+def _rule(code: str) -> Object:
+    ##= man/spec/problems.md#sarif
+    ##% SARIF MUST describe each rule that occurs with the page of the rule.
+    page, rule = rule_page(code), rules()[code]
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": page.summary},
+        "fullDescription": {"text": f"{page.summary} {page.why}"},
+        "help": {"text": page.text, "markdown": page.text},
+        "defaultConfiguration": {"level": rule.severity.value},
+    }
+
+
+def _results(problems: Sequence[Problem], codes: list[str], view: View) -> list[Object]:
+    seen: Counter[str] = Counter()
+    results = []
+    for problem in problems:
+        print_ = _fingerprint(problem, view)
+        seen[print_] += 1
+        ##= man/spec/problems.md#sarif
+        ##% The fingerprint of a result MUST NOT change when its line moves.
+        results.append(
+            _result(problem, codes, view) | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}}
+        )
+    return results
+
+
+def _fingerprint(problem: Problem, view: View) -> str:
+    line = view.read_line(problem.path, problem.place.line) if problem.place.line else None
+    parts = (problem.code, from_root(problem.path, view.folder), (line or "").strip())
+    return blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
+
+
+def _result(problem: Problem, codes: list[str], view: View) -> Object:
+    rule = {"ruleId": problem.code, "ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
+    text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
+    result: Object = {**rule, "level": problem.severity.value, "message": _message(text)}
+    if problem.path:
+        artifact = _artifact(from_root(problem.path, view.folder))
+        result["locations"] = [_location(artifact, problem.place, problem.label)]
+        if problem.notes:
+            result["relatedLocations"] = list(
+                _each_once(_location(artifact, note.place, note.label) for note in problem.notes)
+            )
+        if problem.fix:
+            result["fixes"] = [_fix(artifact, problem.fix)]
+    return result
+
+
+def _each_once(locations: Iterable[Object]) -> Iterator[Object]:
+    seen: list[Object] = []
+    for location in locations:
+        if location not in seen:
+            seen.append(location)
+            yield location
+
+
+def _message(text: str) -> Object:
+    return {"text": utf8(text)}
+
+
+def _artifact(path: str) -> Object:
+    ##= man/spec/problems.md#sarif
+    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    uri = _uri(path)
+    return {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
+
+
+def _uri(path: str) -> str:
+    if _WEB.match(path):
+        return _quoted(path, _SAFE_IN_URLS)
+    if _WINDOWS.match(path):
+        slashes = _quoted(path.replace("\\", "/"), "/:")
+        return f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
+    return f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
+
+
+def _quoted(text: str, safe: str = "/") -> str:
+    """Percent-encoded; the bytes of a name that is no UTF-8 are those on disk."""
+    try:
+        return quote(text, safe=safe, errors="surrogateescape")
+    except UnicodeEncodeError:
+        return quote(text, safe=safe, errors="replace")
+
+
+def _location(artifact: Object, place: Place, label: str) -> Object:
+    physical: Object = {"artifactLocation": artifact}
+    if place.line:
+        columns = {"startColumn": place.column, "endColumn": place.end_column} if place.column else {}
+        physical["region"] = {"startLine": place.line, **columns}
+    return {"physicalLocation": physical, **({"message": _message(label)} if label else {})}
+
+
+def _fix(artifact: Object, fix: Fix) -> Object:
+    ##= man/spec/problems.md#sarif
+    ##% The edits that mend a problem MUST be in its result.
+    return {
+        "description": _message(fix.description),
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": _replacements(fix.edits)}],
+    }
+
+
+def _replacements(edits: Iterable[Edit]) -> list[Object]:
+    return [
+        {
+            "deletedRegion": {
+                "startLine": edit.line,
+                "startColumn": edit.column,
+                "endLine": edit.end_line,
+                "endColumn": edit.end_column,
+            },
+            "insertedContent": _message(edit.text),
+        }
+        for edit in edits
+    ]
