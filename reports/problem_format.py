@@ -50,6 +50,8 @@ _MODULES = {
 def render(problems: Sequence[Problem], format: ProblemFormat, view: View = View()) -> bytes:  # noqa: B008 - immutable
     """The problems in that format."""
     # A format is imported where it is wanted.
+    ##= man/spec/problems.md#formats
+    ##% With `--format`, problems MUST be written as `text`, `json`, `sarif`, `github` or `junit`.
     chosen: Render = import_module(f"duvet.reports.{_MODULES[format]}").render
     return chosen(problems, view)
 

@@ -32,6 +32,8 @@ Object = dict[str, Any]
 
 def render(problems: Sequence[Problem], view: View) -> bytes:
     """A log with one run."""
+    ##= man/spec/problems.md#sarif
+    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
     codes = sorted({problem.code for problem in problems} & rules().keys())
     driver = {
         "name": "duvet",

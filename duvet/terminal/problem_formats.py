@@ -71,6 +71,9 @@ def tell_problems(problems: Iterable[Problem], answer: Answer) -> bool:
     """Write and tell the problems; whether they could be written."""
     found = tuple(problems)
     try:
+        ##= man/spec/problems.md#formats
+        ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
+        ##% nothing is wrong.
         if answer.output is not None:
             _write(found, answer.format, answer.output)
     except OutputError as error:

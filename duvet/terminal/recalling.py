@@ -34,6 +34,8 @@ def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: 
     # Those who ask for every file that holds annotations want to see them read.
     known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
+        ##= man/spec/problems.md#formats
+        ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
         return tell(known, answer)
     outcome = _run(cache, where, wishes)
     code = tell(outcome, answer)
