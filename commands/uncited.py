@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from duvet.queries.lacking import Lack
 from duvet.terminal.command import Subcommand
 from duvet.terminal.filters import (
     GATES,
@@ -66,6 +65,7 @@ def uncited(
       duvet uncited --untested --format markdown
       duvet uncited --todo --format json
     """
+    from duvet.queries.lacking import Lack
     from duvet.terminal.uncited import run_uncited
 
     if untested and todo:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from duvet.model import Kind, Level
-from duvet.queries.filters import Filter
 from duvet.trace.requirements import Status
+
+if TYPE_CHECKING:
+    from duvet.queries.filters import Filter
 
 _LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
 GATES = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Level.AUTO}
@@ -65,6 +67,8 @@ def filter_of(
     kinds: tuple[str, ...] = (),
 ) -> Filter:
     """What these options ask for."""
+    from duvet.queries.filters import Filter
+
     return Filter(
         specs,
         sections,
