@@ -32,6 +32,10 @@ class NotFoundError(DuvetError):
     """Something that is asked for by name is not there, or not only one is."""
 
 
+class QueryError(DuvetError):
+    """A question that can't be understood."""
+
+
 class OutputError(DuvetError):
     """A result can't be written."""
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "prioritize": ("prioritize",),
     "config": ("config",),
     "cache": ("cache",),
+    "search": ("search", "water"),
     "merge": ("merge", "--help"),
 }
 HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}

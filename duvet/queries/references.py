@@ -67,7 +67,7 @@ def find(catalogue: Catalogue, reference: str) -> Found:
     resource = _RESOURCE.match(wanted)
     if resource is not None:
         return _resource(catalogue, resource)
-    found = _target(catalogue, wanted) or _specification(catalogue, wanted) or _place(catalogue, wanted)
+    found = _target(catalogue, wanted) or _specification(catalogue, wanted) or placed(catalogue, wanted)
     if found is not None:
         return found
     if _ID.match(wanted):
@@ -147,7 +147,8 @@ def _specification(catalogue: Catalogue, wanted: str) -> Whole | None:
     return Whole(found[0]) if found else None
 
 
-def _place(catalogue: Catalogue, wanted: str) -> File | Citations | None:
+def placed(catalogue: Catalogue, wanted: str) -> File | Citations | None:
+    """What stands in a file, or at a line of it or nearest before that line."""
     path = _plain_path(wanted)
     inside = tuple(number for number, card in enumerate(catalogue.citations) if card.path == path)
     if inside:

@@ -10,6 +10,8 @@ import select
 import struct
 import subprocess
 import termios
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.commands.running import environment, listen
@@ -90,3 +92,29 @@ class Screen:
             assert not sequence.startswith("\x1b"), sequence
             self.lines[self._row] += sequence
             self.drawn.append(self.lines[self._row].rstrip())
+
+
+def shown(command: str, folder: Path, *args: str, columns: int = 80, **environ: str) -> str:
+    """What the command writes to a standard output that is a terminal of so many columns."""
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [command, *args],
+        cwd=folder,
+        env=environment(TERM="xterm", **environ),
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    written = b"".join(_pieces(reader))
+    process.wait(LONGEST)
+    os.close(reader)
+    return written.decode().replace("\r\n", "\n")
+
+
+def _pieces(reader: int) -> Iterator[bytes]:
+    """What is written until the other end is closed, which is an error on some systems."""
+    with suppress(OSError):
+        while piece := os.read(reader, 65536):
+            yield piece

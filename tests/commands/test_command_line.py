@@ -37,7 +37,7 @@ def test_help(args: tuple[str, ...], duvet: Run) -> None:
     assert duvet(*args).code == 0
 
 
-@pytest.mark.parametrize("command", ["init", "extract", "report", "merge", "config"])
+@pytest.mark.parametrize("command", ["init", "extract", "report", "merge", "search", "config"])
 def test_help_of_a_command(command: str, duvet: Run) -> None:
     done = duvet(command, "-h")
     assert (done.code, done.err) == (0, "")

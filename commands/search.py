@@ -1,0 +1,55 @@
+"""`duvet search`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.filters import kind_option, level_option, section_option, spec_option, status_option, without_filter
+from duvet.terminal.listings import limit, list_format
+from duvet.terminal.options import trace_options
+
+
+@click.command(cls=Subcommand)
+@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
+@spec_option
+@section_option
+@level_option
+@status_option
+@kind_option
+@click.option("--raw", is_flag=True, help="QUERY is an expression of sqlite's FTS5.")
+@limit(20)
+@list_format
+@trace_options
+@click.pass_context
+def search(
+    ctx: click.Context, /, words: tuple[str, ...], raw: bool, limit: int, format: str | None, **options: Any
+) -> None:
+    """Find requirements.
+
+    QUERY is looked for in sentences, in the titles of their sections and in the names of their specifications, in
+    whatever form the words stand there. All words have to be found, or, where nothing has them all, any of them. What
+    stands in double quotes is found as a phrase; words joined by hyphens, dots and the like are one, too.
+
+    A QUERY may also be the beginning of an id, file:line, a file, a specification, a section, or spec#section. What it
+    names comes first.
+
+    With --raw, words, "phrases", AND, OR, NOT, NEAR(…) and prefix* mean what they mean to sqlite's FTS5, and so do the
+    columns text, title and specification.
+
+    Exits with 1 when nothing is found.
+
+    \b
+    Examples:
+      duvet search retry token
+      duvet search '"connection error"' --level must --status not-started
+      duvet search src/server.rs:120
+      duvet search --raw 'title : validation NOT text : token' --format json
+    """
+    from duvet.search.search import Search
+    from duvet.terminal.searching import run_search
+
+    wanted, where = without_filter(options)
+    ctx.exit(run_search(Search(" ".join(words), wanted, raw, limit), format, where))

@@ -1,0 +1,1 @@
+"""Full text over the requirements of a project."""

@@ -1,0 +1,133 @@
+"""The full-text index: sqlite's FTS5, in memory, and its bytes kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from duvet.cache.key import key
+from duvet.cache.memory import Memory
+from duvet.errors import DuvetError, QueryError
+from duvet.queries.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+Spans = tuple[tuple[int, int], ...]
+"""Stretches of a text."""
+Texts = tuple[str, str, str]
+"""A sentence, the title of its section, and the names of its specification."""
+
+##= man/spec/search.md#queries
+##% Words MUST be found in whatever form they stand in the sentence, in the title of its section, and in the name of its
+##% specification.
+_TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
+_INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
+##= man/spec/search.md#results
+##% A word in the title of the section MUST count for more than one in the sentence.
+_SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
+_MARKS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
+_SCORE = "{:.6g}"
+"""Further digits may differ from one machine to the next."""
+# What separates words in any case, so that nothing moves.
+_UNMARKED = str.maketrans("\0\1\2", "   ")
+
+
+class Index:
+    """The requirements of a catalogue by the words that they hold."""
+
+    def __init__(self, catalogue: Catalogue, memory: Memory) -> None:
+        self._texts = [_texts(catalogue, index) for index in range(len(catalogue.requirements))]
+        self._table = _connect()
+        how = key(_sqlite().sqlite_version, self._texts)
+        self._table.deserialize(memory.of_tree("search", bytes, how, self._built))
+
+    def _built(self) -> bytes:
+        table = _connect()
+        # The texts themselves stand in the catalogue.
+        _fill(table, ", content=''", enumerate(self._texts))
+        table.execute("INSERT INTO found(found) VALUES ('optimize')")
+        table.commit()
+        return table.serialize()
+
+    def matches(self, expression: str) -> dict[int, float]:
+        """The requirements that match, each with its score, the best first; QueryError where it can't be read."""
+        found = [(float(_SCORE.format(score)), index) for index, score in _asked(self._table, _SCORES, expression)]
+        ##= man/spec/search.md#results
+        ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
+        # For sqlite the best have the lowest scores.
+        return {index: -score for score, index in sorted(found)}
+
+    def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, Spans]:
+        """Which stretches of these sentences match, for those that do."""
+        ##= man/spec/search.md#results
+        ##% The words of the sentence that were found MUST be marked.
+        table = _connect()
+        _fill(table, "", ((index, self._texts[index]) for index in indexes))
+        return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
+
+
+def _texts(catalogue: Catalogue, index: int) -> Texts:
+    card = catalogue.requirements[index]
+    specification = catalogue.specification_of(card)
+    title = specification.titles.get(card.section, "")
+    names = dict.fromkeys((specification.name.lower(), specification.id.lower()))
+    return card.text.translate(_UNMARKED), title, " ".join(names)
+
+
+def _fill(table: Connection, options: str, rows: Iterable[tuple[int, Texts]]) -> None:
+    import sqlite3
+
+    try:
+        table.execute(_TABLE.format(options))
+    except sqlite3.OperationalError as error:
+        raise _unable(str(error)) from error
+    table.executemany(_INSERT, ((index, *texts) for index, texts in rows))
+
+
+def _asked(table: Connection, question: str, expression: str) -> list[Any]:
+    import sqlite3
+
+    try:
+        return table.execute(question, (expression,)).fetchall()
+    except sqlite3.Error as error:
+        raise QueryError(f"the query is not one of FTS5: {error}", hint=_RAW_HINT) from error
+
+
+_RAW_HINT = (
+    'words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw'
+)
+
+
+def _spans(marked: str) -> Spans:
+    """Where the marks stand, counted without them."""
+    spans, at = [], 0
+    for before_end in marked.split("\2")[:-1]:
+        before, _, inside = before_end.partition("\1")
+        at += len(before)
+        spans.append((at, at + len(inside)))
+        at += len(inside)
+    return tuple(spans)
+
+
+def _connect() -> Connection:
+    connection: Connection = _sqlite().connect(":memory:")
+    if not hasattr(connection, "serialize"):
+        raise _unable("it can't hand out its bytes")
+    return connection
+
+
+def _sqlite() -> Any:
+    try:
+        import sqlite3
+    except ImportError as error:
+        raise _unable(str(error)) from error
+    return sqlite3
+
+
+def _unable(reason: str) -> DuvetError:
+    ##= man/spec/search.md#queries
+    ##% Where the Python that runs duvet has no sqlite with FTS5, duvet MUST say so.
+    return DuvetError(
+        f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
+    )

@@ -1,0 +1,59 @@
+"""One run of `duvet search`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from duvet.cache.memory import NoMemory
+from duvet.errors import QueryError
+from duvet.reports.columns import ID, LEVEL, SECTION, STATUS, TEXT
+from duvet.reports.listing import Listing
+from duvet.search.query import MOST
+from duvet.search.search import Answer, Search, search
+from duvet.terminal.catalogues import read_requirements, tell_errors
+from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.listings import pour_list
+from duvet.terminal.recalling import open_cache
+from duvet.terminal.settings import settings
+from duvet.terminal.streams import say
+
+_COLUMNS = (ID, LEVEL, STATUS, SECTION, TEXT._replace(marks=lambda row: row.marks))
+
+
+def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> int:
+    """List what is found; the exit code."""
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST NOT write anything but the cache.
+    catalogue = read_requirements(where)
+    try:
+        answer = search(catalogue, asked, open_cache(settings()) or NoMemory())
+    except QueryError as error:
+        raise click.UsageError(f"{error.message}\n{error.hint}" if error.hint else error.message) from error
+    pour_list(Listing(_COLUMNS, answer.rows), format)
+    tell_errors(catalogue)
+    if not settings().quiet:
+        say("".join(f"{line}\n" for line in _words_on(answer)))
+    ##= man/spec/search.md#results
+    ##% The exit code MUST be 0 with results and 1 without.
+    return OK if answer.rows else FAILED
+
+
+def _words_on(answer: Answer) -> Iterator[str]:
+    ##= man/spec/search.md#queries
+    ##% Of a query that is too long, duvet MUST say how much of it counts.
+    if answer.is_cut:
+        yield f"only the first {MOST:,} characters of the query count"
+    if answer.dropped:
+        words = ", ".join(answer.dropped)
+        yield f'every sentence has such words, so they don\'t count: {words}; put them in "…" to find them as a phrase'
+    if answer.is_loose:
+        yield "nothing has all words; these have some"
+    if len(answer.rows) < answer.total:
+        ##= man/spec/search.md#results
+        ##% Where there are more results than are shown, duvet MUST say how many there are.
+        yield f"{len(answer.rows)} of {answer.total} shown"
+    if not answer.rows:
+        yield "nothing found"

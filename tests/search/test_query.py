@@ -1,0 +1,68 @@
+"""What people type, and what is looked for"""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.search.query import MOST, STOP_WORDS, parsed
+
+SPEECH = {
+    "retry token": '"retry" "token"',
+    "Retry  TOKEN retry": '"retry" "token"',
+    'the "Retry Token" of a server': '"retry token" "server"',
+    "“smart quotes” too": '"smart quotes"',
+    "0-RTT, TLS/1.3; max_size!": '"0-rtt" "tls/1.3" "max_size"',
+    "the server's token doesn't": '"server" "token"',
+    'an "open quote': '"open" "quote"',
+    'of "of the"': '"of the"',
+    "must not": '"must" "not"',
+    "naïve 日本 e\N{COMBINING ACUTE ACCENT}tat": '"naïve" "日本" "e\N{COMBINING ACUTE ACCENT}tat"',
+    "a\0b": '"b"',
+    "***": "",
+    '""': "",
+    "'": "",
+}
+SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^pot", "pot*", "-pot", "pot + kettle")
+
+
+@pytest.mark.parametrize("typed", SPEECH)
+def test_all_of_it(typed: str) -> None:
+    ##= man/spec/search.md#queries
+    ##= type=test
+    ##% What stands in double quotes MUST be found as a phrase.
+    assert parsed(typed).all_of_it == SPEECH[typed]
+
+
+def test_some_of_it_takes_joined_words_apart_but_no_phrases() -> None:
+    assert parsed('0-RTT "retry token" max_size size').some_of_it == (
+        '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
+    )
+
+
+@pytest.mark.parametrize("typed", SYNTAX)
+def test_nothing_is_syntax(typed: str) -> None:
+    ##= man/spec/search.md#queries
+    ##= type=test
+    ##% What people type MUST NOT be read as the syntax of the search engine, unless `--raw` asks for that.
+    expression = parsed(typed).all_of_it
+    assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
+    assert all(not outside.strip() for outside in expression.split('"')[::2])
+
+
+def test_words_that_do_not_count() -> None:
+    found = parsed("The what of it's")
+    assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it"))
+
+
+def test_key_words_count() -> None:
+    ##= man/spec/search.md#queries
+    ##= type=test
+    ##% The key words of RFC 2119 MUST count.
+    keys = "must must not required shall shall not should should not recommended may optional"
+    assert STOP_WORDS.isdisjoint(keys.split())
+
+
+def test_too_long() -> None:
+    word = "token " * MOST
+    assert (parsed(word).is_cut, parsed(word[:MOST]).is_cut) == (True, False)
+    assert parsed(f"{'x' * MOST} token").terms == ("x" * MOST,)
