@@ -12,6 +12,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.commands.made import CONFIG, KETTLE, make
 from tests.commands.running import environment
+from tests.histories import history
 
 ROOT = Path(__file__).parent
 PROGRAM = """
@@ -32,6 +33,7 @@ COMMANDS = {
     "report_html": ("--no-cache", "report", "--html", "page.html"),
     "uncited": ("uncited",),
     "prioritize": ("prioritize",),
+    "diff": ("diff",),
     "config": ("config",),
     "cache": ("cache",),
     "search": ("search", "water"),
@@ -42,12 +44,12 @@ HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 @pytest.fixture
 def kettle(tmp_path: Path) -> Path:
-    """A project that has been reported on, without a page, and asked about."""
+    """A project that has been reported on, without a page, asked about, and committed."""
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
     imported(folder, "report")
     imported(folder, "uncited")
-    return folder
+    return history(folder, {})
 
 
 def imported(folder: Path, *args: str) -> list[str]:

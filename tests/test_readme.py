@@ -61,6 +61,6 @@ def test_every_command_is_listed() -> None:
 
     assert re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE) == [
         name
-        for name in ("init", "report", "search", "uncited", "prioritize", "extract", "merge", "config", "cache")
+        for name in ("init", "report", "search", "uncited", "prioritize", "diff", "extract", "merge", "config", "cache")
         if name in COMMANDS
     ]

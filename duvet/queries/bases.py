@@ -1,0 +1,68 @@
+"""From what people call a revision to the commit that a project is compared with."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError, NotFoundError
+from duvet.queries.names import nearest_hint
+from duvet.text import quoted
+from duvet.tree.revisions import Revisions
+
+_DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
+_SHOWN = 12
+
+
+class Base(Struct, frozen=True):
+    """A commit to compare with, and how it was found."""
+
+    commit: str
+    revision: str
+    """What it was called."""
+    is_merge_base: bool
+    """Whether it is not that revision itself, but the commit where HEAD left it."""
+
+    @property
+    def words(self) -> str:
+        """`1a2b3c4d5e6f (v1.0)`."""
+        if self.is_merge_base:
+            return f"{self.short}, where HEAD left {self.revision}"
+        return f"{self.short} ({self.revision})"
+
+    @property
+    def short(self) -> str:
+        """The first digits of the commit."""
+        return self.commit[:_SHOWN]
+
+
+def find_base(revisions: Revisions, name: str | None, *, exact: bool) -> Base:
+    """The commit to compare with; NotFoundError with what is near where there is none of that name."""
+    head = revisions.find("HEAD")
+    if head is None:
+        ##= man/spec/diff.md#faults
+        ##% Where there is nothing to compare with, that MUST be said.
+        raise NotFoundError("there is no commit to compare with", hint="commit something first")
+    ##= man/spec/diff.md#base
+    ##% Without a BASE, it MUST be the default branch of `origin`, or else `HEAD`.
+    for revision in (name,) if name is not None else (*_DEFAULTS, "HEAD"):
+        commit = revisions.find(revision)
+        if commit is not None:
+            return _base(revisions, revision, commit, head, exact=exact)
+    raise _unknown(revisions, "HEAD" if name is None else name)
+
+
+def _base(revisions: Revisions, revision: str, commit: str, head: str, *, exact: bool) -> Base:
+    ##= man/spec/diff.md#base
+    ##% The comparison MUST be with the commit where `HEAD` left BASE, or with BASE itself where `--exact` asks for that
+    ##% or there is no such commit.
+    left = None if exact or commit == head else revisions.merge_base(commit, head)
+    return Base(left or commit, revision, left not in (None, commit))
+
+
+def _unknown(revisions: Revisions, name: str) -> DuvetError:
+    ##= man/spec/diff.md#faults
+    ##% An unknown revision MUST be told with the names that are most like it.
+    hint = nearest_hint(name, revisions.names())
+    if revisions.is_shallow:
+        hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")
+    return NotFoundError(f"there is no revision {quoted(name)}", hint=hint)

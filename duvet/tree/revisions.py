@@ -1,0 +1,70 @@
+"""The revisions of a git repository, and the trees of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from duvet.errors import DuvetError
+from duvet.tree.git import GitTree
+from duvet.tree.git_command import Git
+from duvet.tree.git_objects import Objects
+from duvet.tree.git_paths import Paths
+from duvet.tree.protocol import Tree
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+class Revisions:
+    """The revisions of the repository that a folder is in."""
+
+    def __init__(self, root: str, environ: Mapping[str, str]) -> None:
+        self.root = root.rstrip("/")
+        self.git = Git(root, environ)
+        inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
+        self.prefix = prefix.rstrip("/")
+        """The folder, from the top of the repository."""
+        self.tops = self._tops() if inside == "true" else ()
+        """The top of the working tree, by each of its names."""
+
+    def _tops(self) -> tuple[str, ...]:
+        real = self.git.require("rev-parse", "--show-toplevel")
+        below = f"/{self.prefix}"
+        spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
+        return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
+
+    def find(self, name: str) -> str | None:
+        """The commit of that name."""
+        # A name may end in words of a message, to which nothing can be added.
+        found = self._verified(name)
+        return self._verified(f"{found}^{{commit}}") if found else None
+
+    def _verified(self, name: str) -> str | None:
+        ##= man/spec/diff.md#reading
+        ##% The name of a revision MUST NOT be taken for an option.
+        found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        return found if found and _COMMIT.fullmatch(found) else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The commit that two others have grown from."""
+        return self.git.ask("merge-base", one, other)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether earlier commits are left out of this clone."""
+        return self.git.ask("rev-parse", "--is-shallow-repository") == "true"
+
+    def names(self) -> list[str]:
+        """What branches and tags are called."""
+        return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
+
+    def tree(self, commit: str, disk: Tree) -> GitTree:
+        """The folder in a commit, with the disk for what is outside; a DuvetError where that has no such folder."""
+        objects = Objects(self.git, len(commit) // 2)
+        tree = GitTree(Paths(objects, commit, self.tops, self.prefix), disk)
+        ##= man/spec/diff.md#faults
+        ##% Where a revision lacks the folder of the project, that MUST be said.
+        if self.prefix and not tree.exists(""):
+            tree.close()
+            raise DuvetError("this folder is not in that revision", path=self.prefix)
+        return tree

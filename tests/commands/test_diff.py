@@ -1,0 +1,276 @@
+"""`duvet diff` on scratch histories."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.commands.made import KETTLE, SOURCE, make
+from tests.commands.running import Done, Run, environment, files, run
+from tests.conftest import ROOT
+from tests.histories import ENVIRON, commit, git, history
+
+NOW = {
+    "spec.md": """\
+# Kettle
+
+## Heating
+
+The kettle MUST boil milk. It SHOULD whistle when done. It MUST NOT `rm -rf` | <b>boast</b> to @everyone.
+
+The spout MAY drip.
+
+## Pouring
+
+Tea SHALL be poured by hand.
+""",
+    "src/a.rs": "",
+    "src/other/b.rs": "// more\n\n" + SOURCE + "\n//= spec.md#heating\n//# It SHOULD whistle when done.\n",
+}
+THEN = {
+    "spec.md": KETTLE["spec.md"] + "\nA lid MUST stay on.\n",
+    "src/c.rs": "//= spec.md#pouring\n//= type=todo\n//# A lid MUST stay on.\n",
+}
+SAME = "then: 1 of 3 applicable requirements done (33 %), 0 excepted\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project in which nothing has changed since its only commit."""
+    return history(tmp_path / "kettle", KETTLE)
+
+
+@pytest.fixture
+def diff(duvet_command: str, folder: Path) -> Run:
+    """`duvet diff` in it."""
+    return partial(run, duvet_command, folder, "diff", environ=ENVIRON)
+
+
+def test_nothing_has_changed(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#base
+    ##% The commit that the project is compared with MUST be named in the output.
+    head = git(folder, "rev-parse", "--short=12", "HEAD")
+    before = files(folder)
+    assert diff() == Done(
+        0, f"Compared with {head} (HEAD)\n\nNothing has changed.\n\n{SAME}{SAME.replace('then:', 'now: ')}", ""
+    )
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown"])
+def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Snapshot) -> None:
+    make(folder, THEN)
+    commit(folder)
+    make(folder, NOW)
+    (folder / "src" / "c.rs").unlink()
+    done = diff("--format", format)
+    assert (done.code, done.err) == (
+        0,
+        "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n",
+    )
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "diff"
+    snapshot.assert_match(done.out, f"every_change.{format}")
+    assert diff("--format", format) == done == diff("--format", format, "--no-cache")
+
+
+def test_a_deleted_citation(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#gate
+    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
+    ##% stale.
+    ##= man/spec/diff.md#gate
+    ##% Without `--fail-on`, a difference MUST NOT change the exit code.
+    make(folder, {"src/a.rs": SOURCE.partition("\n\n")[0]})
+    assert (diff().code, diff("--fail-on", "new").code) == (0, 0)
+    done = diff("--fail-on", "regression")
+    assert (done.code, done.err) == (1, "FAIL: 1 requirement lost coverage\n")
+    assert diff("--fail-on", "regression", "-q")[::2] == (1, "")
+
+
+def test_a_stale_citation(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#gate
+    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
+    ##% stale.
+    title = "\n//= spec.md#pouring\n"
+    make(folder, {"src/a.rs": SOURCE + title})
+    commit(folder)
+    make(folder, {"spec.md": KETTLE["spec.md"].replace("## Pouring", "## Brewing")})
+    done = diff("--fail-on", "regression")
+    assert (done.code, done.err.splitlines()[-1]) == (1, "FAIL: 1 citation went stale")
+
+
+def test_a_moved_file(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#citations
+    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
+    (folder / "src" / "a.rs").unlink()
+    make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
+    done = diff("--fail-on", "regression", "--fail-on", "new")
+    assert (done.code, done.err, "Nothing has changed." in done.out) == (0, "PASS\n", True)
+
+
+def test_a_new_requirement(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#gate
+    ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
+    make(folder, {"spec.md": KETTLE["spec.md"] + "\nIt MUST be red.\n"})
+    assert diff("--fail-on", "regression").code == 0
+    done = diff("--fail-on", "new", "--fail-on", "regression")
+    assert (done.code, done.err) == (1, "FAIL: 1 new requirement without a citation\n")
+    make(folder, {"src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"})
+    assert diff("--fail-on", "new").code == 0
+
+
+def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#base
+    ##% The comparison MUST be with the commit where `HEAD` left BASE, or with BASE itself where `--exact` asks for that or
+    ##% there is no such commit.
+    began = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "--quiet", "-b", "work")
+    commit(folder)
+    git(folder, "checkout", "--quiet", "main")
+    make(folder, {"spec.md": KETTLE["spec.md"] + "\nIt MUST be red.\n"})
+    main = commit(folder)
+    git(folder, "checkout", "--quiet", "work")
+    done = diff("main")
+    assert (_base(diff("main", "--format", "json")), "Nothing has changed." in done.out) == (
+        (began, "main", True),
+        True,
+    )
+    assert done.out.startswith(f"Compared with {began[:12]}, where HEAD left main\n")
+    done = diff("--exact", "main")
+    assert _base(diff("main", "--exact", "--format", "json")) == (main, "main", False)
+    assert done.out.startswith(f"Compared with {main[:12]} (main)\n\nRequirements removed (1)\n")
+    git(folder, "checkout", "--quiet", "--orphan", "other")
+    other = commit(folder)
+    git(folder, "checkout", "--quiet", "work")
+    assert _base(diff("other", "--format", "json")) == (other, "other", False)
+
+
+def _base(done: Done) -> tuple[str, str, bool]:
+    base = json.loads(done.out)["base"]
+    return base["commit"], base["revision"], base["is_merge_base"]
+
+
+def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/diff.md#base
+    ##% Without a BASE, it MUST be the default branch of `origin`, or else `HEAD`.
+    began = git(folder, "rev-parse", "HEAD")
+    git(tmp_path, "clone", "--quiet", str(folder), "work")
+    work = tmp_path / "work"
+    head = commit(make(work, {"more.txt": "more"}))
+    diff = partial(run, duvet_command, work, "diff", "--format", "json", environ=ENVIRON)
+    assert _base(diff()) == (began, "origin/HEAD", False)
+    git(work, "remote", "set-head", "origin", "--delete")
+    assert _base(diff()) == (began, "origin/main", False)
+    git(work, "update-ref", "refs/remotes/origin/master", "origin/main")
+    git(work, "update-ref", "-d", "refs/remotes/origin/main")
+    assert _base(diff()) == (began, "origin/master", False)
+    git(work, "remote", "remove", "origin")
+    assert _base(diff()) == (head, "HEAD", False)
+
+
+def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#reading
+    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    url = "https://example.org/tea.md"
+    config = (
+        KETTLE[".duvet/config.toml"]
+        + f'[[specification]]\nsource = "{url}"\n[[specification]]\nsource = "../milk.md"\n'
+    )
+    tea = "# Tea\n\n## Leaves\n\nLeaves MUST be green.\n"
+    cites = f"//= {url}#leaves\n//# Leaves MUST be green.\n"
+    make(folder, {".gitignore": "/.duvet/specifications/\n/reports\n", ".duvet/config.toml": config, "src/b.rs": cites})
+    make(folder, {"../milk.md": tea.replace("Leaves", "Milk")})
+    head = commit(folder)
+    make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
+    done = diff("--offline", "--exact")
+    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert (
+        done.out
+        == f"""\
+Compared with {head[:12]} (HEAD)
+
+Citations added (2)
+  spec.md#heating  1 citation
+      The kettle MUST boil water.
+      src/new.rs:1
+  spec.md#heating  1 test
+      The kettle MUST boil water.
+      src/new.rs:5
+
+then: 1 of 5 applicable requirements done (20 %), 0 excepted
+now:  1 of 5 applicable requirements done (20 %), 0 excepted
+"""
+    )
+    assert diff("--offline", "--exact") == done
+    make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
+    assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
+
+
+def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: str) -> None:
+    config = KETTLE[".duvet/config.toml"].replace('"spec.md"', '"../spec.md"').replace('"src/', '"code/')
+    folder = history(
+        tmp_path / "all",
+        {
+            "sub/.duvet/config.toml": config,
+            "spec.md": KETTLE["spec.md"],
+            "sub/code/a.rs": SOURCE.replace("spec.md", "../spec.md"),
+        },
+    )
+    make(folder, {"sub/code/a.rs": ""})
+    done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
+    assert (done.code, done.err) == (1, "FAIL: 1 requirement lost coverage\n")
+    assert "  ../spec.md#heating  MUST; done, now not started; implementation and tests lost\n" in done.out
+
+
+def test_a_revision_without_a_configuration(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#faults
+    ##% A revision without a configuration MUST be taken for one in which nothing was required and nothing cited.
+    now = commit(folder)
+    git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
+    git(folder, "commit", "--quiet", "--message=without")
+    without = git(folder, "rev-parse", "HEAD")
+    commit(folder)
+    done = diff("HEAD~1", "--fail-on", "regression")
+    assert done.err == f"there was no configuration in {without[:12]} (HEAD~1), so everything is new\nPASS\n"
+    assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
+    assert diff("HEAD~2").out.startswith(f"Compared with {now[:12]} (HEAD~2)\n\nNothing has changed.\n")
+
+
+def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
+    make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"})
+    commit(folder)
+    (folder / "src" / "b.rs").unlink()
+    done = diff("--fail-on", "regression")
+    assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
+    assert "Nothing has changed." in done.out
+
+
+def test_a_closed_pipe(folder: Path, duvet_command: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{duvet_command}' diff --fail-on regression | true"],
+        cwd=folder,
+        env=environment(**ENVIRON),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == "PASS\n"
+
+
+def test_examples(folder: Path, diff: Run, duvet_command: str) -> None:
+    commit(folder)
+    git(folder, "tag", "v1.0")
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    examples = re.findall(r"^ *(duvet .*)", diff("--help").out.partition("Examples:")[2], re.MULTILINE)
+    assert len(examples) == 4
+    for example in examples:
+        script = re.sub(r"^duvet", f"'{duvet_command}'", example)
+        environ = environment(**ENVIRON)
+        done = subprocess.run(["sh", "-c", script], cwd=folder, env=environ, capture_output=True, check=True)
+        assert done.returncode == 0
+    assert (folder / "comment.md").read_text().startswith("### duvet: no coverage lost\n")

@@ -1,0 +1,44 @@
+"""Scratch git repositories, in which the same commits have the same names each time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.commands.made import make
+
+ENVIRON = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_AUTHOR_NAME": "Ann",
+    "GIT_AUTHOR_EMAIL": "ann@example.org",
+    "GIT_AUTHOR_DATE": "2026-01-01T12:00:00Z",
+    "GIT_COMMITTER_NAME": "Ann",
+    "GIT_COMMITTER_EMAIL": "ann@example.org",
+    "GIT_COMMITTER_DATE": "2026-01-01T12:00:00Z",
+    "PATH": os.environ["PATH"],
+}
+
+
+def git(folder: Path, *args: str) -> str:
+    """What git says in that folder."""
+    command = ["git", "-c", "protocol.file.allow=always", *args]
+    done = subprocess.run(command, cwd=folder, env=ENVIRON, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def history(folder: Path, texts: dict[str, str], *options: str) -> Path:
+    """A repository with one commit of these files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet", "--initial-branch=main", *options)
+    make(folder, texts)
+    commit(folder)
+    return folder
+
+
+def commit(folder: Path) -> str:
+    """Commit all that is there."""
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "--message=change")
+    return git(folder, "rev-parse", "HEAD")

@@ -1,0 +1,55 @@
+"""Two states of a project in memory, and what has changed between them."""
+
+from __future__ import annotations
+
+from duvet.project import Project
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.difference import Difference, compare
+from duvet.tree.memory import MemoryTree
+
+CONFIG = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+language = "rust"
+pattern = "**/*.rs"
+[[specification]]
+source = "tea.md"
+"""
+SPECIFICATION = """\
+# Tea
+
+## Pot
+
+The pot MUST be warm.
+The pot SHOULD be blue.
+
+## Cup
+
+The cup MAY be chipped.
+"""
+SOURCE = """\
+//= tea.md#pot
+//# The pot MUST be warm.
+
+//= tea.md#pot
+//= type=test
+//# The pot MUST be warm.
+"""
+WARM = "The pot MUST be warm."
+FILES = {".duvet/config.toml": CONFIG, "tea.md": SPECIFICATION, "pot.rs": SOURCE}
+
+
+def catalogue(**changed: str) -> Catalogue:
+    """The project with other texts; names are those of files without their extensions."""
+    texts = {**FILES, **{f"{name}.{'md' if name == 'tea' else 'rs'}": text for name, text in changed.items()}}
+    return Project(tree=MemoryTree({path: text.encode() for path, text in texts.items()})).catalogue
+
+
+def changed(**now: str) -> Difference:
+    """What has changed since the project was as it is above."""
+    return compare(catalogue(), catalogue(**now))
+
+
+def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
+    """A comment."""
+    return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"

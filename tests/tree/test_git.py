@@ -1,0 +1,267 @@
+"""The tree of a git revision gives the answers of a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duvet.errors import DuvetError
+from duvet.project import Project
+from duvet.tree.disk import DiskTree
+from duvet.tree.git import GitTree
+from duvet.tree.protocol import Tree, is_folder
+from duvet.tree.revisions import Revisions
+from tests.commands.made import KETTLE, make
+from tests.histories import ENVIRON, commit, git, history
+
+FILES = {
+    "top.md": "top",
+    "sub/a.rs": "a",
+    "sub/src/b.rs": "b",
+    "sub/src/d/c.rs": "c",
+    "sub/src/-x 'y\n\té.rs": "odd",
+    "sub/crlf.rs": "one\r\ntwo\r\n",
+    "sub/lfs.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+}
+LINKS = {
+    "sub/link": "src",
+    "sub/up": "../top.md",
+    "sub/deep": "link/d/../b.rs",
+    "sub/loop": "loop",
+    "sub/gone": "nothing",
+    "sub/out": "../../beside.md",
+    "sub/whole": "/",
+}
+PATHS = [
+    *("", ".", "..", "../..", "src", "src/", "src//b.rs", "./src/./b.rs", "src/d/../b.rs", "src/.", "src/d/.."),
+    *("a.rs", "a.rs/", "a.rs/.", "a.rs/..", "a.rs/x", "crlf.rs", "lfs.bin", "src/-x 'y\n\té.rs", "nothing", "no/thing"),
+    *("link", "link/", "link/b.rs", "link/..", "link/../a.rs", "up", "up/", "deep", "../top.md", "../../sub/a.rs"),
+    *("loop", "loop/x", "gone", "gone/", "out", "out/", "../../beside.md", "../../r/sub/a.rs", "whole/dev", "a\0b"),
+]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository in which everything is as it was committed; the project is a folder of it."""
+    folder = tmp_path / "r"
+    make(folder, FILES)
+    for name, target in LINKS.items():
+        (folder / name).symlink_to(target)
+    (tmp_path / "beside.md").write_text("beside")
+    return history(folder, {}) / "sub"
+
+
+@contextmanager
+def tree_of(folder: Path, revision: str = "HEAD") -> Iterator[GitTree]:
+    revisions = Revisions(str(folder), ENVIRON)
+    found = revisions.find(revision)
+    assert found is not None
+    with revisions.tree(found, DiskTree(str(folder))) as tree:
+        yield tree
+
+
+def answers(tree: Tree, path: str) -> list[Any]:
+    """What a tree says to each question about a path."""
+    return [
+        *map(_heard, (lambda: tree.read(path), lambda: tree.is_file(path), lambda: tree.exists(path))),
+        *([] if "\0" in path else [_heard(lambda: _listed(tree, path))]),
+    ]
+
+
+def _heard(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except DuvetError as error:
+        return type(error), error.message
+
+
+def _listed(tree: Tree, path: str) -> list[tuple[str, bool, bool]]:
+    found = (entry for entry in tree.entries(path) if entry.name != ".git")
+    return sorted((entry.name, is_folder(entry), entry.is_symlink()) for entry in found)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% What a link in the revision leads to MUST be read in its place.
+    with tree_of(checkout) as tree:
+        assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
+
+
+@pytest.mark.parametrize("path", ["", "src/b.rs", "link/../up", "../top.md", "nothing"])
+def test_absolute_paths(path: str, checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "other name").symlink_to(checkout.parent)
+    for folder in (checkout, tmp_path / "other name" / "sub"):
+        with tree_of(folder) as tree:
+            assert answers(tree, str(folder / path)) == answers(DiskTree(), str(folder / path))
+            assert tree.taken == {}
+
+
+def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
+    (checkout / "src" / "back").symlink_to("..")
+    commit(checkout)
+    with tree_of(checkout) as tree:
+        assert tree.identity("src/back/src") == tree.identity("link") != tree.identity("src/back")
+        assert tree.identity("/") == DiskTree().identity("/")
+        with pytest.raises(DuvetError, match="Too many levels"):
+            tree.identity("loop")
+
+
+def test_the_disk_is_not_looked_at(checkout: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% A source that the revision lacks MUST NOT be taken from disk.
+    with tree_of(checkout) as tree:
+        before = [answers(tree, path) for path in PATHS if "whole" not in path]
+    (checkout / "src" / "b.rs").write_text("changed")
+    (checkout / "nothing").write_text("new")
+    (checkout / "a.rs").unlink()
+    with tree_of(checkout) as tree:
+        tree.lend(frozenset(), ".duvet/specifications")
+        assert [answers(tree, path) for path in PATHS if "whole" not in path] == before
+        assert set(tree.taken) == {"out", "../../beside.md"}
+
+
+def test_what_is_lent(checkout: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    make(checkout, {"spec.md": "spec", "downloads/x/y.txt": "text", "downloads/src.rs": "new", "a.rs": "changed"})
+    with tree_of(checkout) as tree:
+        tree.lend(frozenset({"spec.md", "a.rs", "absent.md"}), "downloads")
+        assert [tree.is_file(path) for path in ("spec.md", "./spec.md", "absent.md", "other.md")] == [1, 1, 0, 0]
+        assert (tree.read("spec.md"), tree.read("downloads/x/y.txt"), tree.read("a.rs")) == (b"spec", b"text", b"a")
+        assert tree.exists("downloads/x/y.txt") and not tree.exists("downloads")
+        assert list(tree.entries("downloads")) == []
+        assert tree.taken == {"spec.md": None, "downloads/x/y.txt": None}
+
+
+def test_a_cache_that_is_committed_is_no_part_of_the_tree(checkout: Path) -> None:
+    ##= man/spec/cache.md#keeping
+    ##% Patterns MUST NOT match what is in the cache.
+    make(checkout, {".duvet/cache/x": "x", ".duvet/config.toml": ""})
+    commit(checkout)
+    with tree_of(checkout) as tree:
+        assert _listed(tree, ".duvet") == [("config.toml", False, False)] == _listed(DiskTree(str(checkout)), ".duvet")
+        assert not tree.exists(".duvet/cache") and _listed(tree, ".duvet/cache") == []
+
+
+def test_line_ends_are_those_of_the_repository(checkout: Path) -> None:
+    make(checkout, {"../.gitattributes": "*.txt text eol=crlf\n", "lines.txt": "one\r\ntwo\r\n"})
+    commit(checkout)
+    with tree_of(checkout) as tree:
+        assert (tree.read("lines.txt"), tree.read("crlf.rs")) == (b"one\ntwo\n", b"one\r\ntwo\r\n")
+
+
+def test_a_submodule_is_an_empty_folder(checkout: Path, tmp_path: Path) -> None:
+    other = history(tmp_path / "other", {"x.rs": "x"})
+    git(checkout, "submodule", "--quiet", "add", str(other), "module")
+    commit(checkout)
+    assert (checkout / "module" / "x.rs").exists()
+    with tree_of(checkout) as tree:
+        assert ("module", True, False) in _listed(tree, "")
+        assert (_listed(tree, "module"), tree.exists("module/x.rs")) == ([], False)
+
+
+@pytest.mark.parametrize("how", ["sha256", "worktree", "shallow", "tag", "packed"])
+def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
+    ##% disk.
+    folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if how == "sha256" else []))
+    revision = "HEAD"
+    if how == "worktree":
+        git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "w"))
+        folder = tmp_path / "w"
+    elif how == "shallow":
+        commit(folder)
+        git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
+        folder = tmp_path / "w"
+    elif how == "tag":
+        git(folder, "tag", "--annotate", "--message=x", "v1")
+        revision = "v1"
+    elif how == "packed":
+        git(folder, "gc", "--quiet")
+    with tree_of(folder, revision) as tree:
+        then = Project(str(folder), tree=tree)
+        assert then.catalogue == Project(str(folder)).catalogue
+        assert len(then.catalogue.requirements) == 3 and then.catalogue.problems == ()
+
+
+def test_a_bare_repository(tmp_path: Path) -> None:
+    folder = history(tmp_path / "r", KETTLE)
+    git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
+    with tree_of(tmp_path / "bare.git") as tree:
+        assert Project(str(folder), tree=tree).catalogue == Project(str(folder)).catalogue
+        assert not tree.exists("../HEAD")
+
+
+def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
+    folder = history(tmp_path / "r", KETTLE)
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{folder}", "w")
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with tree_of(tmp_path / "w") as tree:
+        assert [name for name, _, _ in _listed(tree, "")] == [".duvet", "spec.md", "src"]
+        for _ in range(2):
+            with pytest.raises(DuvetError, match="this clone lacks the object"):
+                tree.read("spec.md")
+        assert [name for name, _, _ in _listed(tree, "src")] == ["a.rs"]
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_nothing_is_left_running(checkout: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% The process that reads objects MUST end with the run, however that ends.
+    program = (
+        "import os; from duvet.tree.disk import DiskTree; from duvet.tree.revisions import Revisions\n"
+        "revisions = Revisions(os.getcwd(), os.environ)\n"
+        "tree = revisions.tree(revisions.find('HEAD'), DiskTree()); tree.read('a.rs')\n"
+        "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program], cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert killed.returncode == -9
+    _ended(int(killed.stdout))
+    with tree_of(checkout) as tree:
+        tree.read("a.rs")
+        process = tree.paths.objects._process
+        assert process is not None and process.poll() is None
+    assert process.poll() is not None
+
+
+def _ended(pid: int) -> None:
+    """Wait until a process is gone that is nobody's child here."""
+    while os.path.exists(f"/proc/{pid}/stat") and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+        os.sched_yield()
+
+
+def test_hostile_names_of_revisions(checkout: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% The name of a revision MUST NOT be taken for an option.
+    revisions = Revisions(str(checkout), ENVIRON)
+    head = git(checkout, "rev-parse", "HEAD")
+    assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
+    for name in ("--all", "--git-dir", "-q", "^main", "main..main", "HEAD:sub/a.rs", "HEAD^{tree}", "", "a\nb", " "):
+        assert revisions.find(name) is None, name
+    with pytest.raises(DuvetError, match="can't hold a NUL"):
+        revisions.find("a\0b")
+
+
+def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
+    other = history(tmp_path / "other", {"sub/x.rs": "x"})
+    environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
+    revisions = Revisions(str(checkout), environ)
+    commit = revisions.find("HEAD")
+    assert commit is not None
+    with revisions.tree(commit, DiskTree(str(checkout))) as tree:
+        assert tree.read("x.rs") == b"x" and not tree.exists("a.rs")
