@@ -18,7 +18,7 @@ from duvet.terminal.settings import Settings, wants_colour
 from duvet.terminal.streams import open_missing, say, silence
 from duvet.version import VERSION
 
-COMMANDS = ("init", "extract", "report", "merge", "search", "uncited", "prioritize", "diff", "config", "cache")
+COMMANDS = ("init", "extract", "report", "merge", "search", "uncited", "prioritize", "show", "diff", "config", "cache")
 
 
 @click.group(

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.cache.memory import Memory, NoMemory
 from duvet.config.find import CONFIG_PATH
@@ -17,7 +18,7 @@ from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.inputs import Inputs, Patterns
-from duvet.model import Specification
+from duvet.model import Format, Specification
 from duvet.progress import Progress
 from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
@@ -33,7 +34,7 @@ from duvet.tree.protocol import Tree
 from duvet.tree.recorded import RecordedTree
 
 if TYPE_CHECKING:
-    from duvet.queries.catalogue import Catalogue
+    from duvet.queries.catalogue import Catalogue, SpecificationCard
 
 
 class Options(Struct, frozen=True):
@@ -174,8 +175,21 @@ class Project:
         """The trace as flat cards, for questions."""
         from duvet.queries.cataloguing import catalogue_of
 
-        trace = self.trace
-        return catalogue_of(trace, self.requirements, self._configured())
+        known = self.finished()
+        found = catalogue_of(known.trace, known.requirements, self._configured())
+        return replace(found, blob_link=known.blob_link, issue_link=known.issue_link)
+
+    def specification(self, card: SpecificationCard) -> Specification:
+        """The specification of a card, with its text."""
+        rules = self.config.specifications if self.config else ()
+        configured = (locate(rule.source, rule.format) for rule in rules)
+        others = (locate(card.locator, format) for format in Format)
+        named = dict.fromkeys(one for one in (*configured, *others) if one.name == card.locator)
+        for found in map(self.library.load, named):
+            # One name may be read in two formats.
+            if list(card.titles) == [section.id for section in found.sections]:
+                return found
+        raise UnreadableError("it has changed meanwhile", path=card.path, hint="ask again")
 
     def _configured(self) -> Iterator[Specification]:
         """The specifications of the configuration that could be loaded."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 TAB = "    "
 CUT = "…"
@@ -39,6 +40,18 @@ def fitting(text: str, most: int) -> str:
         if used > most:
             return text[:index]
     return text
+
+
+def wrapped(text: str, room: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a text begin and end; they break at blanks, and where a word is too long in it."""
+    start = 0
+    while width(text[start:]) > room:
+        fits = max(len(fitting(text[start:], room)), 1)
+        blank = text.rfind(" ", start, start + fits + 1)
+        end = blank if blank > start else start + fits
+        yield start, end
+        start = end + 1 if blank > start else end
+    yield start, len(text)
 
 
 def left(text: str, cells: int) -> str:

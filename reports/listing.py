@@ -115,7 +115,7 @@ def _markdown(listing: Listing) -> str:
     for heading, rows in listing.groups:
         lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
         lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
-        title = f"### {_escaped(visible(heading))}\n\n" if heading else ""
+        title = f"### {escaped(visible(heading))}\n\n" if heading else ""
         blocks.append(title + "".join(f"{line}\n" for line in lines))
     return "\n".join(blocks)
 
@@ -125,9 +125,9 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _markdown_cell(column: Column, row: Any) -> str:
-    return painted(column.value(row), column.marks(row), MARKDOWN, lambda text: _escaped(visible(text)))
+    return painted(column.value(row), column.marks(row), MARKDOWN, lambda text: escaped(visible(text)))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from duvet.reports.cells import fitting, left, visible, width
+from duvet.reports.cells import left, visible, width, wrapped
 from duvet.reports.listing import Column, Listing, Look
 from duvet.reports.marks import BOLD, PLAIN, Marks, Spans, painted, pieces
 
@@ -76,7 +76,7 @@ def _cell(column: Column, row: Any, room: int, marks: Marks) -> _Cell:
     text, spans = _seen(column.value(row), column.marks(row))
     extra = 0 if marks is BOLD else len(marks.before) + len(marks.after)
     lines, widths = [], []
-    for start, end in _wrapped(text, room) if column.wraps else [(0, len(text))]:
+    for start, end in wrapped(text, room) if column.wraps else [(0, len(text))]:
         inside = [
             (max(low, start) - start, min(high, end) - start) for low, high in spans if low < end and high > start
         ]
@@ -94,15 +94,3 @@ def _seen(text: str, spans: Spans) -> tuple[str, Spans]:
             found.append((at, at + len(parts[-1])))
         at += len(parts[-1])
     return "".join(parts), found
-
-
-def _wrapped(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end; they break at blanks, and where a word is too long in it."""
-    start = 0
-    while width(text[start:]) > room:
-        fits = max(len(fitting(text[start:], room)), 1)
-        blank = text.rfind(" ", start, start + fits + 1)
-        end = blank if blank > start else start + fits
-        yield start, end
-        start = end + 1 if blank > start else end
-    yield start, len(text)

@@ -34,6 +34,8 @@ COMMANDS = {
     "uncited": ("uncited",),
     "prioritize": ("prioritize",),
     "diff": ("diff",),
+    "show": ("show", "5d4daa0c"),
+    "show_section": ("show", "spec.md#heating"),
     "config": ("config",),
     "cache": ("cache",),
     "search": ("search", "water"),

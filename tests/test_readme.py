@@ -61,6 +61,18 @@ def test_every_command_is_listed() -> None:
 
     assert re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE) == [
         name
-        for name in ("init", "report", "search", "uncited", "prioritize", "diff", "extract", "merge", "config", "cache")
+        for name in (
+            "init",
+            "report",
+            "search",
+            "uncited",
+            "prioritize",
+            "show",
+            "diff",
+            "extract",
+            "merge",
+            "config",
+            "cache",
+        )
         if name in COMMANDS
     ]

@@ -44,6 +44,10 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def full_path(self) -> str:
         return f"/specifications/{self.id}"
 
+    def section_path(self, id: str) -> str:
+        """Where a section of it stands among all resources."""
+        return f"{self.full_path}/sections/{id}"
+
 
 class RequirementCard(Struct, frozen=True, array_like=True):
     """A normative sentence of a section."""
@@ -83,7 +87,11 @@ class CitationCard(Struct, frozen=True, array_like=True):
     section: str
     requirements: tuple[int, ...]
     span: tuple[int, int]
-    """Its characters in the file; nothing where it stands in a requirement file."""
+    """Its characters in the file; in a requirement file those of the head of its table."""
+    blob_link: str | None = None
+    """Where its source can be read, if elsewhere than the others."""
+    remark: str = ""
+    """Why it leads nowhere, or what else there is to say of it."""
 
     @property
     def id(self) -> str:
@@ -102,6 +110,10 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     requirements: tuple[RequirementCard, ...]
     citations: tuple[CitationCard, ...]
     problems: tuple[Problem, ...]
+    blob_link: str | None = None
+    """Where sources can be read."""
+    issue_link: str | None = None
+    """Where issues can be read."""
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -117,5 +129,4 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     def full_path_of(self, card: RequirementCard) -> str:
         """Where it stands among all resources."""
-        section = f"{self.specification_of(card).full_path}/sections/{card.section}"
-        return f"{section}/requirements/{card.id[:SHOWN]}"
+        return f"{self.specification_of(card).section_path(card.section)}/requirements/{card.id[:SHOWN]}"

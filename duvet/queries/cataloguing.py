@@ -92,6 +92,8 @@ def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[Requiremen
             section,
             tuple(related[number]),
             one.source.text,
+            one.blob_link,
+            trace.failures[id].message if id in trace.failures else "",
         )
 
 

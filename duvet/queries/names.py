@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from duvet.errors import NotFoundError
 from duvet.queries.catalogue import Catalogue, SpecificationCard
@@ -10,30 +11,45 @@ from duvet.text import quoted
 
 _MOST = 3
 _LIKENESS = 60
+_SOME = 20
+_WEB = re.compile(r"https?://(?:www\.)?")
+_EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
+_PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
 
 
 def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
-    """The indexes of the specifications of that id, name, URL or path."""
+    """The indexes of the specifications of that id, name, URL or path; of a URL elsewhere, those of its last part."""
     wanted = _plain(name)
-    return [index for index, card in enumerate(catalogue.specifications) if wanted in _names(card)]
+    found = [index for index, card in enumerate(catalogue.specifications) if wanted in _names(card)]
+    if found or "://" not in name:
+        return found
+    last = wanted.rpartition("/")[2]
+    return [index for index, card in enumerate(catalogue.specifications) if last == card.id]
 
 
 def specification_named(catalogue: Catalogue, name: str) -> list[int]:
     """The same, or an error with the nearest ids."""
     found = specifications_named(catalogue, name)
     if not found:
-        hint = nearest_hint(name, [known for card in catalogue.specifications for known in (card.id, card.name)])
+        hint = nearest_hint(name, specification_names(catalogue))
         raise NotFoundError(f"there is no specification {quoted(name)}", hint=hint or known_ids(catalogue))
     return found
 
 
+def specification_names(catalogue: Catalogue) -> dict[str, str]:
+    """What the specifications are called, each name with the id that is meant."""
+    return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
+
+
 def section_named(card: SpecificationCard, name: str) -> str | None:
-    """The id of the section of that id or number."""
+    """The id of the section of that id, number or title."""
     wanted = name.removeprefix("#")
-    for id in (wanted, f"section-{wanted}", f"appendix-{wanted}"):
+    bare = _PREFIX.sub("", wanted, count=1)
+    for id in (wanted, f"section-{bare}", f"appendix-{bare}"):
         if id in card.titles:
             return id
-    return None
+    folded = wanted.casefold()
+    return next((id for id, title in card.titles.items() if title.casefold() == folded), None) if folded else None
 
 
 def no_section(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
@@ -44,15 +60,19 @@ def no_section(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
     return NotFoundError(f"there is no section {quoted(name)}{where}", hint=nearest_hint(name, known))
 
 
-def nearest_hint(wanted: str, known: Iterable[str]) -> str:
-    """A question that names what is most like the wanted one; nothing where nothing is."""
+def nearest_hint(wanted: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """A question that names what is most like the wanted one; nothing where nothing is.
+
+    In a mapping stands how each of the known is called in full.
+    """
     from rapidfuzz import fuzz, process
 
-    names = list(dict.fromkeys(known))
+    names = known if isinstance(known, Mapping) else {name: name for name in known}
     hits = process.extract(
-        wanted.lower(), names, scorer=fuzz.ratio, processor=str.lower, limit=_MOST, score_cutoff=_LIKENESS
+        wanted.lower(), list(names), scorer=fuzz.ratio, processor=str.lower, limit=_MOST, score_cutoff=_LIKENESS
     )
-    return f"did you mean {' or '.join(name for name, _, _ in hits)}?" if hits else ""
+    near = dict.fromkeys(names[name] for name, _, _ in hits)
+    return f"did you mean {' or '.join(near)}?" if hits else ""
 
 
 def known_ids(catalogue: Catalogue) -> str:
@@ -62,12 +82,11 @@ def known_ids(catalogue: Catalogue) -> str:
     return f"there are {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
 
 
-_SOME = 20
-
-
 def _plain(name: str) -> str:
     """One spelling: that of a URL without its scheme and its extension, that of a path without a leading `./`."""
-    return name.strip().removeprefix("./").casefold()
+    folded = name.strip().removeprefix("./").casefold()
+    web = _WEB.match(folded)
+    return _EXTENSION.sub("", folded[web.end() :], count=1) if web else folded
 
 
 def _names(card: SpecificationCard) -> set[str]:

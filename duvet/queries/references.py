@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
-from duvet.queries.catalogue import SHOWN, Catalogue
-from duvet.queries.names import nearest_hint, no_section, section_named, specification_named, specifications_named
+from duvet.queries.catalogue import SHOWN, Catalogue, CitationCard
+from duvet.queries.names import (
+    nearest_hint,
+    no_section,
+    section_named,
+    specification_named,
+    specification_names,
+    specifications_named,
+)
+from duvet.queries.places import Files, Place, annotations_in, covering, nearest, place_of, plain_paths, stretches
+from duvet.queries.resources import Resource, resource_of
 from duvet.text import quoted, shortened
 
 _SHORTEST = 4
-_ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
-_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::\d+)?\Z", re.DOTALL)
-_RESOURCE = re.compile(
-    r"(?:duvet://)?/specifications/(?P<spec>[^/]+)"
-    r"(?:/sections/(?P<section>[^/]+)(?:/requirements/(?P<id>[0-9a-fA-F]+)(?:/citations/(?P<citation>.+))?)?)?/?\Z",
-    re.DOTALL,
-)
+_ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
 _SHOWN_CANDIDATES = 10
 
 
@@ -58,71 +61,83 @@ class File(Struct, frozen=True):
 Found = Requirements | Spot | Whole | Citations | File
 
 
-def find(catalogue: Catalogue, reference: str) -> Found:
+def find(catalogue: Catalogue, reference: str, files: Files | None = None) -> Found:
     """What a reference means; NotFoundError with what is near where it means nothing or too much.
 
     References are the beginning of an id, a path of a resource, `spec#section`, a specification, `file:line`, a file.
+    With the files, absolute paths are known, and lines of code that belong to an annotation.
     """
+    ##= man/spec/show.md#references
+    ##% A name of a specification, a section or a file MUST be taken for that, though it could be the beginning of an
+    ##% id.
     wanted = reference.strip()
-    resource = _RESOURCE.match(wanted)
+    resource = resource_of(wanted)
     if resource is not None:
         return _resource(catalogue, resource)
-    found = _target(catalogue, wanted) or _specification(catalogue, wanted) or placed(catalogue, wanted)
+    found = _specification(catalogue, wanted) or placed(catalogue, wanted, files) or _target(catalogue, wanted)
     if found is not None:
         return found
     if _ID.match(wanted):
         return Requirements(requirements_of_id(catalogue, wanted))
-    raise _unknown(catalogue, wanted)
+    raise _unknown(catalogue, wanted, files)
 
 
 def requirements_of_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
     """Every place of the one requirement whose id begins so."""
+    ##= man/spec/show.md#references
+    ##% Four or more digits that begin the id of one requirement alone MUST mean that requirement, in every place where
+    ##% it stands.
     wanted = digits.lower()
     if len(wanted) < _SHORTEST:
         raise NotFoundError(f"{quoted(digits)} is too short for an id", hint=f"give at least {_SHORTEST} digits")
     found = [index for index, id in enumerate(catalogue.ids) if id.startswith(wanted)]
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
-        near = nearest_hint(wanted[:SHOWN], [id[:SHOWN] for id in catalogue.ids])
+        ##= man/spec/show.md#references
+        ##% What means nothing MUST be answered with the names that are most like it.
+        near = nearest_hint(wanted, {id[: len(wanted)]: id[:SHOWN] for id in catalogue.ids})
         raise NotFoundError(f"there is no requirement {quoted(digits)}", hint=near)
     if len(ids) > 1:
-        raise _ambiguous(catalogue, digits, {catalogue.ids[index]: index for index in found})
+        raise _ambiguous(catalogue, digits, found)
     return tuple(found)
 
 
-def _ambiguous(catalogue: Catalogue, digits: str, found: dict[str, int]) -> NotFoundError:
-    lines = [
-        f"{id[:SHOWN]}  {shortened(catalogue.requirements[index].text)}"
-        for id, index in list(found.items())[:_SHOWN_CANDIDATES]
-    ]
-    more = [f"and {len(found) - _SHOWN_CANDIDATES} more"] if len(found) > _SHOWN_CANDIDATES else []
+def _ambiguous(catalogue: Catalogue, wanted: str, indexes: list[int]) -> NotFoundError:
+    ##= man/spec/show.md#references
+    ##% What could mean several requirements or sections MUST be answered with a list of them.
+    found = {catalogue.ids[index]: index for index in indexes}
+    lines = [f"{id[:SHOWN]}  {shortened(catalogue.requirements[index].text)}" for id, index in found.items()]
     return NotFoundError(
-        f"{quoted(digits)} is the beginning of {len(found)} ids", hint="\n".join(["give more digits:", *lines, *more])
+        f"{quoted(wanted)} could mean {len(found)} requirements", hint=_listed("give one of these ids:", lines)
     )
 
 
-def _resource(catalogue: Catalogue, resource: re.Match[str]) -> Found:
-    (specification, *_) = specification_named(catalogue, unquote(resource["spec"]))
-    if resource["section"] is None:
+def _listed(intro: str, lines: list[str]) -> str:
+    more = [f"and {len(lines) - _SHOWN_CANDIDATES} more"] if len(lines) > _SHOWN_CANDIDATES else []
+    return "\n".join([intro, *lines[:_SHOWN_CANDIDATES], *more])
+
+
+def _resource(catalogue: Catalogue, resource: Resource) -> Found:
+    (specification, *_) = specification_named(catalogue, resource.specification)
+    if resource.section is None:
         return Whole(specification)
-    spot = _section(catalogue, specification, unquote(resource["section"]))
-    if resource["id"] is None:
+    spot = _section(catalogue, specification, resource.section)
+    if resource.id is None:
         return spot
     indexes = tuple(
         index
-        for index in requirements_of_id(catalogue, resource["id"])
+        for index in requirements_of_id(catalogue, resource.id)
         if catalogue.requirements[index].specification == spot.specification
         and catalogue.requirements[index].section == spot.section
     )
     if not indexes:
-        raise NotFoundError(f"there is no requirement {quoted(resource['id'])} in {quoted(spot.section)}")
-    if resource["citation"] is None:
+        raise NotFoundError(f"there is no requirement {quoted(resource.id)} in {quoted(spot.section)}")
+    if resource.citation is None:
         return Requirements(indexes)
     cited = {number for index in indexes for number in catalogue.requirements[index].citations}
-    wanted = unquote(resource["citation"])
-    numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id == wanted)
+    numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id == resource.citation)
     if not numbers:
-        raise NotFoundError(f"there is no citation {quoted(wanted)} of that requirement")
+        raise NotFoundError(f"there is no citation {quoted(resource.citation)} of that requirement")
     return Citations(numbers)
 
 
@@ -134,49 +149,96 @@ def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:
     return Spot(specification, id)
 
 
-def _target(catalogue: Catalogue, wanted: str) -> Spot | None:
-    spec, hash_sign, section = wanted.partition("#")
-    if not hash_sign:
-        return None
-    (specification, *_) = specification_named(catalogue, spec)
-    return _section(catalogue, specification, section)
-
-
 def _specification(catalogue: Catalogue, wanted: str) -> Whole | None:
     found = specifications_named(catalogue, wanted)
     return Whole(found[0]) if found else None
 
 
-def placed(catalogue: Catalogue, wanted: str) -> File | Citations | None:
-    """What stands in a file, or at a line of it or nearest before that line."""
-    path = _plain_path(wanted)
-    inside = tuple(number for number, card in enumerate(catalogue.citations) if card.path == path)
+def _target(catalogue: Catalogue, wanted: str) -> Spot | None:
+    """The section of a target, or the one section of all specifications that is called so."""
+    spec, hash_sign, section = wanted.partition("#")
+    if spec and hash_sign:
+        (specification, *_) = specification_named(catalogue, spec)
+        return _section(catalogue, specification, section)
+    named = [(index, section_named(card, wanted)) for index, card in enumerate(catalogue.specifications)]
+    spots = [Spot(index, id) for index, id in named if id is not None]
+    if len(spots) > 1 and not any(id.startswith(wanted.lower()) for id in catalogue.ids):
+        targets = [f"{catalogue.specifications[spot.specification].id}#{spot.section}" for spot in spots]
+        raise NotFoundError(
+            f"{quoted(wanted)} could mean {len(targets)} sections", hint=_listed("give one of these:", targets)
+        )
+    return spots[0] if len(spots) == 1 else None
+
+
+def placed(catalogue: Catalogue, wanted: str, files: Files | None = None) -> Found | None:
+    """What stands in a file or at a line of it; NotFoundError where nothing stands at a line of a file that is known."""
+    root = files.root if files else ""
+    paths = plain_paths(wanted, root)
+    inside = annotations_in(catalogue, paths)
     if inside:
-        return File(path, inside)
-    place = _PLACE.match(wanted)
+        return File(catalogue.citations[inside[0]].path, inside)
+    place = place_of(wanted)
     if place is None:
         return None
-    path, line = _plain_path(place["path"]), int(place["line"])
-    lines = {card.line for card in catalogue.citations if card.path == path and card.line <= line}
-    if not lines:
+    paths = plain_paths(place.path, root)
+    return _at_line(catalogue, paths, place.line, files) or _in_specification(catalogue, paths, place)
+
+
+def _at_line(catalogue: Catalogue, paths: tuple[str, ...], line: int, files: Files | None) -> Citations | None:
+    inside = annotations_in(catalogue, paths)
+    if not inside:
         return None
-    return Citations(
-        tuple(
-            number for number, card in enumerate(catalogue.citations) if card.path == path and card.line == max(lines)
-        )
-    )
+    if files is None:
+        # Without a text, what begins last has to do.
+        last = max([card.line for card in _cards(catalogue, inside) if card.line <= line], default=0)
+        numbers = tuple(number for number in inside if catalogue.citations[number].line == last)
+    else:
+        text = files.text(catalogue.citations[inside[0]].path)
+        numbers = covering(stretches(catalogue, inside, text), text, line)
+    if numbers:
+        return Citations(numbers)
+    ##= man/spec/show.md#references
+    ##% A line that belongs to no annotation MUST be answered with the annotations that are nearest to it in its file.
+    path = catalogue.citations[inside[0]].path
+    near = nearest([card.line for card in _cards(catalogue, inside)], line)
+    raise NotFoundError(f"no annotation belongs to {path}:{line}", hint=_near(path, near))
 
 
-def _plain_path(path: str) -> str:
-    return path.replace("\\", "/").removeprefix("./")
+def _cards(catalogue: Catalogue, numbers: Iterable[int]) -> Iterator[CitationCard]:
+    return (catalogue.citations[number] for number in numbers)
 
 
-def _unknown(catalogue: Catalogue, wanted: str) -> NotFoundError:
-    known = [name for card in catalogue.specifications for name in (card.id, card.name, card.locator)]
-    paths = [card.path for card in catalogue.citations]
-    ids = [id[:SHOWN] for id in catalogue.ids]
-    path = _PLACE.match(wanted)
-    hint = nearest_hint(path["path"] if path else wanted, [*known, *paths, *ids])
+def _near(path: str, lines: Iterable[int]) -> str:
+    return f"near are {', '.join(f'{path}:{line}' for line in lines)}"
+
+
+def _in_specification(catalogue: Catalogue, paths: tuple[str, ...], place: Place) -> Requirements | None:
+    """The requirement that begins on that line of a specification."""
+    inside = [
+        index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths
+    ]
+    if not inside:
+        return None
+    ##= man/spec/show.md#references
+    ##% A line of a specification MUST mean the requirement that begins there.
+    found = [index for index in inside if catalogue.requirements[index].line == place.line]
+    path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
+    if not found:
+        near = nearest([catalogue.requirements[index].line for index in inside], place.line)
+        raise NotFoundError(f"no requirement begins at {path}:{place.line}", hint=_near(path, near))
+    if len({catalogue.ids[index] for index in found}) > 1:
+        raise _ambiguous(catalogue, f"{path}:{place.line}", found)
+    return Requirements(tuple(found))
+
+
+def _unknown(catalogue: Catalogue, wanted: str, files: Files | None) -> NotFoundError:
+    place = place_of(wanted)
+    path = place.path if place else wanted
+    if files and any(map(files.tree.is_file, plain_paths(path, files.root))):
+        return NotFoundError(f"there is no annotation in {quoted(path)}")
+    ids = {id[: len(path)]: id[:SHOWN] for id in catalogue.ids}
+    paths = {card.path: card.path for card in catalogue.citations}
+    hint = nearest_hint(path, ids | specification_names(catalogue) | paths)
     return NotFoundError(
         f"nothing is called {quoted(wanted)}",
         hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",

@@ -38,9 +38,10 @@ def _meant(catalogue: Catalogue, wanted: str) -> Iterator[Found]:
         section = section_named(card, wanted)
         if section is not None:
             yield Spot(index, section)
-    place = placed(catalogue, wanted)
-    if place is not None:
-        yield place
+    with suppress(NotFoundError):
+        place = placed(catalogue, wanted)
+        if place is not None:
+            yield place
 
 
 def _requirements(catalogue: Catalogue, found: Found) -> Iterable[int]:

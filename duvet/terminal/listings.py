@@ -39,7 +39,17 @@ def limit(default: int | None = None) -> Callable[[click.decorators.FC], click.d
 
 def pour_list(listing: Listing, format: str | None) -> None:
     """Write a list to standard output."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    chosen = ListFormat(format) if format else ListFormat.TABLE if is_terminal else ListFormat.PLAIN
-    width = max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST) if is_terminal else 100
-    pour(render(listing, chosen, Look(width, colour=is_terminal and settings().colour)))
+    chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
+    pour(render(listing, chosen, look()))
+
+
+def is_on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def look() -> Look:
+    """What fits standard output, and may be seen there."""
+    if not is_on_terminal():
+        return Look()
+    return Look(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), colour=settings().colour)

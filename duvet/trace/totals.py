@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -92,20 +93,40 @@ class Verdict(Struct, frozen=True):
     words: str
 
 
+class Counted(Protocol):
+    """What can be counted: a requirement, or the card of one."""
+
+    @property
+    def level(self) -> Level:
+        """How strongly it binds."""
+
+    @property
+    def state(self) -> State:
+        """What it has got so far."""
+
+
+_Table = dict[Level, list[int]]
+
+
 def totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
     ##= man/spec/trace.md#coverage
     ##% Every report MUST take its numbers from one computation.
-    tables: dict[str, dict[Level, list[int]]] = {}
+    tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
-    overall: dict[Level, list[int]] = {}
+    overall: _Table = {}
     for specification, found in groupby(requirements, attrgetter("specification")):
         specifications[specification.id] = specification
-        for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
-            for table in (tables.setdefault(specification.id, {}), overall):
-                table.setdefault(level, [0] * len(State))[state] += count
+        _count(found, tables.setdefault(specification.id, {}), overall)
     own = (total for id, table in tables.items() for total in _rows(specifications[id], table))
     return (*own, *_rows(None, overall))
+
+
+def totals_of(found: Iterable[Counted]) -> tuple[Total, ...]:
+    """The levels that occur among these, strongest first, and last their sum."""
+    table: _Table = {}
+    _count(found, table)
+    return tuple(_rows(None, table))
 
 
 def by_specification(found: Iterable[Total]) -> list[tuple[Total, ...]]:
@@ -124,7 +145,13 @@ def verdict(total: Total, problems: Iterable[Problem]) -> Verdict:
     return Verdict(False, f"FAIL: {plural(errors, 'problem')}{', ' if total.left else ''}{total.left}")
 
 
-def _rows(specification: Specification | None, table: dict[Level, list[int]]) -> Iterator[Total]:
+def _count(found: Iterable[Counted], *tables: _Table) -> None:
+    for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
+        for table in tables:
+            table.setdefault(level, [0] * len(State))[state] += count
+
+
+def _rows(specification: Specification | None, table: _Table) -> Iterator[Total]:
     for level in sorted(table, reverse=True):
         yield Total(specification, level, tuple(table[level]))
     sums = zip(*table.values(), strict=True) if table else [()] * len(State)

@@ -78,7 +78,7 @@ def test_a_project_with_errors(tea: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("--spec", "tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean tea or Tea?\n'),
+        (("--spec", "tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
         (("--section", "brew"), 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
         (("--level", "shall"), 2, "Error: Invalid value for '--level': 'shall' is not one of"),
         (("tea",), 2, "Error: Got unexpected extra argument (tea)\n"),

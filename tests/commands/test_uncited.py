@@ -114,7 +114,7 @@ def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("--spec", "tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean tea or Tea?\n'),
+        (("--spec", "tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
         (("--section", "brew"), 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
         (("--section", "tea#lid"), 1, 'error: there is no section "lid" in tea.md\n'),
         (("--untested", "--todo"), 2, "Error: --untested and --todo can't be used together\n"),

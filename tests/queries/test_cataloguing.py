@@ -74,8 +74,9 @@ def test_everything_of_a_project() -> None:
 
 def test_a_citation_that_leads_nowhere() -> None:
     changed = catalogue_of_files(**{"src/brewing.rs": "//= tea.md#nowhere\n//# The water MUST boil.\n"})
+    quote, remark = "The water MUST boil.", 'missing section "nowhere" in tea.md'
     assert changed.citations[0] == CitationCard(
-        "src/brewing.rs", 1, Kind.CITATION, "tea.md#nowhere", "The water MUST boil.", "", "", "", -1, "", (), (4, 43)
+        "src/brewing.rs", 1, Kind.CITATION, "tea.md#nowhere", quote, "", "", "", -1, "", (), (4, 43), remark=remark
     )
     assert [problem.code for problem in changed.problems] == ["DUV043"]
 

@@ -1,0 +1,135 @@
+"""From what is meant to all there is to say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from duvet.model import Specification
+from duvet.queries.catalogue import Catalogue, RequirementCard, SpecificationCard
+from duvet.queries.citations import Citations
+from duvet.queries.details import Detail, RequirementDetail, SectionDetail, SpecificationDetail
+from duvet.queries.links import published
+from duvet.queries.numbers import level_numbers, numbers
+from duvet.queries.references import File, Found, Requirements, Spot, Whole
+from duvet.queries.rows import RequirementRow, fields_of, requirement_row
+from duvet.queries.sections import row_of, section_text
+
+_NEIGHBOURS = 2
+
+
+class Material(Struct, frozen=True):
+    """What details are made of."""
+
+    catalogue: Catalogue
+    citations: Citations
+    load: Callable[[SpecificationCard], Specification]
+    """Loads a specification, for its text."""
+
+
+def detail_of(material: Material, found: Found) -> Detail:
+    """The details of what a reference means."""
+    match found:
+        case Requirements(indexes):
+            return _requirement(material, indexes)
+        case Spot(specification, section):
+            return _section(material, specification, section)
+        case Whole(specification):
+            return _specification(material.catalogue, specification)
+        case File(_, indexes):
+            return material.citations.file(indexes)
+    return material.citations.file(found.indexes)
+
+
+def _requirement(material: Material, indexes: Sequence[int]) -> RequirementDetail:
+    catalogue = material.catalogue
+    ##= man/spec/show.md#details
+    ##% Of a requirement that stands in several places, the place with the worst status MUST be shown, and all of them
+    ##% MUST be listed.
+    worst = min(indexes, key=lambda index: catalogue.requirements[index].state)
+    card = catalogue.requirements[worst]
+    specification = catalogue.specification_of(card)
+    cited = [number for index in indexes for number in catalogue.requirements[index].citations]
+    ##= man/spec/show.md#details
+    ##% A requirement MUST be shown with the reason of its status.
+    ##= man/spec/show.md#details
+    ##% The citations of a requirement MUST be shown by their type, each with its place and the code around it.
+    return RequirementDetail(
+        **fields_of(catalogue, card),
+        id=card.id,
+        specification_name=specification.name,
+        status_reason=card.state.meaning,
+        url=published(specification.url, card.section) or None,
+        places=_rows(catalogue, indexes),
+        citations=material.citations.by_type(cited),
+        neighbours=_rows(catalogue, _neighbours(catalogue, worst)),
+        cited_together=_rows(catalogue, _cited_together(catalogue, indexes, cited)),
+    )
+
+
+def _rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple[RequirementRow, ...]:
+    return tuple(requirement_row(catalogue, catalogue.requirements[index]) for index in indexes)
+
+
+def _neighbours(catalogue: Catalogue, index: int) -> list[int]:
+    card = catalogue.requirements[index]
+    around = range(max(index - _NEIGHBOURS, 0), min(index + _NEIGHBOURS + 1, len(catalogue.requirements)))
+    return [near for near in around if near != index and _spot(catalogue.requirements[near]) == _spot(card)]
+
+
+def _spot(card: RequirementCard) -> tuple[int, str]:
+    return (card.specification, card.section)
+
+
+def _cited_together(catalogue: Catalogue, indexes: Sequence[int], cited: Iterable[int]) -> list[int]:
+    found = {index for number in cited for index in catalogue.citations[number].requirements}
+    return sorted(found.difference(indexes))
+
+
+def _section(material: Material, index: int, id: str) -> SectionDetail:
+    catalogue = material.catalogue
+    specification = catalogue.specifications[index]
+    cards = [card for card in catalogue.requirements if _spot(card) == (index, id)]
+    loaded = material.load(specification)
+    section = loaded.sections[loaded.by_id[id]]
+    others = [
+        number
+        for number, card in enumerate(catalogue.citations)
+        if (card.specification, card.section) == (index, id) and not card.requirements
+    ]
+    return SectionDetail(
+        id=id,
+        title=section.title,
+        content=section_text(section),
+        full_path=specification.section_path(id),
+        specification=specification.id,
+        specification_name=specification.name,
+        target=f"{specification.locator}#{id}",
+        file_path=specification.path,
+        line_number=loaded.data.count(b"\n", 0, section.heading[0]) + 1,
+        url=published(specification.url, id) or None,
+        numbers=numbers(cards),
+        requirements=tuple(requirement_row(catalogue, card) for card in cards),
+        citations=material.citations.by_type(others),
+    )
+
+
+def _specification(catalogue: Catalogue, index: int) -> SpecificationDetail:
+    specification = catalogue.specifications[index]
+    cards = [card for card in catalogue.requirements if card.specification == index]
+    by_section: dict[str, list[RequirementCard]] = {section.id: [] for section in specification.sections}
+    for card in cards:
+        by_section[card.section].append(card)
+    return SpecificationDetail(
+        id=specification.id,
+        name=specification.name,
+        url=specification.url,
+        description=specification.description,
+        full_path=specification.full_path,
+        target=specification.locator,
+        file_path=specification.path,
+        numbers=numbers(cards),
+        levels=level_numbers(cards),
+        sections=tuple(row_of(specification, id, found) for id, found in by_section.items()),
+    )
