@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+_PROMPTS = os.path.join(_FOLDER, "prompts")
 
 
 @cache
@@ -31,6 +32,17 @@ def environment() -> Environment:
         auto_reload=False,
         bytecode_cache=_compiled(),
     )
+
+
+def prompt_names() -> tuple[str, ...]:
+    """The names of the prompts, each a file."""
+    return tuple(sorted(name.removesuffix(".md") for name in os.listdir(_PROMPTS) if name.endswith(".md")))
+
+
+def prompt_text(name: str) -> str:
+    """The text of a prompt with its front matter."""
+    with open(os.path.join(_PROMPTS, f"{name}.md"), encoding="utf-8") as file:
+        return file.read()
 
 
 def _is_html(name: str | None) -> bool:

@@ -33,6 +33,7 @@ COMMANDS = {
     "report_html": ("--no-cache", "report", "--html", "page.html"),
     "uncited": ("uncited",),
     "prioritize": ("prioritize",),
+    "prioritize_prompt": ("prioritize", "--prompt"),
     "diff": ("diff",),
     "show": ("show", "5d4daa0c"),
     "show_section": ("show", "spec.md#heating"),
@@ -74,4 +75,5 @@ def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "gold" / "imports"
     snapshot.assert_match("\n".join([*theirs, *ours, ""]), f"{name}.txt")
     assert HEAVY.isdisjoint(module.split(".")[0] for module in modules)
-    assert ("jinja2" in packages) is (name in ("init", "report_html"))
+    assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt"))
+    assert ("yaml" in packages) is (name == "prioritize_prompt")

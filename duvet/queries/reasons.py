@@ -74,6 +74,10 @@ def _state(catalogue: Catalogue, card: RequirementCard) -> str:
     kinds = {catalogue.citations[number].kind for number in card.citations}
     if card.state is State.MISSING_TEST and Kind.CITATION not in kinds:
         return "excepted without a reason"
+    if card.state is State.MISSING_TEST and Kind.TEST in kinds:
+        return "implemented but only tested in part"
+    if card.state is State.MISSING_IMPLEMENTATION and Kind.CITATION in kinds:
+        return "tested but only implemented in part"
     return _STATES[card.state]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from duvet.errors import DuvetError
+from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import Filter
 from duvet.queries.priority import prioritized
 from duvet.queries.reasons import explained_rows, priority_rows
@@ -30,12 +32,16 @@ def run_prioritize(
     *,
     finished: bool,
     explain: bool,
+    prompt: str | None,
     limit: int | None,
     format: str | None,
 ) -> None:
-    """List the requirements that are most urgent, and say how many there are."""
+    """List the requirements that are most urgent, and say how many there are; or write a prompt about the first one."""
     catalogue = read_requirements(where)
     ranked = prioritized(catalogue, wanted, finished=finished)
+    if prompt is not None:
+        _prompt(prompt, catalogue, ranked, where)
+        return
     rows = (explained_rows if explain else priority_rows)(catalogue, ranked, limit or None)
     more = _EXPLANATION if explain else ()
     shown = (_RANK, columns.ID, columns.LEVEL, columns.STATUS, columns.SECTION, _REASON, *more, columns.TEXT)
@@ -43,3 +49,18 @@ def run_prioritize(
     tell_errors(catalogue)
     if not settings().quiet:
         say(f"{len(rows)} of {plural(len(ranked), 'requirement')} listed, most urgent first\n")
+
+
+def _prompt(name: str, catalogue: Catalogue, ranked: list[int], where: Mapping[str, Any]) -> None:
+    """Write the prompt of that name about the most urgent requirement."""
+    from duvet.prompts.library import prompt_named
+    from duvet.terminal.prompting import pour_prompt
+
+    prompt = prompt_named(name)
+    if not ranked:
+        raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
+    ##= man/spec/queries.md#prompts
+    ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
+    ##% output.
+    pour_prompt(prompt, catalogue, ranked[0], where)
+    tell_errors(catalogue)

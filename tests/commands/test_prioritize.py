@@ -36,6 +36,48 @@ def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: 
     snapshot.assert_match(done.out, f"{name}.{format}.txt")
 
 
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("implement_requirement", ("--prompt",)),
+        ("implement_to_do", ("--prompt", "--status", "not-started")),
+        ("implement_partial", ("--status=in-progress", "--prompt=implement_requirement")),
+        ("implement_may", ("--section", "serving", "--level", "may", "--prompt")),
+        ("write_test", ("--prompt", "write_test")),
+        ("write_test_first", ("--prompt", "write_test", "--section", "lid")),
+    ],
+)
+def test_prompts(name: str, args: tuple[str, ...], tea: Run, snapshot: Snapshot) -> None:
+    ##= man/spec/queries.md#prompts
+    ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
+    ##% output.
+    ##= man/spec/queries.md#prompts
+    ##% A prompt about a requirement MUST hold its text, its id, its target, its level, its status, and each of its
+    ##% citations with the code around it.
+    done = tea("prioritize", *args)
+    assert (done.code, done.err) == (0, "")
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "prioritize"
+    snapshot.assert_match(done.out, f"prompt.{name}.md")
+
+
+def test_a_prompt_does_not_drive_the_terminal(tea: Run, tmp_path: Path) -> None:
+    make(tmp_path / "tea", {"src/brewing.rs": "// \x1b[31mred\n//= tea.md#brewing\n//# The leaves MUST be dry.\n"})
+    done = tea("prioritize", "--prompt", "--status", "needs-tests")
+    assert (done.code, "\x1b" in done.out, "        1  // \\u{1b}[31mred\n" in done.out) == (0, False, True)
+
+
+def test_nothing_is_left_to_do(tea: Run) -> None:
+    help = "`duvet prioritize --all` ranks what is done, too"
+    error = f"error: nothing is left to do\n  = help: {help}\n\nencountered 1 errors\n"
+    assert tea("prioritize", "--spec", "spoon", "--prompt") == Done(1, "", error)
+
+
+def test_a_prompt_of_a_project_with_errors(tea: Run, tmp_path: Path) -> None:
+    before = tea("prioritize", "--prompt").out
+    make(tmp_path / "tea", WRONG)
+    assert tea("prioritize", "--prompt") == Done(0, before, ERRORS)
+
+
 def test_a_pipe_gets_plain_lines(tea: Run) -> None:
     assert tea("prioritize") == tea("prioritize", "--format", "plain")
 
@@ -82,6 +124,13 @@ def test_a_project_with_errors(tea: Run, tmp_path: Path) -> None:
         (("--section", "brew"), 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
         (("--level", "shall"), 2, "Error: Invalid value for '--level': 'shall' is not one of"),
         (("tea",), 2, "Error: Got unexpected extra argument (tea)\n"),
+        (
+            ("--prompt", "write-tests"),
+            1,
+            'error: there is no prompt "write-tests"\n  = help: did you mean write_test?\n',
+        ),
+        (("--prompt", "--explain"), 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
+        (("--prompt", "--format", "json"), 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
     ],
 )
 def test_what_can_not_be_asked(args: tuple[str, ...], code: int, said: str, tea: Run) -> None:

@@ -1,0 +1,47 @@
+"""The comments to paste"""
+
+from __future__ import annotations
+
+from duvet.config.schema import SourceRule
+from duvet.model import Kind
+from duvet.prompts.comments import Comment, comments_for
+
+TEXT = "The pot MUST be warm before the water is poured into it, and the lid MUST be on it after that."
+PLAIN = """\
+       //= tea.md#pot
+       //# The pot MUST be warm before the water is poured into it, and the lid
+       //# MUST be on it after that.
+"""
+
+
+def typed(kind: str) -> str:
+    return PLAIN.replace("#pot\n", f"#pot\n       //= type={kind}\n")
+
+
+def starred(comment: str) -> str:
+    return comment.replace("//=", "*=").replace("//#", "*#")
+
+
+def test_each_style_once() -> None:
+    ##= man/spec/queries.md#prompts
+    ##% A prompt MUST hold the comments that cite its requirement, in each style of the sources.
+    rules = [
+        SourceRule(("src/*.rs", "bin/*.rs")),
+        SourceRule(("tests/*.rs",), kind=Kind.TEST),
+        SourceRule(("lib/*.rs",)),
+        SourceRule(("c/*.c",), "*=", "*#"),
+    ]
+    assert comments_for(rules, "tea.md#pot", TEXT) == (
+        Comment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
+        Comment("`tests/*.rs`", "", PLAIN),
+        Comment("`c/*.c`", starred(PLAIN), starred(typed("test"))),
+    )
+
+
+def test_tests_alone() -> None:
+    rules = [SourceRule(("tests/*.rs",), kind=Kind.TEST)]
+    assert comments_for(rules, "tea.md#pot", TEXT) == (Comment("`tests/*.rs`", typed("implementation"), PLAIN),)
+
+
+def test_no_sources() -> None:
+    assert comments_for([], "tea.md#pot", TEXT) == ()
