@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from importlib import import_module
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.model import Problem, Severity
 
 ReadLine = Callable[[str, int], str | None]
 """The text of a line of a file, or None where there is none."""
 
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+# Compiled when it is wanted: most runs have no problem to tell.
+_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]+://"
 
 
 class ProblemFormat(StrEnum):
@@ -27,7 +29,7 @@ class ProblemFormat(StrEnum):
     JUNIT = "junit"
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """What a format may need to know beside the problems."""
 
     read_line: ReadLine = lambda path, line: None
@@ -47,7 +49,7 @@ _MODULES = {
 }
 
 
-def render(problems: Sequence[Problem], format: ProblemFormat, view: View = View()) -> bytes:  # noqa: B008 - immutable
+def render(problems: Sequence[Problem], format: ProblemFormat, view: View = View()) -> bytes:  # noqa: B008 - frozen
     """The problems in that format."""
     # A format is imported where it is wanted.
     ##= man/spec/problems.md#formats
@@ -71,4 +73,4 @@ def from_root(path: str, folder: str) -> str:
 
 def is_absolute(path: str) -> bool:
     """Whether a path, on whatever system, or a URL says where it begins."""
-    return _ABSOLUTE.match(path) is not None
+    return re.match(_ABSOLUTE, path) is not None

@@ -42,7 +42,7 @@ def _counts(problems: Sequence[Problem]) -> list[str]:
 
 def block(problem: Problem, view: View) -> Iterator[str]:
     """The lines about one problem."""
-    read_line, colour, _ = view
+    read_line, colour = view.read_line, view.colour
     marks = _marks(problem)
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
     shown = [mark for mark in marks if texts[mark[0].line] is not None]
