@@ -5,10 +5,13 @@ from __future__ import annotations
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files
 
 
 @click.command(cls=Subcommand)
-@click.option("--config-path", metavar="FILE", help="The configuration [default: .duvet/config.toml].")
+@click.option(
+    "--config-path", metavar="FILE", shell_complete=files, help="The configuration [default: .duvet/config.toml]."
+)
 @click.option(
     "--schema",
     type=click.Choice(["upstream", "extended"]),

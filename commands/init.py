@@ -6,6 +6,7 @@ import click
 
 from duvet.config.languages import STARTERS
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files
 from duvet.terminal.options import TEXT
 
 
@@ -21,7 +22,13 @@ def _language_options(function: click.decorators.FC) -> click.decorators.FC:
 
 @click.command(cls=Subcommand)
 @click.option(
-    "--specification", "specifications", type=TEXT, metavar="URL|FILE", multiple=True, help="A specification to trace."
+    "--specification",
+    "specifications",
+    type=TEXT,
+    metavar="URL|FILE",
+    shell_complete=files,
+    multiple=True,
+    help="A specification to trace.",
 )
 @_language_options
 @click.option("--extended", is_flag=True, help="Write the extended schema, which has more keys than upstream's.")

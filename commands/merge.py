@@ -7,11 +7,21 @@ import sys
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files
 
 
 @click.command(cls=Subcommand)
-@click.option("--input", metavar="FILE", multiple=True, required=True, help="A report to merge; `-` is standard input.")
-@click.option("--output", metavar="FILE", required=True, help="The file to write; `-` is standard output.")
+@click.option(
+    "--input",
+    metavar="FILE",
+    shell_complete=files,
+    multiple=True,
+    required=True,
+    help="A report to merge; `-` is standard input.",
+)
+@click.option(
+    "--output", metavar="FILE", shell_complete=files, required=True, help="The file to write; `-` is standard output."
+)
 def merge(input: tuple[str, ...], output: str) -> None:
     """Merge the JSON v2 reports of several packages.
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files, folders
 from duvet.terminal.options import TEXT, switch, trace_options
 from duvet.terminal.problem_formats import answer, problem_format
 from duvet.terminal.wishes import Wishes
@@ -14,10 +15,12 @@ from duvet.terminal.wishes import Wishes
 
 @click.command(cls=Subcommand)
 @trace_options
-@click.option("--json", metavar="FILE", help="Write awslabs duvet's first JSON format.")
-@click.option("--json-v2", metavar="FILE", help="Write its second JSON format, which `duvet merge` reads.")
-@click.option("--html", metavar="FILE", help="Write a page.")
-@click.option("--lcov", metavar="DIR", help="Write a coverage file for each specification.")
+@click.option("--json", metavar="FILE", shell_complete=files, help="Write awslabs duvet's first JSON format.")
+@click.option(
+    "--json-v2", metavar="FILE", shell_complete=files, help="Write its second JSON format, which `duvet merge` reads."
+)
+@click.option("--html", metavar="FILE", shell_complete=files, help="Write a page.")
+@click.option("--lcov", metavar="DIR", shell_complete=folders, help="Write a coverage file for each specification.")
 @switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")
 @switch("--require-citations", default=True, help="Whether --ci without a snapshot asks for code.")
 @switch("--require-tests", default=True, help="Whether --ci without a snapshot asks for tests.")

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import references
 from duvet.terminal.options import TEXT, trace_options
 
 
 @click.command(cls=Subcommand)
-@click.argument("reference", type=TEXT, metavar="REF")
+@click.argument("reference", type=TEXT, metavar="REF", shell_complete=references)
 @trace_options
 @click.option(
     "--context",

@@ -14,11 +14,25 @@ from duvet.errors import DuvetError, describe
 from duvet.terminal.anywhere import NO_CACHE, QUIET, VERBOSE, flag
 from duvet.terminal.command import LazyGroup
 from duvet.terminal.failures import BUG, FAILED, INTERRUPTED, OK
+from duvet.terminal.known_names import files, folders
 from duvet.terminal.settings import Settings, wants_colour
 from duvet.terminal.streams import open_missing, say, silence
 from duvet.version import VERSION
 
-COMMANDS = ("init", "extract", "report", "merge", "search", "uncited", "prioritize", "show", "diff", "config", "cache")
+COMMANDS = (
+    "init",
+    "extract",
+    "report",
+    "merge",
+    "search",
+    "uncited",
+    "prioritize",
+    "show",
+    "diff",
+    "config",
+    "cache",
+    "completion",
+)
 
 
 @click.group(
@@ -27,8 +41,14 @@ COMMANDS = ("init", "extract", "report", "merge", "search", "uncited", "prioriti
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")
-@click.option("--config", "config_path", metavar="FILE", help="Read this configuration; the same as --config-path.")
+@click.option("-C", "directory", metavar="DIR", shell_complete=folders, help="Run as if started in DIR.")
+@click.option(
+    "--config",
+    "config_path",
+    metavar="FILE",
+    shell_complete=files,
+    help="Read this configuration; the same as --config-path.",
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @flag(QUIET)
 @flag(VERBOSE)
@@ -81,6 +101,12 @@ def _leave(code: int) -> NoReturn:
 def run(args: list[str]) -> int:
     """The exit code for these arguments; every error has been printed."""
     open_missing()
+    asked = os.environ.get("_DUVET_COMPLETE")
+    if asked:
+        from duvet.terminal.completing import complete
+
+        complete(cli, asked)
+        return OK
     ctx: click.Context | None = None
     try:
         with cli.make_context("duvet", args) as ctx:

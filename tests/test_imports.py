@@ -39,9 +39,16 @@ COMMANDS = {
     "show_section": ("show", "spec.md#heating"),
     "config": ("config",),
     "cache": ("cache",),
+    "completion": ("completion", "bash"),
     "search": ("search", "water"),
     "merge": ("merge", "--help"),
 }
+ASKED = {"_DUVET_COMPLETE": "bash_complete"}
+COMPLETED = {
+    "completing": {**ASKED, "COMP_WORDS": "duvet ", "COMP_CWORD": "1"},
+    "completing_ids": {**ASKED, "COMP_WORDS": "duvet show ", "COMP_CWORD": "2"},
+}
+"""What shells ask."""
 HEAVY = {"mcp", "pydantic", "numpy", "rich", "httpx2", "watchfiles", "asyncio"}
 
 
@@ -55,19 +62,19 @@ def kettle(tmp_path: Path) -> Path:
     return history(folder, {})
 
 
-def imported(folder: Path, *args: str) -> list[str]:
+def imported(folder: Path, *args: str, **environ: str) -> list[str]:
     """The modules that a command has imported when it is done."""
     command = [sys.executable, "-I", "-c", PROGRAM, *args]
-    done = subprocess.run(command, cwd=folder, env=environment(), check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment(**environ), check=True, capture_output=True, text=True)
     code, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0, done.stderr
     return sorted(modules)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, *COMPLETED])
 def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     """Our own modules and the packages of others; those of Python differ from one version to the next."""
-    modules = imported(kettle, *COMMANDS[name])
+    modules = imported(kettle, *COMMANDS.get(name, ()), **COMPLETED.get(name, {}))
     ours = [module for module in modules if module.split(".")[0] == "duvet"]
     # Some versions of Python need the last one, some do not.
     packages = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"typing_extensions"}

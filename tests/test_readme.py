@@ -73,6 +73,7 @@ def test_every_command_is_listed() -> None:
             "merge",
             "config",
             "cache",
+            "completion",
         )
         if name in COMMANDS
     ]

@@ -90,6 +90,10 @@ class Cache:
         """What a whole run came to, if it would come to the same."""
         return self.results.recall(name, kind, how)
 
+    def last(self, name: str, kind: type[Value]) -> Value | None:
+        """What a whole run came to, which may be out of date."""
+        return self.results.last(name, kind)
+
     def keep(self, name: str, how: str, value: object) -> None:
         """Keep what this whole run has come to, with the files that it wrote."""
         self.settle()

@@ -44,6 +44,11 @@ class Results:
             self.blobs.save(name, (key, self.tree.now, record, kept.value))
         return decoded(kept.value, kind)
 
+    def last(self, name: str, kind: type[Value]) -> Value | None:
+        """What was kept last, for whatever options, and whether it holds or not."""
+        kept = self.blobs.load(name, _Kept)
+        return None if kept is None else decoded(kept.value, kind)
+
     def _holds(self, kept: _Kept, key: str) -> Record | None:
         ##= man/spec/cache.md#freshness
         ##% What was kept at a time that is yet to come MUST NOT be used.

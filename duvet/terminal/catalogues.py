@@ -15,6 +15,7 @@ from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.text import plural
+from duvet.tree.disk import DiskTree
 
 _NAME = "catalogue"
 
@@ -32,6 +33,11 @@ def read_catalogue(where: Mapping[str, Any]) -> Catalogue:
     cache.keep(_NAME, how, found)
     cache.save()
     return found
+
+
+def last_catalogue(folder: str) -> Catalogue | None:
+    """What the last question about the project in this folder has found out, however old it is."""
+    return Cache(DiskTree(folder), {}).last(_NAME, Catalogue)
 
 
 def _read(cache: Cache | None, where: Mapping[str, Any]) -> Catalogue:

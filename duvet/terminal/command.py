@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from duvet.terminal.anywhere import anywhere
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Subcommand(click.Command):
@@ -65,6 +69,17 @@ class LazyGroup(click.Group):
         command = getattr(import_module(self.modules[cmd_name]), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """The names alone: what a subcommand does is asked of its module where it is shown."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, command=partial(self.get_command, ctx, name))
+            for name in self.modules
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from duvet.model import Kind, Level
+from duvet.terminal.known_names import section_ids, specification_ids
 from duvet.trace.requirements import Status
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def spec_option(function: click.decorators.FC) -> click.decorators.FC:
         "--spec",
         "specs",
         metavar="NAME",
+        shell_complete=specification_ids,
         multiple=True,
         help="Only of this specification: an id, a name, a URL or a path.",
     )(function)
@@ -32,7 +34,12 @@ def spec_option(function: click.decorators.FC) -> click.decorators.FC:
 
 def section_option(function: click.decorators.FC) -> click.decorators.FC:
     return click.option(
-        "--section", "sections", metavar="ID", multiple=True, help="Only of this section: an id, or SPEC#ID."
+        "--section",
+        "sections",
+        metavar="ID",
+        shell_complete=section_ids,
+        multiple=True,
+        help="Only of this section: an id, or SPEC#ID.",
     )(function)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from duvet.progress import Progress
+from duvet.terminal.known_names import files
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
 
@@ -80,7 +81,12 @@ def trace_options(function: Function) -> Function:
 
 def _trace_options() -> list[Callable[[Function], Function]]:
     return [
-        click.option("--config-path", metavar="FILE", help="The configuration [default: .duvet/config.toml]."),
+        click.option(
+            "--config-path",
+            metavar="FILE",
+            shell_complete=files,
+            help="The configuration [default: .duvet/config.toml].",
+        ),
         click.option("--offline", is_flag=True, help="Download nothing."),
         click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
         click.option(

@@ -12,6 +12,7 @@ from duvet.errors import DuvetError, OutputError
 from duvet.model import Problem
 from duvet.reports.problem_format import ProblemFormat, View, render
 from duvet.terminal.failures import FAILED, Sources, as_problems, report
+from duvet.terminal.known_names import files
 from duvet.terminal.outputs import is_poured, is_standard_output, write_file
 from duvet.terminal.settings import settings
 
@@ -35,7 +36,10 @@ def problem_format(function: click.decorators.FC) -> click.decorators.FC:
         help="How to write problems [default: text; also github where GITHUB_ACTIONS is true].",
     )
     output = click.option(
-        "--output", metavar="FILE", help="Where to write problems [default: text to standard error, else `-`]."
+        "--output",
+        metavar="FILE",
+        shell_complete=files,
+        help="Where to write problems [default: text to standard error, else `-`].",
     )
     return chosen(output(function))
 

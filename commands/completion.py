@@ -1,0 +1,28 @@
+"""`duvet completion`"""
+
+from __future__ import annotations
+
+import click
+
+from duvet.terminal.command import Subcommand
+
+
+@click.command(cls=Subcommand)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print what makes a shell complete the words of duvet.
+
+    Subcommands, options and their values are completed, and the ids of requirements and specifications that the last
+    question about the project has found. Bash has to be 4.4 or newer.
+
+    \b
+    Examples:
+      duvet completion bash > ~/.local/share/bash-completion/completions/duvet
+      duvet completion zsh > ~/.zfunc/_duvet
+      duvet completion fish > ~/.config/fish/completions/duvet.fish
+    """
+    from duvet.terminal.completing import script
+    from duvet.terminal.streams import pour
+
+    pour(script(shell, ctx.find_root().command).encode())

@@ -1,0 +1,82 @@
+"""What a shell asks when somebody presses the key that completes words."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
+
+from duvet.errors import DuvetError
+from duvet.terminal.streams import pour
+
+VARIABLE = "_DUVET_COMPLETE"
+"""Set by the scripts of shells to what they ask for."""
+_PROGRAM = "duvet"
+_WIDE = 100
+
+Items = list[CompletionItem[str]]
+
+
+class _Completion(ShellComplete):
+    """What all shells have in common."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> Items:
+        # `duvet help COMMAND` is `duvet COMMAND --help`.
+        return super().get_completions(args[args[:1] == ["help"] :], incomplete)
+
+
+class Bash(_Completion, BashComplete):
+    """Bash shows names alone, and takes what stands behind `=` for a word of its own."""
+
+    def source(self) -> str:
+        # The bash on the path says nothing about the one that will run the script.
+        return ShellComplete.source(self)
+
+    def get_completions(self, args: list[str], incomplete: str) -> Items:
+        words = [word for before, word in zip(["", *args], args, strict=False) if word != "=" or before[:2] != "--"]
+        return super().get_completions(words, incomplete)
+
+
+class _Described(_Completion):
+    """A shell that shows descriptions, and completes `--option=value` as one word."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> Items:
+        found = super().get_completions(args, incomplete)
+        name, sign, _ = incomplete.partition("=")
+        for item in found:
+            if item.command:
+                item.help = item.command().get_short_help_str(limit=_WIDE)
+            if sign and name[:2] == "--":
+                item.value = f"{name}={item.value}"
+        return found
+
+
+class Zsh(_Described, ZshComplete):
+    """Zsh."""
+
+
+class Fish(_Described, FishComplete):
+    """Fish."""
+
+
+_SHELLS: dict[str, type[_Completion]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+SHELLS = tuple(_SHELLS)
+
+
+def script(shell: str, program: click.Command) -> str:
+    """What makes that shell ask."""
+    ##= man/spec/completion.md#completion
+    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##% values.
+    return _SHELLS[shell](program, {}, _PROGRAM, VARIABLE).source()
+
+
+def complete(program: click.Command, instruction: str) -> None:
+    """Answer a shell; whatever is wrong, the line that somebody is typing is not disturbed."""
+    shell = _SHELLS.get(instruction.removesuffix("_complete"))
+    ##= man/spec/completion.md#completion
+    ##% What can't be completed MUST be answered with nothing, not even an error.
+    with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
+        answer = shell(program, {}, _PROGRAM, VARIABLE).complete() if shell else ""
+        pour(f"{answer}\n".encode(errors="replace") if answer else b"")

@@ -1,0 +1,78 @@
+"""Values that shells complete: files, and names that the last question about the project has found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from duvet.queries.catalogue import Catalogue
+
+    _Items = list[CompletionItem[str]]
+    _Named = Iterable[tuple[str, str]]
+
+
+def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """What the shell itself completes."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, "file")]
+
+
+def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Folders alone."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, "dir")]
+
+
+def specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Ids of specifications."""
+    return _known(ctx, incomplete, _specifications)
+
+
+def section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Ids of sections."""
+    return _known(ctx, incomplete, _sections)
+
+
+def references(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Ids of requirements and of specifications, and files where there is none."""
+    found = [*_known(ctx, incomplete, _specifications), *_known(ctx, incomplete, _requirements)]
+    return found or files(ctx, param, incomplete)
+
+
+def _known(ctx: click.Context, incomplete: str, names: Callable[[Catalogue], _Named]) -> _Items:
+    from click.shell_completion import CompletionItem
+
+    from duvet.reports.cells import visible
+    from duvet.terminal.catalogues import last_catalogue
+    from duvet.text import shortened
+
+    ##= man/spec/completion.md#completion
+    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    catalogue = last_catalogue(ctx.find_root().params.get("directory") or "")
+    found = dict(names(catalogue)) if catalogue else {}
+    return [
+        CompletionItem(name, help=shortened(visible(text)))
+        for name, text in found.items()
+        if name.startswith(incomplete) and name.isprintable()
+    ]
+
+
+def _specifications(catalogue: Catalogue) -> _Named:
+    return ((card.id, card.name) for card in catalogue.specifications)
+
+
+def _sections(catalogue: Catalogue) -> _Named:
+    return ((section.id, section.title) for card in catalogue.specifications for section in card.sections)
+
+
+def _requirements(catalogue: Catalogue) -> _Named:
+    from duvet.queries.catalogue import SHOWN
+
+    return ((card.id[:SHOWN], card.text) for card in catalogue.requirements)
