@@ -66,7 +66,7 @@ SHELLS = tuple(_SHELLS)
 
 def script(shell: str, program: click.Command) -> str:
     """What makes that shell ask."""
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
     ##% values.
     return _SHELLS[shell](program, {}, _PROGRAM, VARIABLE).source()
@@ -75,7 +75,7 @@ def script(shell: str, program: click.Command) -> str:
 def complete(program: click.Command, instruction: str) -> None:
     """Answer a shell; whatever is wrong, the line that somebody is typing is not disturbed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% What can't be completed MUST be answered with nothing, not even an error.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, VARIABLE).complete() if shell else ""

@@ -53,7 +53,7 @@ def _known(ctx: click.Context, incomplete: str, names: Callable[[Catalogue], _Na
     from duvet.terminal.catalogues import last_catalogue
     from duvet.text import shortened
 
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
     catalogue = last_catalogue(ctx.find_root().params.get("directory") or "")
     found = dict(names(catalogue)) if catalogue else {}

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from duvet.project import Project
+from duvet.queries.catalogue import SHOWN
 from duvet.reports.problem_format import ProblemFormat
 from tests.commands.made import make
 from tests.commands.running import Done, Run, environment, files, run, runner
@@ -67,7 +69,7 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
     ],
 )
 def test_bash(words: tuple[str, ...], expected: list[str], kettle: Path, duvet_command: str) -> None:
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
     ##% values.
     assert bash(kettle, duvet_command, *words) == expected
@@ -129,10 +131,10 @@ def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -
     ],
 )
 def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
     ##% values.
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% What can't be completed MUST be answered with nothing, not even an error.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
@@ -148,14 +150,14 @@ def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, d
     ],
 )
 def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> None:
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% What can't be completed MUST be answered with nothing, not even an error.
     done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
     assert (done.code, done.err) == (0, "")
 
 
 def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/completion.md#completion
+    ##= man/spec/completion.md#asking
     ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
     question = asked("zsh", "uncited", "--spec", "s")
     before = files(kettle)
@@ -164,6 +166,17 @@ def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
     make(kettle, {"spec.md": "# Pot\n"})
     assert duvet(environ=question).out == "plain\nspec\nKettle\n"
     assert files(kettle).keys() == before.keys()
+
+
+def test_references(kettle: Path, duvet: Run) -> None:
+    duvet("uncited")
+    ids = [id[:SHOWN] for id in Project(str(kettle)).catalogue.ids]
+    answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}
+    assert answers == {
+        '""': ["plain,spec", *(f"plain,{id}" for id in ids)],
+        ids[0][:4]: [f"plain,{ids[0]}"],
+        "src/": ["file,src/"],
+    }
 
 
 def test_names_of_another_folder(kettle: Path, tmp_path: Path, duvet: Run) -> None:
