@@ -94,6 +94,9 @@ SNAPSHOT_MISSING = Rule("DUV060", "snapshot-missing")
 SNAPSHOT_DIFFERS = Rule("DUV061", "snapshot-differs")
 GATE_NOT_CITED = Rule("DUV062", "gate-not-cited")
 GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")
+COVERAGE_LOST = Rule("DUV067", "coverage-lost")
+CITATION_STALE = Rule("DUV068", "citation-stale")
+REQUIREMENT_UNCITED = Rule("DUV069", "requirement-uncited")
 
 # Merging reports
 REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
-from duvet.model import Severity
+from duvet.model import Problem, Severity
 from duvet.queries.bases import Base, find_base
 from duvet.queries.difference import Difference, compare
+from duvet.queries.losses import regressions, uncited
 from duvet.terminal.catalogues import read_catalogue, tell_errors
 from duvet.terminal.earlier import Earlier, read_earlier
 from duvet.terminal.failures import FAILED, OK
@@ -36,7 +37,10 @@ def run_diff(
     _tell_about(then, base)
     difference = compare(then.catalogue, now)
     pour(rendered(partial(_renderer(format), base, difference)))
-    return _judged(difference, fail_on)
+    objections = _objections(difference, fail_on)
+    if format == "text":
+        _annotate(objections)
+    return _judged(difference, objections, fail_on)
 
 
 def _renderer(format: str) -> _Render:
@@ -49,21 +53,40 @@ def _renderer(format: str) -> _Render:
     return difference.render_json if format == "json" else difference.render
 
 
-def _judged(difference: Difference, fail_on: tuple[str, ...]) -> int:
+def _objections(difference: Difference, fail_on: tuple[str, ...]) -> list[Problem]:
+    """What fails the run."""
     ##= man/spec/diff.md#gate
     ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
     ##% stale.
+    lost = regressions(difference) if "regression" in fail_on else ()
     ##= man/spec/diff.md#gate
     ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
+    new = uncited(difference) if "new" in fail_on else ()
     ##= man/spec/diff.md#gate
     ##% Without `--fail-on`, a difference MUST NOT change the exit code.
-    losses = difference.losses if "regression" in fail_on else ""
-    uncited = len(difference.uncited) if "new" in fail_on else 0
-    new = f"{plural(uncited, 'new requirement')} without a citation" if uncited else ""
-    failed = ", ".join(filter(None, (losses, new)))
+    return [*lost, *new]
+
+
+def _annotate(objections: list[Problem]) -> None:
+    ##= man/spec/diff.md#gate
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the
+    ##% gate MUST be written as workflow commands, too.
+    if objections and settings().environ.get("GITHUB_ACTIONS") == "true":
+        from duvet.reports.problem_format import ProblemFormat
+        from duvet.terminal.problem_formats import Answer, tell_problems
+
+        tell_problems(objections, Answer(ProblemFormat.GITHUB, "-", told=False))
+
+
+def _judged(difference: Difference, objections: list[Problem], fail_on: tuple[str, ...]) -> int:
+    new = len(difference.uncited) if "new" in fail_on else 0
+    parts = (
+        difference.losses if "regression" in fail_on else "",
+        f"{plural(new, 'new requirement')} without a citation" if new else "",
+    )
     if fail_on and not settings().quiet:
-        say(f"FAIL: {failed}\n" if failed else "PASS\n")
-    return FAILED if failed else OK
+        say(f"FAIL: {', '.join(filter(None, parts))}\n" if objections else "PASS\n")
+    return FAILED if objections else OK
 
 
 def _tell_about(then: Earlier, base: Base) -> None:

@@ -104,6 +104,26 @@ def test_a_stale_citation(folder: Path, diff: Run) -> None:
     assert (done.code, done.err.splitlines()[-1]) == (1, "FAIL: 1 citation went stale")
 
 
+def test_annotations_on_github(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#gate
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the gate
+    ##% MUST be written as workflow commands, too.
+    make(folder, {"spec.md": KETTLE["spec.md"].replace("boil water.", "boil all water. It MUST sing.")})
+    environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
+    done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
+    stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
+    assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
+        "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
+        f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
+        f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"
+        "::error file=spec.md,line=5,title=DUV069 requirement-uncited::this requirement is new, and nothing cites it"
+        "%0Ahelp: spec.md#heating: It MUST sing.\n"
+    )
+    assert "::error" not in diff("--fail-on", "regression", "--format", "json", environ=environ).out
+    assert "::error" not in diff(environ=environ).out + diff("--fail-on", "regression").out
+
+
 def test_a_moved_file(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#citations
     ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
