@@ -68,7 +68,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
       duvet report --ci
     """
     shown = ctx.obj or Settings(os.environ)
-    ctx.obj = replace(shown, config_path=config_path, colour=wants_colour(color, os.environ))
+    ctx.obj = replace(shown, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
     if directory is not None:
         _enter(directory)
 

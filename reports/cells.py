@@ -34,6 +34,8 @@ def cut(text: str, most: int) -> str:
 
 def fitting(text: str, most: int) -> str:
     """As many characters from the beginning of the text as fit into that many cells."""
+    if text.isascii():
+        return text[:most]
     used = 0
     for index, char in enumerate(text):
         used += _cells(char)
@@ -43,15 +45,26 @@ def fitting(text: str, most: int) -> str:
 
 
 def wrapped(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end; they break at blanks, and where a word is too long in it."""
-    start = 0
-    while width(text[start:]) > room:
-        fits = max(len(fitting(text[start:], room)), 1)
-        blank = text.rfind(" ", start, start + fits + 1)
-        end = blank if blank > start else start + fits
-        yield start, end
-        start = end + 1 if blank > start else end
+    """Where the lines of a text begin and end; they break at blanks, and inside of words that are too long."""
+    start, end = 0, _end_of_line(text, 0, room)
+    while end < len(text):
+        blank = text.rfind(" ", start + 1, end + 1)
+        yield start, end if blank < 0 else blank
+        start = end if blank < 0 else blank + 1
+        end = _end_of_line(text, start, room)
     yield start, len(text)
+
+
+def _end_of_line(text: str, start: int, room: int) -> int:
+    """Where a line ends that is full; of what may be long, only as much is looked at as is needed."""
+    count = room + 1
+    while True:
+        piece = text[start : start + count]
+        fits = len(fitting(piece, room))
+        if fits < len(piece) or start + count >= len(text):
+            return start + max(fits, 1)
+        # Some took no room.
+        count *= 2
 
 
 def left(text: str, cells: int) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from duvet.reports.cells import visible
-from duvet.reports.marks import MARKDOWN, PLAIN, Marks, Spans, painted
+from duvet.reports.marks import BOLD, MARKDOWN, PLAIN, Marks, Spans, painted
 
 
 class ListFormat(StrEnum):
@@ -70,7 +70,7 @@ def render(listing: Listing, format: ListFormat, look: Look = Look()) -> bytes: 
 
             return table(listing, look).encode(errors="replace")
         case ListFormat.PLAIN:
-            return _plain(listing).encode(errors="replace")
+            return _plain(listing, BOLD if look.colour else PLAIN).encode(errors="replace")
         case ListFormat.MARKDOWN:
             return _markdown(listing).encode(errors="replace")
         case ListFormat.CSV:
@@ -80,16 +80,14 @@ def render(listing: Listing, format: ListFormat, look: Look = Look()) -> bytes: 
 
 
 def _json(rows: Sequence[Any], *, in_lines: bool) -> bytes:
-    from msgspec import json
+    from duvet.reports.json_document import document, line
 
-    if in_lines:
-        return b"".join(json.encode(row) + b"\n" for row in rows)
-    return json.format(json.encode(list(rows)), indent=2) + b"\n"
+    return b"".join(map(line, rows)) if in_lines else document(list(rows))
 
 
-def _plain(listing: Listing) -> str:
+def _plain(listing: Listing, marks: Marks) -> str:
     """One line for each row, with tabs between its values: for `cut`, `sort` and `grep`."""
-    lines = ("\t".join(_cell(column, row, PLAIN) for column in listing.columns) for row in listing.rows)
+    lines = ("\t".join(_cell(column, row, marks) for column in listing.columns) for row in listing.rows)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -104,7 +102,7 @@ def _csv(listing: Listing) -> str:
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.name for column in listing.columns)
-    writer.writerows([column.value(row) for column in listing.columns] for row in listing.rows)
+    writer.writerows([visible(column.value(row)) for column in listing.columns] for row in listing.rows)
     return out.getvalue()
 
 

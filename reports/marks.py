@@ -19,6 +19,7 @@ class Marks(NamedTuple):
 PLAIN = Marks("**", "**")
 MARKDOWN = Marks("**", "**")
 BOLD = Marks("\x1b[1;33m", "\x1b[0m")
+HEAD = Marks("\x1b[1m", "\x1b[0m")
 
 
 def painted(text: str, spans: Spans, marks: Marks, shown: Callable[[str], str]) -> str:

@@ -2,95 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from duvet.reports.cells import left, visible, width, wrapped
+from duvet.reports.bands import GAP, Band, bands
+from duvet.reports.cells import visible, width, wrapped
 from duvet.reports.listing import Column, Listing, Look
-from duvet.reports.marks import BOLD, PLAIN, Marks, Spans, painted, pieces
-
-_GAP = "  "
-_NARROWEST = 24
-"""Wrapped columns don't get narrower than this."""
-_HEAD = Marks("\x1b[1m", "\x1b[0m")
-_NO_MARKS = Marks("", "")
+from duvet.reports.marks import BOLD, HEAD, PLAIN, Spans, painted, pieces
 
 
 class _Cell(NamedTuple):
-    """Lines, as they are shown and how wide they are."""
+    """A value as it is seen, with the stretches that have to be coloured."""
 
-    lines: tuple[str, ...]
-    widths: tuple[int, ...]
+    text: str
+    spans: Spans = ()
+
+
+_Row = Sequence[_Cell]
 
 
 def table(listing: Listing, look: Look) -> str:
-    """The rows under their heads and headings."""
+    """The rows under their heads or headings."""
     if not listing.rows:
         return ""
     columns = listing.grouped
-    widths = _widths(listing, columns, look.width)
-    marks = BOLD if look.colour else PLAIN
-    head = _HEAD if look.colour else _NO_MARKS
-    blocks = [[_painted_line([column.name for column in columns], widths, head)]]
-    for heading, rows in listing.groups:
-        title = [f"{head.before}{visible(heading)}{head.after}"] if heading else []
-        blocks.append(title + [line for row in rows for line in _lines(columns, row, widths, marks)])
-    joined = blocks[0] + blocks[1] if len(blocks) == 2 and listing.heading is None else None
-    lines = joined or [line for block in blocks[1:] for line in [*block, ""]][:-1]
-    return "".join(f"{line}\n" for line in lines)
+    head = [_Cell(visible(column.name)) for column in columns]
+    groups = [(_Cell(visible(title)), [_cells(columns, row, look) for row in rows]) for title, rows in listing.groups]
+    counting = [row for _, rows in groups for row in rows] + ([] if listing.heading else [head])
+    needs = [max(width(cell.text) for cell in column) for column in zip(*counting, strict=True)]
+    layout = bands(needs, [index for index, column in enumerate(columns) if column.wraps], look.width)
+    blocks = []
+    for title, rows in groups:
+        above = _lines([title], [Band(0, {0: look.width})]) if listing.heading else _lines(head, layout)
+        below = (line for row in rows for line in _lines(row, layout))
+        blocks.append("".join(f"{line}\n" for line in [*_headed(above, look), *below]))
+    return "\n".join(blocks)
 
 
-def _widths(listing: Listing, columns: Sequence[Column], room: int) -> list[int]:
-    """What the columns need; those that wrap share what the others leave."""
-    texts = [[visible(column.value(row)) for row in listing.rows] for column in columns]
-    heads = [0 if listing.heading else width(column.name) for column in columns]
-    needed = [max([least, *map(width, column)]) for least, column in zip(heads, texts, strict=True)]
-    wrapping = [index for index, column in enumerate(columns) if column.wraps]
-    rest = room - sum(needed) - len(_GAP) * (len(needed) - 1) + sum(needed[index] for index in wrapping)
-    for index in wrapping:
-        needed[index] = min(needed[index], max(rest // len(wrapping), _NARROWEST))
-    return needed
+def _cells(columns: Sequence[Column], row: Any, look: Look) -> _Row:
+    return [_cell(column.value(row), column.marks(row), look) for column in columns]
 
 
-def _lines(columns: Sequence[Column], row: Any, widths: list[int], marks: Marks) -> Iterator[str]:
-    cells = [_cell(column, row, room, marks) for column, room in zip(columns, widths, strict=True)]
-    for number in range(max(len(cell.lines) for cell in cells)):
-        yield _joined([_part(cell, number) for cell in cells], widths)
-
-
-def _part(cell: _Cell, number: int) -> tuple[str, int]:
-    return (cell.lines[number], cell.widths[number]) if number < len(cell.lines) else ("", 0)
-
-
-def _joined(parts: Sequence[tuple[str, int]], widths: list[int]) -> str:
-    padded = [text + " " * (room - used) for (text, used), room in zip(parts, widths, strict=True)]
-    return _GAP.join(padded).rstrip()
-
-
-def _painted_line(names: Sequence[str], widths: list[int], marks: Marks) -> str:
-    line = _GAP.join(left(name, room) for name, room in zip(names, widths, strict=True)).rstrip()
-    return f"{marks.before}{line}{marks.after}"
-
-
-def _cell(column: Column, row: Any, room: int, marks: Marks) -> _Cell:
-    text, spans = _seen(column.value(row), column.marks(row))
-    extra = 0 if marks is BOLD else len(marks.before) + len(marks.after)
-    lines, widths = [], []
-    for start, end in wrapped(text, room) if column.wraps else [(0, len(text))]:
-        inside = [
-            (max(low, start) - start, min(high, end) - start) for low, high in spans if low < end and high > start
-        ]
-        lines.append(painted(text[start:end], inside, marks, str))
-        widths.append(width(text[start:end]) + extra * len(inside))
-    return _Cell(tuple(lines), tuple(widths))
-
-
-def _seen(text: str, spans: Spans) -> tuple[str, Spans]:
-    """The text as it can be seen, with the stretches where they then are."""
+def _cell(value: str, spans: Spans, look: Look) -> _Cell:
+    """Without colours, marks are text, too."""
+    if not (spans and look.colour):
+        return _Cell(painted(value, spans, PLAIN, visible))
     parts, found, at = [], [], 0
-    for piece, matters in pieces(text, spans):
+    for piece, matters in pieces(value, spans):
         parts.append(visible(piece))
         if matters:
             found.append((at, at + len(parts[-1])))
         at += len(parts[-1])
-    return "".join(parts), found
+    return _Cell("".join(parts), found)
+
+
+def _headed(lines: Iterable[str], look: Look) -> Iterator[str]:
+    return (f"{HEAD.before}{line}{HEAD.after}" for line in lines) if look.colour else iter(lines)
+
+
+def _lines(row: _Row, layout: Sequence[Band]) -> Iterator[str]:
+    for band in layout:
+        columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
+        for number in range(max(map(len, columns))):
+            parts = [column[number] if number < len(column) else ("", 0) for column in columns]
+            line = _joined(parts, band)
+            # What stands below the other columns needs no line where there is nothing.
+            if line or len(layout) == 1:
+                yield line
+
+
+def _joined(parts: Sequence[tuple[str, int]], band: Band) -> str:
+    padded = [text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)]
+    return (" " * band.indent + GAP.join(padded)).rstrip()
+
+
+def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
+    """Its lines, and how wide they are."""
+    for start, end in wrapped(cell.text, room):
+        inside = [
+            (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
+        ]
+        text = cell.text[start:end]
+        yield painted(text, inside, BOLD, str), width(text)

@@ -9,10 +9,12 @@ from collections.abc import Callable
 import click
 
 from duvet.reports.listing import ListFormat, Listing, Look, render
-from duvet.terminal.settings import settings
+from duvet.terminal.settings import settings, wants_colour
 from duvet.terminal.streams import pour
 
-_NARROWEST = 60
+_WIDTH = 100
+"""Of tables that go elsewhere."""
+_NARROWEST = 20
 
 
 def list_format(function: click.decorators.FC) -> click.decorators.FC:
@@ -50,6 +52,8 @@ def is_on_terminal() -> bool:
 
 def look() -> Look:
     """What fits standard output, and may be seen there."""
+    shown = settings()
+    colour = sys.stdout is not None and wants_colour(shown.colours, shown.environ, sys.stdout)
     if not is_on_terminal():
-        return Look()
-    return Look(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), colour=settings().colour)
+        return Look(_WIDTH, colour)
+    return Look(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), colour)

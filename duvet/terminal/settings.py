@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import TextIO
 
 import click
 from msgspec import Struct
@@ -16,6 +17,9 @@ class Settings(Struct, frozen=True):
     environ: Mapping[str, str]
     config_path: str | None = None
     colour: bool = False
+    """Whether to colour what goes to standard error."""
+    colours: str = "auto"
+    """When to use colours."""
     quiet: bool = False
     verbose: bool = False
     cache: bool = True
@@ -32,12 +36,12 @@ def wants_bar(shown: Settings) -> bool:
     return not shown.quiet and sys.stderr.isatty() and shown.environ.get("TERM") != "dumb"
 
 
-def wants_colour(choice: str, environ: Mapping[str, str]) -> bool:
-    """Whether to colour what goes to standard error; see no-color.org and bixense.com/clicolors."""
+def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None = None) -> bool:
+    """Whether to colour what goes to a stream, standard error mostly; see no-color.org and bixense.com/clicolors."""
     if choice != "auto":
         return choice == "always"
     if "NO_COLOR" in environ:
         return False
     if environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
-    return sys.stderr.isatty() and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
+    return (stream or sys.stderr).isatty() and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"

@@ -227,3 +227,12 @@ def test_on_a_terminal(columns: int, duvet_command: str, tea: Path, gold: Snapsh
     coloured = shown(duvet_command, tea, "--color", "always", "search", "server", columns=columns)
     gold.assert_match(coloured, f"terminal_{columns}.txt")
     assert shown(duvet_command, tea, "--color", "never", "search", "coffee") == ""
+
+
+def test_colours_elsewhere(find: Run) -> None:
+    asked = ("search", "cups", "--format", "plain")
+    coloured = "\tMAY\tnot started\ttea#serving\t\x1b[1;33mCups\x1b[0m MAY be warmed.\n"
+    assert find("--color", "always", *asked).out.endswith(coloured)
+    assert find(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
+    plain = "\tMAY\tnot started\ttea#serving\t**Cups** MAY be warmed.\n"
+    assert find("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)

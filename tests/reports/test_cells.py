@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.reports.cells import cut, fitting, left, right, visible, width
+from duvet.reports.cells import cut, fitting, left, right, visible, width, wrapped
 
 
 def test_nothing_drives_a_terminal() -> None:
@@ -22,6 +22,22 @@ def test_names_are_cut_in_the_middle() -> None:
 
 def test_cells_are_filled() -> None:
     assert (left("日", 4) + "|", right("日", 4) + "|") == ("日  |", "  日|")
+
+
+def test_lines_break_at_blanks_and_in_long_words() -> None:
+    accents = "e\N{COMBINING ACUTE ACCENT}" * 5
+    texts = {"": 3, "tea": 3, "tea is hot": 6, "teapot": 4, "日本語": 1, accents: 5, f"{accents} x": 5, "a  b": 2}
+    lines = [[text[start:end] for start, end in wrapped(text, room)] for text, room in texts.items()]
+    assert lines == [
+        [""],
+        ["tea"],
+        ["tea is", "hot"],
+        ["teap", "ot"],
+        ["日", "本", "語"],
+        [accents],
+        [accents, "x"],
+        ["a ", "b"],
+    ]
 
 
 @given(st.text(), st.integers(1, 40))
