@@ -56,3 +56,13 @@ PROJECTS = (
 )
 START = Budget(0.11, 0.14)
 EXTRACT = Budget(0.20, 0.28)
+ASKED = "s2n-tls-132053b"
+"""The project that questions are put to."""
+_QUESTION = Budget(0.20, 0.28)
+QUESTIONS: Mapping[tuple[str, ...], Budget] = {
+    ("validate", "tls/s2n_server_hello.c"): _QUESTION,
+    ("show", "3488d56fdf77"): _QUESTION,
+    ("uncited",): _QUESTION,
+    ("prioritize",): _QUESTION,
+    ("search", "session", "ticket"): Budget(0.22, 0.30),
+}

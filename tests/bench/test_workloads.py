@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.bench.budgets import PROJECTS
+from duvet.cli import COMMANDS
+from tests.bench.budgets import PROJECTS, QUESTIONS
 from tests.bench.trees import CITATION, CONFIG, PAGE_CONFIG
 from tests.bench.workloads import workloads
 
@@ -23,6 +24,17 @@ def test_a_tree_is_measured_in_each_of_its_states(tmp_path: Path, shared: Path) 
         ("h3-704b37a, cold with HTML", (0.30, 0.45), ("--config-path", PAGE_CONFIG), False, True),
         ("h3-704b37a, nothing changed", (0.17, 0.22), (), True, False),
         ("h3-704b37a, one source changed", (0.20, 0.30), (), True, False),
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_questions_are_put_to_a_tree_that_has_been_read(tmp_path: Path, shared: Path) -> None:
+    found = [(row.name, row.budget[:2], row.settles) for row in workloads(shared, tmp_path, "s2n*", huge=False)]
+    asked = [row for row in found if row[0].startswith("s2n") and not row[0].endswith(("cold", "HTML", "changed"))]
+    assert asked == [
+        (f"s2n-tls-132053b, {' '.join(words)}", QUESTIONS[words][:2], True)
+        for words in QUESTIONS
+        if words[0] in COMMANDS
     ]
     assert list(tmp_path.iterdir()) == []
 

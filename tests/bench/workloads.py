@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.budgets import EXTRACT, PROJECTS, START, Budget, Project, State
+from duvet.cli import COMMANDS
+from tests.bench.budgets import ASKED, EXTRACT, PROJECTS, QUESTIONS, START, Budget, Project, State
 from tests.bench.measure import nothing
 from tests.bench.trees import PAGE_CONFIG, Edit, Size, forget, make_generated, make_golden
 
@@ -44,6 +45,24 @@ def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iter
     if fnmatch(f"extract {RFC}", only):
         shutil.copy(shared / "rfc" / RFC, scratch)
         yield Workload(f"extract {RFC}", EXTRACT, ("extract", RFC), scratch)
+    yield from _questions(shared, scratch, only)
+
+
+def question_name(arguments: tuple[str, ...]) -> str:
+    """What the row of a question is called."""
+    return f"{ASKED}, {' '.join(arguments)}"
+
+
+def _questions(shared: Path, scratch: Path, only: str) -> Iterator[Workload]:
+    names = {asked: question_name(asked) for asked in QUESTIONS if asked[0] in COMMANDS}
+    wanted = [asked for asked, name in names.items() if fnmatch(name, only)]
+    if not wanted:
+        return
+    folder = scratch / "questions"
+    make_tree(ASKED, shared, folder)
+    for asked in wanted:
+        yield Workload(names[asked], QUESTIONS[asked], asked, folder, settles=True)
+    shutil.rmtree(folder)
 
 
 def _reports(project: Project, shared: Path, scratch: Path, only: str) -> Iterator[Workload]:
