@@ -15,6 +15,7 @@ import pytest
 from duvet.project import Project
 from duvet.queries.catalogue import SHOWN
 from duvet.reports.problem_format import ProblemFormat
+from tests.commands.examples import examples
 from tests.commands.made import make
 from tests.commands.running import Done, Run, environment, files, run, runner
 from tests.specs.serving import LONGEST
@@ -190,6 +191,13 @@ def test_names_drive_no_terminal(kettle: Path, duvet: Run) -> None:
     duvet("uncited")
     done = duvet(environ=asked("zsh", "uncited", "--spec", ""))
     assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
+
+
+@pytest.mark.parametrize("words", examples("completion"), ids=" ".join)
+def test_examples(words: list[str], duvet: Run) -> None:
+    done = duvet(*words[: words.index(">")])
+    assert (done.code, done.err) == (0, "")
+    assert "_DUVET_COMPLETE=" in done.out
 
 
 def test_an_unknown_shell(duvet: Run) -> None:

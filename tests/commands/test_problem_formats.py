@@ -11,6 +11,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problem_format import ProblemFormat
+from tests.commands.examples import examples
 from tests.commands.made import SOURCE, make
 from tests.commands.running import Done, Run, files
 from tests.commands.test_report_outputs import WRONG
@@ -193,6 +194,12 @@ def test_a_file_that_holds_it_already_is_left_alone(wrong: Path, duvet: Run) -> 
         os.utime(wrong / "problems.sarif", ns=(1, 1))
     duvet("report", "--format", "sarif", "--output", "problems.sarif")
     assert (wrong / "problems.sarif").stat().st_mtime_ns == 1
+
+
+@pytest.mark.parametrize("words", [words for words in examples("report") if "--format" in words], ids=" ".join)
+def test_examples(words: list[str], kettle: Path, duvet: Run) -> None:
+    assert duvet("-q", *words) == Done(0, "", "")
+    assert files(kettle)[words[-1]].decode() == (ROOT / "tests/gold/problems/none.sarif").read_text()
 
 
 def test_an_unknown_format(duvet: Run) -> None:
