@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 
@@ -56,4 +55,6 @@ def look() -> Look:
     colour = sys.stdout is not None and wants_colour(shown.colours, shown.environ, sys.stdout)
     if not is_on_terminal():
         return Look(_WIDTH, colour)
+    import shutil
+
     return Look(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), colour)
