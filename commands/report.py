@@ -8,7 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.known_names import files, folders
-from duvet.terminal.options import TEXT, switch, trace_options
+from duvet.terminal.options import TEXT, gate, switch, trace_options
 from duvet.terminal.problem_formats import answer, problem_format
 from duvet.terminal.wishes import Wishes
 
@@ -22,8 +22,8 @@ from duvet.terminal.wishes import Wishes
 @click.option("--html", metavar="FILE", shell_complete=files, help="Write a page.")
 @click.option("--lcov", metavar="DIR", shell_complete=folders, help="Write a coverage file for each specification.")
 @switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")
-@switch("--require-citations", default=True, help="Whether --ci without a snapshot asks for code.")
-@switch("--require-tests", default=True, help="Whether --ci without a snapshot asks for tests.")
+@gate("--require-citations", help="Ask for code: of everything, with --ci without a snapshot, or always of a TARGET.")
+@gate("--require-tests", help="Ask for tests: of everything, with --ci without a snapshot, or always of a TARGET.")
 @click.option("--blob-link", type=TEXT, metavar="URL", help="Where the sources can be read.")
 @click.option("--issue-link", type=TEXT, metavar="URL", help="Where issues are opened.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
@@ -49,6 +49,10 @@ def report(
     What is wrong goes to standard error as text. With --format it goes to standard output, or to the file that --output
     names: as JSON, as SARIF for code scanning, as workflow commands for GitHub, or as test results of JUnit.
 
+    A TARGET of --require-citations or --require-tests is a specification, or a section of one as SPEC#SECTION; a
+    numbered section stands for those below it, too. Either option may be repeated. Every requirement there has to have
+    code or a test, with and without --ci and whatever the snapshot says.
+
     With --watch it stays, and reports again whenever a file that it has read changes, or one that it would read comes
     or goes. Ctrl-C ends that, with exit code 130. The system tells of changes; set WATCHFILES_FORCE_POLLING=1 for a
     network drive that doesn't.
@@ -58,6 +62,7 @@ def report(
       duvet report
       duvet report --html coverage.html --json coverage.json
       duvet report --ci --require-tests false
+      duvet report --require-citations spec.md --require-tests spec.md#heating
       duvet report --format sarif --output duvet.sarif
       duvet report --watch
     """

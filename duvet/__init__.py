@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from duvet.progress import Downloads, Progress
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
-    from duvet.trace.finished import Finished
+    from duvet.trace.finished import Finished, NotApplicable
     from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
     from duvet.trace.requirements import Requirement, State, Status
     from duvet.tree.disk import DiskTree
@@ -59,6 +59,7 @@ __all__ = [
     "Locator",
     "Match",
     "MemoryTree",
+    "NotApplicable",
     "Note",
     "Options",
     "Piece",
@@ -95,7 +96,7 @@ _HOMES = {
     "tree.memory": "MemoryTree",
     "tree.protocol": "Tree",
     "specs.fetch": "Policy",
-    "trace.finished": "Finished",
+    "trace.finished": "Finished NotApplicable",
     "trace.records": "Coverage Fit Match Piece Segment Tally Trace",
     "trace.requirements": "Requirement State Status",
 }

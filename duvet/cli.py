@@ -98,8 +98,8 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def run(args: list[str]) -> int:
-    """The exit code for these arguments; every error has been printed."""
+def run(args: list[str], shown: Settings | None = None) -> int:
+    """The exit code for these arguments; every error has been printed. Settings are those of the process by default."""
     open_missing()
     asked = os.environ.get("_DUVET_COMPLETE")
     if asked:
@@ -109,7 +109,7 @@ def run(args: list[str]) -> int:
         return OK
     ctx: click.Context | None = None
     try:
-        with cli.make_context("duvet", args) as ctx:
+        with cli.make_context("duvet", args, obj=shown) as ctx:
             cli.invoke(ctx)
         return OK
     except click.exceptions.Exit as stop:

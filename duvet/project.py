@@ -6,6 +6,7 @@ import os
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.fetch import Outcome, Policy
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate
-from duvet.trace.build import build
-from duvet.trace.finished import Finished
+from duvet.trace.build import build, with_problems
+from duvet.trace.finished import Finished, NotApplicable, Settled
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement, requirements_of
 from duvet.tree.disk import DiskTree
@@ -35,6 +36,7 @@ from duvet.tree.recorded import RecordedTree
 
 if TYPE_CHECKING:
     from duvet.queries.catalogue import Catalogue, SpecificationCard
+    from duvet.queries.scopes import Scopes
 
 
 class Options(Struct, frozen=True):
@@ -79,6 +81,7 @@ class Project:
         tree: Tree | None = None,
         progress: Progress | None = None,
         memory: Memory | None = None,
+        today: date | None = None,
     ) -> None:
         self.root = os.path.abspath(root).replace(os.sep, "/")
         self.options = options
@@ -89,6 +92,8 @@ class Project:
         self.on_disk = tree is None or _disk_of(tree) is not None
         self.memory = memory or NoMemory()
         self.progress = progress or Progress()
+        self.today = today
+        """The day to hold against last days; where there is none, no day is over."""
         self.matched: tuple[Patterns, Inputs] | None = None
         """What names the files to read annotations from, and which these are, once they have been looked for."""
 
@@ -158,6 +163,10 @@ class Project:
     @cached_property
     def trace(self) -> Trace:
         """Every annotation, resolved; what is wrong stands in it as problems."""
+        return with_problems(self._built, self._settled.problems)
+
+    @cached_property
+    def _built(self) -> Trace:
         extraction, inputs = self.extraction, self._inputs()
         problems = [*extraction.problems, *inputs.problems]
         reading = Reading(self.tree, self.memory, extraction, problems.append, self.progress)
@@ -167,8 +176,43 @@ class Project:
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirements of every specification that is referred to, in the order of reports."""
-        trace = self.trace
+        return self._settled.requirements
+
+    @property
+    def not_applicable(self) -> tuple[NotApplicable, ...]:
+        """What the configuration says is not owed."""
+        return self._settled.entries
+
+    @cached_property
+    def _stated(self) -> tuple[Requirement, ...]:
+        trace = self._built
         return tuple(one for coverage in trace.coverages for one in requirements_of(coverage, trace.annotations))
+
+    @cached_property
+    def _settled(self) -> Settled:
+        if self.config is None or not self.config.not_applicable:
+            return Settled(self._stated)
+        from duvet.queries.not_applicable import settle
+
+        return settle(self.config, self.scopes, self._is_over)
+
+    def _is_over(self, day: date) -> bool:
+        ##= man/spec/gates.md#not-applicable
+        ##% An entry MUST hold until the end of the day on which it expires.
+        is_over = self.today is not None and day < self.today
+        self.memory.dated(day.isoformat(), is_over)
+        return is_over
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """The requirements by specification and section."""
+        from duvet.queries.cataloguing import further
+        from duvet.queries.scopes import Scopes
+
+        cited = [coverage.specification for coverage in self._built.coverages]
+        specifications = (*cited, *further(self._configured(), cited))
+        unavailable = [locator.name for locator in self.library.failures]
+        return Scopes(specifications, self._stated, self.tree, self.root, unavailable)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -204,7 +248,7 @@ class Project:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
             issue_link = html.issue_link if issue_link is None else issue_link
-        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link)
+        return Finished(self.trace, self.requirements, self.root, blob_link, issue_link, self.not_applicable)
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:

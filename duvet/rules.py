@@ -94,6 +94,7 @@ SNAPSHOT_MISSING = Rule("DUV060", "snapshot-missing")
 SNAPSHOT_DIFFERS = Rule("DUV061", "snapshot-differs")
 GATE_NOT_CITED = Rule("DUV062", "gate-not-cited")
 GATE_NOT_TESTED = Rule("DUV063", "gate-not-tested")
+GATE_UNKNOWN_TARGET = Rule("DUV064", "gate-unknown-target")
 COVERAGE_LOST = Rule("DUV067", "coverage-lost")
 CITATION_STALE = Rule("DUV068", "citation-stale")
 REQUIREMENT_UNCITED = Rule("DUV069", "requirement-uncited")
@@ -102,6 +103,11 @@ REQUIREMENT_UNCITED = Rule("DUV069", "requirement-uncited")
 REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")
 MERGE_CONFLICT = Rule("DUV071", "merge-conflict")
 MERGE_DRIFT = _warning("DUV072", "merge-drift")
+
+# What is not applicable
+NOT_APPLICABLE_EXPIRED = Rule("DUV080", "not-applicable-expired")
+NOT_APPLICABLE_UNKNOWN = Rule("DUV081", "not-applicable-unknown")
+NOT_APPLICABLE_NOTHING = Rule("DUV082", "not-applicable-nothing")
 
 # What only `duvet validate` looks for: awslabs duvet lets it pass
 EXCEPTION_NO_REASON = Rule("DUV090", "exception-no-reason")

@@ -72,6 +72,21 @@ def utf8(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
+class LineNumbers:
+    """Line numbers of offsets that mostly grow: what lies before the last one is not counted again."""
+
+    def __init__(self) -> None:
+        self._data, self._offset, self._line = b"", 0, 1
+
+    def of(self, data: bytes, offset: int) -> int:
+        """The number of the line that holds the byte."""
+        if data is not self._data or offset < self._offset:
+            self._data, self._offset, self._line = data, 0, 1
+        self._line += data.count(b"\n", self._offset, offset)
+        self._offset = offset
+        return self._line
+
+
 def byte_length(text: str) -> int:
     """How many bytes the text takes in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())

@@ -58,6 +58,7 @@ def _shown(report: Finished, problems: tuple[Problem, ...]) -> dict[str, object]
         "cited": CITED,
         "problems": [_problem(problem, references) for problem in problems],
         "specifications": specification_views(report, references),
+        "not_applicable": report.not_applicable,
         "others": _without_requirements(report, counted),
     }
 

@@ -58,6 +58,9 @@ def document(report: Finished) -> Json:
         "annotations": _annotations(report),
         "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
         "refs": [_reference(index) for index in range(256)],
+        ##= man/spec/gates.md#not-applicable
+        ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
+        **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
 
 

@@ -82,6 +82,7 @@ def _merged(earlier: Report, later: Report, listener: _Listener) -> Report:
             _union(old.section, new.section, listener),
             _union(old.requirement, new.requirement, listener),
             _union(old.cite, new.cite, listener),
+            _union(old.not_applicable, new.not_applicable, listener),
             _extensions("annotations", old.extensions, new.extensions, listener),
         ),
     )

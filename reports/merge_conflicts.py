@@ -9,6 +9,7 @@ from duvet.reports.v2_records import (
     CiteRecord,
     InlineSource,
     LinkedSource,
+    NotApplicableRecord,
     Record,
     Repository,
     RequirementRecord,
@@ -105,6 +106,8 @@ _RULES: dict[type[Record], tuple[_Rule, ...]] = {
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
         _source("cite"),
     ),
+    # All that two of one id can differ in is how much of the specification a package has cited.
+    NotApplicableRecord: (),
 }
 
 

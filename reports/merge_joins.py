@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from duvet.reports.v2_records import (
     ByteRange,
     CiteRecord,
+    NotApplicableRecord,
     Record,
     Report,
     RequirementRecord,
@@ -39,6 +40,8 @@ def joined(earlier: T, later: T) -> T:
         case CiteRecord(), CiteRecord():
             texts = {name: _first(getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
             return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
+        case NotApplicableRecord(), NotApplicableRecord():
+            return replace(earlier, requirements=max(earlier.requirements, later.requirements))
     return earlier
 
 

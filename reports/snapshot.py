@@ -9,7 +9,7 @@ from typing import BinaryIO
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
 from duvet.text import WHITESPACE, parts
-from duvet.trace.finished import Finished
+from duvet.trace.finished import Finished, NotApplicable
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -37,8 +37,21 @@ def render(report: Finished, out: BinaryIO) -> None:
     """Write the snapshot."""
     ##= man/spec/trace.md#reports
     ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
-    blocks = ("".join(_specification(coverage, report.root)) for coverage in report.trace.coverages)
+    blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
+    blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
+
+
+def _not_applicable(entry: NotApplicable) -> Iterator[str]:
+    from duvet.reports.not_applicable import one_line
+
+    ##= man/spec/gates.md#not-applicable
+    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
+    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    yield f"NOT APPLICABLE: {one_line(entry.target)}\n"
+    yield f"  REQUIREMENTS: {entry.requirements}\n"
+    facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRES": entry.expires}
+    yield from (f"  {name}: {one_line(str(fact))}\n" for name, fact in facts.items() if fact)
 
 
 def _specification(coverage: Coverage, root: str) -> Iterator[str]:

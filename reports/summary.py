@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from duvet.model import Level, Problem, Specification
@@ -26,7 +26,12 @@ _Row = tuple[str, ...]
 def render(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
     """Write the table, and the verdict under it."""
     found = totals(report.requirements)
-    lines = [*_table(found), *_without_requirements(report), verdict(found[-1], problems).words]
+    lines = [
+        *_table(found),
+        *_without_requirements(report),
+        *_not_applicable(report),
+        verdict(found[-1], problems).words,
+    ]
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
@@ -95,6 +100,16 @@ def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
 def _line(row: _Row, widths: list[int]) -> str:
     name = left(cut(row[0], widths[0]), widths[0])
     return _GAP.join([name, *map(right, row[1:], widths[1:])]).rstrip()
+
+
+def _not_applicable(report: Finished) -> Iterator[str]:
+    if report.not_applicable:
+        from duvet.reports.not_applicable import sentence
+
+        ##= man/spec/gates.md#not-applicable
+        ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
+        ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+        yield from (visible(sentence(entry)) for entry in report.not_applicable)
 
 
 def _without_requirements(report: Finished) -> list[str]:

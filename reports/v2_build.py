@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from duvet.reports.v2_cites import cite_records, targets_of
+from duvet.reports.v2_not_applicable import not_applicable_records
 from duvet.reports.v2_records import Annotations, Report, Sources
 from duvet.reports.v2_requirements import requirement_records
 from duvet.reports.v2_sources import inline, linked
@@ -23,5 +24,6 @@ def build(report: Finished) -> Report:
             texts.sections,
             requirement_records(report, files.ids, targets, cite_ids),
             cites,
+            not_applicable_records(report.not_applicable),
         ),
     )

@@ -16,6 +16,8 @@ from duvet.reports.v2_records import VERSION, Annotations, Report, Repository, S
 _SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
 _ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 _EXTENSIONS = "extensions"
+# What awslabs duvet doesn't write, and keeps like all that it doesn't know.
+_OWN = {"not_applicable": "duvet-cli/v2/annotations.json#not_applicable"}
 
 Buckets = TypeVar("Buckets", Sources, Annotations)
 
@@ -44,9 +46,16 @@ def encode(report: Report) -> bytes:
 
 
 def _with_urls(prefix: str, buckets: Sources | Annotations) -> dict[str, object]:
-    names = (name for name in buckets.__struct_fields__ if name != _EXTENSIONS)
-    known = {prefix + name: dict(sorted(getattr(buckets, name).items())) for name in names}
+    found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != _EXTENSIONS}
+    ##= man/spec/gates.md#not-applicable
+    ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
+    written = {_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
+    known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
     return {**known, **dict(sorted(buckets.extensions.items()))}
+
+
+def _url(prefix: str, name: str) -> str:
+    return _OWN.get(name, prefix + name)
 
 
 def decode(data: bytes) -> Report:
@@ -64,9 +73,9 @@ def decode(data: bytes) -> Report:
 
 def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Buckets:
     known = {
-        field.name: msgspec.json.decode(found.pop(prefix + field.name), type=field.type)
+        field.name: msgspec.json.decode(found.pop(_url(prefix, field.name)), type=field.type)
         for field in fields(kind)
-        if prefix + field.name in found
+        if _url(prefix, field.name) in found
     }
     extensions = {name: _canonical(value) for name, value in found.items()}
     return kind(**known, extensions=extensions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from msgspec import Meta, Raw, Struct, field
@@ -106,6 +107,17 @@ class CiteRecord(Record, frozen=True):
     tags: tuple[str, ...] = ()
 
 
+class NotApplicableRecord(Record, frozen=True):
+    """Requirements that a package does not owe."""
+
+    target: str
+    reason: str
+    requirements: Offset
+    quote: str | None = None
+    owner: str | None = None
+    expires: date | None = None
+
+
 class Sources(Struct, frozen=True):
     """The sources by id. Extensions are buckets that only their writer knows."""
 
@@ -121,6 +133,8 @@ class Annotations(Struct, frozen=True):
     section: dict[str, SectionRecord] = {}
     requirement: dict[str, RequirementRecord] = {}
     cite: dict[str, CiteRecord] = {}
+    not_applicable: dict[str, NotApplicableRecord] = {}
+    """Ours: awslabs duvet keeps it as an extension."""
     extensions: dict[str, Raw] = {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any, TypeVar
 
 from duvet.cache.blobs import Blobs, NoBlobs
@@ -20,12 +21,18 @@ class Cache:
     """Everything that a run takes from earlier ones, and leaves for later ones."""
 
     def __init__(
-        self, disk: DiskTree, environ: Mapping[str, str], now: int | None = None, *, kept: bool = True
+        self,
+        disk: DiskTree,
+        environ: Mapping[str, str],
+        now: int | None = None,
+        *,
+        kept: bool = True,
+        today: date | None = None,
     ) -> None:
         self.blobs = Blobs(disk.at(CACHE_FOLDER)) if kept else NoBlobs()
         self.tree = RecordedTree(disk, now)
         self.environ = RecordedEnvironment(environ, self.tree)
-        self.results = Results(self.blobs, self.tree, environ)
+        self.results = Results(self.blobs, self.tree, environ, today)
         self._parsed: dict[str, Parsed[Any]] = {}
         self._written: dict[str, bytes] = {}
 
@@ -77,6 +84,9 @@ class Cache:
 
     def removed(self, path: str) -> None:
         self.tree.removed(path)
+
+    def dated(self, day: str, is_over: bool) -> None:
+        self.tree.record.hear(self.tree.record.days, day, is_over)
 
     def poured(self) -> None:
         self.tree.record.settled = False

@@ -33,6 +33,9 @@ class Memory(Protocol):
     def removed(self, path: str) -> None:
         """A file is gone, and this very work has removed it."""
 
+    def dated(self, day: str, is_over: bool) -> None:
+        """The result holds as long as this day, `YYYY-MM-DD`, is over or is not."""
+
     def poured(self) -> None:
         """Bytes have gone where nobody can look for them later, so that they have to go there each time."""
 
@@ -63,6 +66,9 @@ class NoMemory:
         pass
 
     def removed(self, path: str) -> None:
+        pass
+
+    def dated(self, day: str, is_over: bool) -> None:
         pass
 
     def poured(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import TypeVar
 
 from msgspec import Raw, Struct
@@ -28,10 +29,11 @@ class _Kept(Struct, array_like=True):
 class Results:
     """What was found out by earlier runs, by name, each for one set of options."""
 
-    def __init__(self, blobs: Blobs, tree: RecordedTree, environ: Mapping[str, str]) -> None:
+    def __init__(self, blobs: Blobs, tree: RecordedTree, environ: Mapping[str, str], today: date | None = None) -> None:
         self.blobs = blobs
         self.tree = tree
         self.environ = environ
+        self.today = "" if today is None else today.isoformat()
 
     def recall(self, name: str, kind: type[Value], key: str) -> Value | None:
         """What was kept, if it would come out the same; its questions then count as asked again."""
@@ -55,6 +57,10 @@ class Results:
         if kept.key != key or kept.now > self.tree.now:
             return None
         if any(answer(self.environ, name) != was for name, was in kept.record.variables.items()):
+            return None
+        ##= man/spec/cache.md#freshness
+        ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
+        if any((day < self.today) is not was for day, was in kept.record.days.items()):
             return None
         ##= man/spec/cache.md#freshness
         ##% An answer MUST be the same with the cache and without it.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 
-from msgspec import ValidationError, convert, inspect
+from msgspec import Struct, ValidationError, inspect
 from msgspec.structs import replace
 
 from duvet import rules
@@ -13,6 +15,7 @@ from duvet.config import wording
 from duvet.config.expressions import ExpressionError, expand
 from duvet.config.extended import ExtendedConfig, ExtendedSource
 from duvet.config.fields import Option, fields_of, options
+from duvet.config.read import as_table
 from duvet.config.schema import Table, TableError
 from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.toml import Toml
@@ -24,6 +27,7 @@ _TYPES: dict[type[inspect.Type], tuple[type, str]] = {
     inspect.EnumType: (str, "a string"),
     inspect.StrType: (str, "a string"),
     inspect.BoolType: (bool, "a boolean"),
+    inspect.DateType: (date, "a date"),
 }
 _EXTENSIONS: dict[type, type[Table]] = {UpstreamConfig: ExtendedConfig, UpstreamSource: ExtendedSource}
 _EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
@@ -60,7 +64,8 @@ def problems(toml: Toml, table: type[ConfigTable], environ: Mapping[str, str]) -
 def _value(kind: inspect.Type, value: Any, at: _At) -> Iterable[Problem]:
     choices = options(kind)
     for choice in choices:
-        if isinstance(value, _TYPES[type(choice.type)][0]):
+        # A date with a time is an instance of a date, too.
+        if type(value) is _TYPES[type(choice.type)][0]:
             return _well_typed(choice, value, at)
     return [_wrong_type(choices, value, at)]
 
@@ -73,22 +78,26 @@ def _well_typed(choice: Option, value: Any, at: _At) -> Iterable[Problem]:
             return _array(array, value, at)
         case inspect.EnumType(cls=variants):
             return _variant([str(variant.value) for variant in variants], value, at)
+        case inspect.StrType(pattern=str() as pattern) if not re.search(pattern, value):
+            return [at.problem(rules.CONFIG_BAD_VALUE, "this is blank")]
     return _template(value, at) if choice.is_template else ()
 
 
 def _wrong_type(choices: list[Option], value: Any, at: _At) -> Problem:
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
-    return at.problem(rules.CONFIG_WRONG_TYPE, wording.invalid_type(value, expected), _header(value, expected, at))
+    return at.problem(rules.CONFIG_WRONG_TYPE, wording.invalid_type(value, expected), _rewritten(value, expected, at))
 
 
-def _header(value: Any, expected: str, at: _At) -> str:
-    """How to write the header of a table, where one with the wrong brackets stands."""
+def _rewritten(value: Any, expected: str, at: _At) -> str:
+    """How to write the header of a table, where one with the wrong brackets stands, or a date."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     match value, expected:
         case {}, "a sequence":
             return f"write `[[{name}]]`, a table for each"
         case [{}, *_], "a table":
             return f"write `[{name}]`, one table only"
+        case _, "a date":
+            return "write a day without quotes, as in `2027-12-31`"
     return ""
 
 
@@ -137,10 +146,10 @@ def _unknown(at: _At, known: Iterable[str]) -> Problem:
     return at.problem(rules.CONFIG_UNKNOWN_KEY, message, wording.did_you_mean(name, known), at_key=True)
 
 
-def _refused(table: type, values: dict[str, Any], at: _At) -> Iterator[Problem]:
+def _refused(table: type[Struct], values: dict[str, Any], at: _At) -> Iterator[Problem]:
     """What a table says of itself when each of its values is right."""
     try:
-        convert(values, table)
+        as_table(values, table)
     except ValidationError as error:
         match error.__cause__:
             case TableError() as refusal:

@@ -3,16 +3,17 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Self
 
 from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config.languages import Language
-from duvet.config.schema import SourceRule, TableError
+from duvet.config.schema import NotApplicableRule, SourceRule, Table, TableError, Words
 from duvet.config.tables import ConfigTable, SchemaName, SourceTable, as_tuple, named
 from duvet.config.wording import missing_field
-from duvet.rules import CONFIG_MISSING_KEY
+from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 Patterns = str | Annotated[tuple[str, ...], Meta(min_length=1)]
 
@@ -58,9 +59,35 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
         )
 
 
+class NotApplicableTable(Table, frozen=True, kw_only=True):
+    """Requirements that the project does not owe: they count neither as applicable nor as done."""
+
+    target: Annotated[
+        Words,
+        Meta(
+            description="A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
+            "those below it, too"
+        ),
+    ]
+    quote: Annotated[Words | None, Meta(description="The one requirement of the section that is meant")] = None
+    reason: Annotated[Words, Meta(description="Why they are not owed")]
+    owner: Annotated[str | None, Meta(description="Who decided that")] = None
+    expires: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
+
+    def __post_init__(self) -> None:
+        if self.quote is not None and not self.target.partition("#")[2]:
+            raise TableError(CONFIG_BAD_VALUE, "a quote needs a section", "write the target as SPEC#SECTION")
+
+    def rule(self) -> NotApplicableRule:
+        """The rule that this table stands for."""
+        return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expires)
+
+
 # The keywords of JSON Schema for what `__post_init__` checks.
 _ONE_OF_BOTH = {"anyOf": [{"required": ["pattern"]}, {"required": ["language"]}]}
 _Source = Annotated[ExtendedSource, Meta(extra_json_schema=_ONE_OF_BOTH)]
+_SECTION_OF_QUOTE = {"if": {"required": ["quote"]}, "then": {"properties": {"target": {"pattern": r"#[\s\S]"}}}}
+_NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
 
 
 ##= man/spec/trace.md#configuration
@@ -70,3 +97,7 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[_Source, ...], Meta(description="Source files to scan")] = ()
     schema: Annotated[SchemaName, named(extended=True)] = field(name="$schema")
+    not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
+
+    def not_owed(self) -> tuple[NotApplicableRule, ...]:
+        return tuple(one.rule() for one in self.not_applicable)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
+from typing import Any, TypeVar
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert
 
 from duvet import rules
 from duvet.config.expressions import ExpressionError
@@ -12,6 +14,8 @@ from duvet.config.schema import BUILT_IN_REQUIREMENTS, Config
 from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig
 from duvet.config.toml import Toml, TomlEncodingError, TomlError, parse
 from duvet.model import ProblemsError
+
+Kind = TypeVar("Kind", bound=Struct)
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
@@ -27,6 +31,7 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
         specifications=tuple(specification.rule() for specification in table.specification),
         report=table.report,
         toml=toml,
+        not_applicable=table.not_owed(),
     )
 
 
@@ -34,11 +39,17 @@ def read_tables(toml: Toml, environ: Mapping[str, str]) -> ConfigTable:
     """The tables of a configuration, their defaults and variables filled in."""
     table = _table_type(toml)
     try:
-        return convert(toml.values, table).settled(environ)
+        return as_table(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
         from duvet.config.check import problems
 
         raise ProblemsError(problems(toml, table, environ)) from None
+
+
+def as_table(values: dict[str, Any], table: type[Kind]) -> Kind:
+    """The values of a table as its record; ValidationError where they don't fit."""
+    # Text that looks like a date is none.
+    return convert(values, table, builtin_types=(date,))
 
 
 def _document(data: bytes, path: str) -> Toml:

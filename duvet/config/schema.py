@@ -2,6 +2,7 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
+from datetime import date
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,6 +21,9 @@ META, CONTENT = "//=", "//#"
 
 Template = Annotated[str, Meta(extra={"template": True})]
 """Text in which `${{ NAME }}` stands for an environment variable."""
+
+Words = Annotated[str, Meta(pattern=r"\S")]
+"""Text that is not blank."""
 
 
 class SourceRule(Struct, frozen=True):
@@ -42,6 +46,18 @@ class SpecificationRule(Struct, frozen=True):
     source: str
     """A URL, or a path in the project."""
     format: Format = Format.AUTO
+
+
+class NotApplicableRule(Struct, frozen=True):
+    """Requirements that the project does not owe."""
+
+    target: str
+    """A specification, or a section of one."""
+    reason: str
+    quote: str = ""
+    owner: str = ""
+    expires: date | None = None
+    """The last day on which that holds."""
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -101,6 +117,7 @@ class Config(Struct, frozen=True):
     report: Report
     toml: Toml
     """The file, to find places in."""
+    not_applicable: tuple[NotApplicableRule, ...] = ()
 
     @property
     def specifications_folder(self) -> str:
@@ -124,6 +141,10 @@ class Config(Struct, frozen=True):
     def specification_place(self, index: int) -> Place:
         """Where the source of a specification stands."""
         return self.toml.value_place("specification", index, "source")
+
+    def not_applicable_place(self, index: int, key: str) -> Place:
+        """Where a key of what is not applicable stands."""
+        return self.toml.value_place("not-applicable", index, key)
 
     def _beside(self, name: str) -> str:
         folder, slash, _ = self.path.rpartition("/")

@@ -10,7 +10,16 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config.expressions import expand
-from duvet.config.schema import CONTENT, META, Report, SourceRule, SpecificationRule, Table, Template
+from duvet.config.schema import (
+    CONTENT,
+    META,
+    NotApplicableRule,
+    Report,
+    SourceRule,
+    SpecificationRule,
+    Table,
+    Template,
+)
 from duvet.model import Format, Kind
 
 
@@ -146,6 +155,10 @@ class ConfigTable(Table, frozen=True, kw_only=True):
             source=tuple(source.settled(environ) for source in self.source),
             report=replace(self.report, html=replace(html, **links)),
         )
+
+    def not_owed(self) -> tuple[NotApplicableRule, ...]:
+        """What this configuration says is not applicable."""
+        return ()
 
 
 def named(*, extended: bool) -> Meta:

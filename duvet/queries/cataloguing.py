@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from duvet.model import Annotation, Kind, Specification
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.specs.names import assign_further_ids
+from duvet.text import LineNumbers
 from duvet.trace.records import Coverage, Trace
 from duvet.trace.requirements import Requirement
 
@@ -19,23 +20,28 @@ _NOWHERE: _Spot = (-1, "")
 def catalogue_of(trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]) -> Catalogue:
     """The catalogue of a trace with its requirements; configured specifications are in it though nothing is cited."""
     cited = [coverage.specification for coverage in trace.coverages]
-    others = assign_further_ids({one.locator: one for one in configured}.values(), cited)
+    others = further(configured, cited)
     citing = {id: number for number, id in enumerate(_citing(trace.annotations))}
     places = {specification.id: index for index, specification in enumerate(cited)}
     numbered = [*_requirement_cards(requirements, places, citing)]
     return Catalogue(
-        tuple(map(_specification_card, (*cited, *others))),
+        tuple(map(specification_card, (*cited, *others))),
         tuple(numbered),
         tuple(_citation_cards(trace, citing, numbered)),
         trace.problems,
     )
 
 
+def further(configured: Iterable[Specification], cited: Iterable[Specification]) -> tuple[Specification, ...]:
+    """The configured specifications that nothing refers to, with ids of their own."""
+    return assign_further_ids({one.locator: one for one in configured}.values(), cited)
+
+
 def _citing(annotations: tuple[Annotation, ...]) -> Iterator[int]:
     return (id for id, annotation in enumerate(annotations) if annotation.kind is not Kind.SPEC)
 
 
-def _specification_card(one: Specification) -> SpecificationCard:
+def specification_card(one: Specification) -> SpecificationCard:
     sections = tuple(SectionCard(section.id, section.title) for section in one.sections)
     return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections)
 
@@ -43,7 +49,7 @@ def _specification_card(one: Specification) -> SpecificationCard:
 def _requirement_cards(
     requirements: Iterable[Requirement], places: dict[str, int], citing: dict[int, int]
 ) -> Iterator[RequirementCard]:
-    lines = _Lines()
+    lines = LineNumbers()
     for one in requirements:
         yield RequirementCard(
             places[one.specification.id],
@@ -54,20 +60,6 @@ def _requirement_cards(
             lines.of(one.specification.data, one.matches[0].pieces[0].start),
             tuple([citing[id] for id in one.related if id in citing]),
         )
-
-
-class _Lines:
-    """Line numbers of offsets that mostly grow: what lies before the last one is not counted again."""
-
-    def __init__(self) -> None:
-        self._data, self._offset, self._line = b"", 0, 1
-
-    def of(self, data: bytes, offset: int) -> int:
-        if data is not self._data or offset < self._offset:
-            self._data, self._offset, self._line = data, 0, 1
-        self._line += data.count(b"\n", self._offset, offset)
-        self._offset = offset
-        return self._line
 
 
 def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:

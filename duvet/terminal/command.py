@@ -44,7 +44,12 @@ class Subcommand(click.Command):
     def _check_repeated(self, ctx: click.Context, order: list[click.Parameter]) -> None:
         for param, count in Counter(order).items():
             if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
-                raise click.UsageError(f"the argument '{_shown(param, ctx)}' cannot be used multiple times", ctx)
+                raise repeated(param, ctx)
+
+
+def repeated(param: click.Parameter, ctx: click.Context) -> click.UsageError:
+    """The error about an argument that may stand once."""
+    return click.UsageError(f"the argument '{_shown(param, ctx)}' cannot be used multiple times", ctx)
 
 
 def _shown(param: click.Parameter, ctx: click.Context) -> str:

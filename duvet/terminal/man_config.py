@@ -112,6 +112,8 @@ def _takes(value: Schema) -> str:
         return " or ".join(filter(None, (_takes(option) for option in options)))
     if choices := value.get("enum"):
         return " | ".join(choices) if len(choices) < MANY_CHOICES else "a name"
+    if value.get("format") == "date":
+        return "a date"
     return {"array": "a list of strings", "boolean": "true | false", "string": "a string"}.get(
         value.get("type", ""), ""
     )

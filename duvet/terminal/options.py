@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from duvet.progress import Progress
+from duvet.terminal.command import repeated
 from duvet.terminal.known_names import files
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
+from duvet.terminal.wishes import Gate
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
@@ -43,6 +45,27 @@ def switch(name: str, *, default: bool | None = None, help: str) -> Callable[[Fu
         metavar="[true|false]",
         help=help if default is None else f"{help} [default: {str(default).lower()}]",
     )
+
+
+def gate(name: str, *, help: str) -> Callable[[Function], Function]:
+    """An option that takes `true` or `false`, means true when it stands alone, and takes targets any number of times."""
+    return click.option(
+        name,
+        type=TEXT,
+        is_flag=False,
+        flag_value="true",
+        multiple=True,
+        callback=_gate,
+        metavar="[true|false|TARGET]",
+        help=f"{help} [default: true]",
+    )
+
+
+def _gate(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Gate:
+    switches = [value == "true" for value in given if value in ("true", "false")]
+    if len(switches) > 1:
+        raise repeated(param, ctx)
+    return Gate(all(switches), tuple(value for value in given if value not in ("true", "false")))
 
 
 class _Text(click.ParamType[str]):
@@ -135,5 +158,12 @@ def open_project(
     )
     progress = progress or Lines(shown)
     if cache is None:
-        return Project(options=options, environ=shown.environ, progress=progress)
-    return Project(options=options, environ=cache.environ, tree=cache.tree, memory=cache, progress=progress)
+        return Project(options=options, environ=shown.environ, progress=progress, today=shown.today)
+    return Project(
+        options=options,
+        environ=cache.environ,
+        tree=cache.tree,
+        memory=cache,
+        progress=progress,
+        today=shown.today,
+    )

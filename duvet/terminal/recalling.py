@@ -60,7 +60,7 @@ def open_cache(shown: Settings) -> Cache | None:
     """The cache of the project in the working directory; none where there is no project, or none is wanted."""
     from duvet.tree.disk import DiskTree
 
-    return Cache(DiskTree(), shown.environ) if wants_cache(shown) else None
+    return Cache(DiskTree(), shown.environ, today=shown.today) if wants_cache(shown) else None
 
 
 def wants_cache(shown: Settings) -> bool:

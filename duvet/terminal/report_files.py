@@ -49,7 +49,7 @@ def _json_v2(finished: Finished, out: BinaryIO) -> None:
 def _coverage_files(folder: str, wishes: Wishes, finished: Finished) -> Files:
     from duvet.reports import lcov
 
-    for name, data in lcov.render(finished, wishes.require_citations, wishes.require_tests):
+    for name, data in lcov.render(finished, wishes.require_citations.everything, wishes.require_tests.everything):
         yield os.path.join(folder, name), partial(bytes, data)
 
 

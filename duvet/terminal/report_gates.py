@@ -11,7 +11,6 @@ from duvet.terminal.report_files import snapshot_path
 from duvet.terminal.settings import Settings
 from duvet.terminal.streams import say
 from duvet.terminal.wishes import Wishes
-from duvet.trace.records import Trace
 
 _CONTEXT = 4
 
@@ -32,15 +31,36 @@ def _is_ci(project: Project, wishes: Wishes) -> bool:
     return snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 
-def gate_problems(project: Project, wishes: Wishes, trace: Trace, snapshot: bytes, shown: Settings) -> list[Problem]:
-    """What keeps CI from passing."""
+def gate_problems(project: Project, wishes: Wishes, snapshot: bytes, shown: Settings) -> list[Problem]:
+    """What keeps the gates shut."""
+    found = _ci_problems(project, wishes, snapshot, shown)
+    if wishes.require_citations.targets or wishes.require_tests.targets:
+        from duvet.terminal.target_gates import target_problems
+
+        # Whoever is named line by line is named.
+        named = {_spot(problem) for problem in found}
+        ##= man/spec/gates.md#gates-for-targets
+        ##% A gate with a target MUST hold without `--ci`, too, and beside the comparison of a snapshot.
+        found += [problem for problem in target_problems(project, wishes) if _spot(problem) not in named]
+    return found
+
+
+def _spot(problem: Problem) -> tuple[str, str, int]:
+    return problem.code, problem.path, problem.place.line
+
+
+def _ci_problems(project: Project, wishes: Wishes, snapshot: bytes, shown: Settings) -> list[Problem]:
     if not _is_ci(project, wishes):
         return []
     path = snapshot_path(project)
     if path is None:
-        from duvet.trace.gates import check
+        from duvet.trace.gates import check, freed_by
 
-        return list(check(trace, citations=wishes.require_citations, tests=wishes.require_tests))
+        citations, tests = wishes.require_citations.everything, wishes.require_tests.everything
+        ##= man/spec/gates.md#not-applicable
+        ##% A gate MUST NOT ask for code or tests of what is not applicable.
+        freed = freed_by(project.requirements) if project.not_applicable else frozenset()
+        return list(check(project.trace, citations=citations, tests=tests, freed=freed))
     project.progress.begin(f"Checking {path}")
     found = _compare(project, path, snapshot, shown)
     if not found:

@@ -42,7 +42,7 @@ def run_report(project: Project, wishes: Wishes) -> Outcome:
         files = pages(project, wishes, finished, problems)
     else:
         snapshot = rendered(partial(snapshot_report.render, finished))
-        problems = _listed((*problems, *gate_problems(project, wishes, finished.trace, snapshot, settings())))
+        problems = _listed((*problems, *gate_problems(project, wishes, snapshot, settings())))
         kept = None if checks_snapshot(project, wishes) else snapshot
         files = all_files(project, wishes, finished, problems, kept)
     problems = _listed((*problems, *_write(project, files)))

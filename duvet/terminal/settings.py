@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from datetime import date
 from typing import TextIO
 
 import click
@@ -23,6 +24,13 @@ class Settings(Struct, frozen=True):
     quiet: bool = False
     verbose: bool = False
     cache: bool = True
+    day: date | None = None
+    """The day to go by; that of the clock where it is None."""
+
+    @property
+    def today(self) -> date:
+        """The day of this run."""
+        return date.today() if self.day is None else self.day
 
 
 def settings() -> Settings:

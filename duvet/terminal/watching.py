@@ -59,7 +59,7 @@ def next_change(changes: Changes, *, mended: bool) -> tuple[tuple[str, ...], boo
 def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> Project:
     """One run, which has told what it came to, and the project as it was read."""
     shown = settings()
-    cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown))
+    cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
     project = open_project(cache, **where)
     ##= man/spec/watch.md#reporting-again
     ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from posixpath import join, normpath
 
+from msgspec.structs import replace
+
 from duvet import rules
 from duvet.model import Annotation, Place, Problem, Specification
 from duvet.progress import Progress
@@ -39,8 +41,12 @@ def build(
     ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
     ##% place.
     found = {*before, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
-    problems = tuple(sorted(found, key=lambda one: one.sort_key))
-    return Trace(annotations, tuple(match_of), coverages, problems, linked.failures)
+    return with_problems(Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+
+
+def with_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
+    """The trace with these problems, too."""
+    return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
 
 
 def _coverages(linked: Linked) -> tuple[Coverage, ...]:

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+from datetime import date
+from typing import NamedTuple
+
 from msgspec import Struct
 
+from duvet.model import Problem
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement
+
+
+class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Requirements that are not owed, as an entry of the configuration says."""
+
+    target: str
+    """A specification, or a section of one."""
+    quote: str = ""
+    """The one requirement of the section that is meant."""
+    reason: str
+    owner: str = ""
+    expires: date | None = None
+    """The last day on which that holds."""
+    has_expired: bool = False
+    """Whether that day is over, so that the requirements are owed."""
+    requirements: int
+    """How many are meant."""
+
+
+class Settled(NamedTuple):
+    """The requirements, some of which may not be applicable; the entries that say so, and what is wrong with them."""
+
+    requirements: tuple[Requirement, ...]
+    entries: tuple[NotApplicable, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 class Finished(Struct, frozen=True):
@@ -17,3 +46,4 @@ class Finished(Struct, frozen=True):
     """The folder that displayed paths are relative to."""
     blob_link: str | None = None
     issue_link: str | None = None
+    not_applicable: tuple[NotApplicable, ...] = ()

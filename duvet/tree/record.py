@@ -34,6 +34,8 @@ class Record(Struct, array_like=True):
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
     """Variables of the environment: digests, for values may be secret, and None where one is not set."""
+    days: dict[str, bool] = {}
+    """Whether these days, as `YYYY-MM-DD`, are over."""
     faults: dict[str, str] = {}
     """What could not be read for another reason than being absent, and why."""
     unsteady: dict[str, None] = {}
@@ -95,7 +97,7 @@ class Record(Struct, array_like=True):
         return found
 
     def _answers(self) -> tuple[dict[str, Any], ...]:
-        return self.regular, self.present, self.links, self.identities, self.variables
+        return self.regular, self.present, self.links, self.identities, self.variables, self.days
 
     def _all(self) -> tuple[dict[str, Any], ...]:
         more = self.files, self.folders, self.absent, self.unlisted, self.faults

@@ -31,6 +31,7 @@ def unchanged(record: Record, tree: RecordedTree) -> Record | None:
         record.links,
         record.identities,
         record.variables,
+        record.days,
     )
 
 

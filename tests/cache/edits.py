@@ -155,7 +155,7 @@ def configure(folder: Path, choice: random.Random) -> None:
     path = folder / choice.choice((".duvet/config.toml", ".duvet/config.toml", "second.toml"))
     if choice.randrange(10):
         # What can be read is more telling than what can't.
-        _put(path, choice.choice((*CONFIGS, *CONFIGS[:5], *CONFIGS[:5])).encode())
+        _put(path, choice.choice((*CONFIGS, *CONFIGS[:6], *CONFIGS[:6])).encode())
     elif path.is_file():
         path.unlink()
 

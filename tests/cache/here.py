@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from datetime import date
 from pathlib import Path
 from unittest.mock import patch
 
@@ -35,16 +36,21 @@ def said(err: str) -> str:
     return _STEP.sub("", err)
 
 
-def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None) -> Done:
-    """The command with these arguments."""
-    return _done(folder, lambda: run([*args]), environ or {})
+def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None, day: date | None = None) -> Done:
+    """The command with these arguments, today or on another day."""
+    return _done(folder, lambda: run([*args], Settings(os.environ, day=day)), environ or {})
 
 
 def report_here(
-    folder: Path, *args: str, now: int | None, disk: DiskTree | None = None, environ: Mapping[str, str] | None = None
+    folder: Path,
+    *args: str,
+    now: int | None,
+    disk: DiskTree | None = None,
+    environ: Mapping[str, str] | None = None,
+    day: date | None = None,
 ) -> Done:
-    """`duvet report` with these arguments, with the cache, at another time than now or on another disk."""
-    return _done(folder, lambda: _report(now, disk or DiskTree(), args), environ or {})
+    """`duvet report` with these arguments, with the cache, at another time than now or on another day or disk."""
+    return _done(folder, lambda: _report(now, disk or DiskTree(), args, day), environ or {})
 
 
 def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> Done:
@@ -56,13 +62,13 @@ def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> 
     return Done(code, out.read(), err.getvalue())
 
 
-def _report(now: int | None, disk: DiskTree, args: tuple[str, ...]) -> int:
-    shown = Settings(os.environ)
+def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | None) -> int:
+    shown = Settings(os.environ, day=day)
     with report.make_context("report", [*args], obj=shown) as ctx:
         where = {name: value for name, value in ctx.params.items() if name != "watch"}
         wishes = Wishes(**{name: where.pop(name) for name in Wishes.__struct_fields__})
         try:
-            return report_with(Cache(disk, shown.environ, now), where, wishes, Answer())
+            return report_with(Cache(disk, shown.environ, now, today=shown.today), where, wishes, Answer())
         except DuvetError as error:
             tell(as_problems(error), shown)
             return FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 from tests.commands.made import SPECIFICATION, make
@@ -41,8 +42,23 @@ source = "spec.md"
 enabled = true
 issue-link = "${{ LINK || OTHER }}"
 """
+_ENTRIES = """\
+[[not-applicable]]
+target = "spec.md#pouring"
+reason = "no spout"
+expires = 2030-01-31
+[[not-applicable]]
+target = "specs/tea.txt#1"
+quote = "The pot MUST be warm."
+reason = "no pot"
+expires = 2030-02-01
+"""
+DAYS = (None, *(date(2030, month, day) for month, day in ((1, 30), (1, 31), (2, 1), (2, 2))))
+"""Before, while and after one entry and the other expires."""
+NOT_OWED = _EXTENDED + _ENTRIES
 CONFIGS = (
     _EXTENDED,
+    NOT_OWED,
     _EXTENDED.replace("gitignore = true\n", ""),
     _EXTENDED.replace("docs/**/*", "docs/**").replace('exclude = ["src/**/old", "lib/x*"]\n', ""),
     _EXTENDED.replace("[[specification]]", "[report.snapshot]\npath = 'other.txt'\n[[specification]]", 1).replace(

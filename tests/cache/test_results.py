@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from duvet.cache.cache import Cache
 from duvet.errors import UnreadableError
+from duvet.tree.disk import DiskTree
 from tests.cache.opened import LATER, Work, opened
 
 
@@ -46,6 +49,26 @@ def test_work_that_asked_for_a_variable(root: Path) -> None:
         run_of_tree(root, work, NAME=value)
     assert work.done == 2
     assert b"other" not in (root / ".duvet" / "cache" / "tree").read_bytes().partition(b"answer")[0]
+
+
+def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
+    work, done = Work(), []
+    for number in (30, 31, 31, 30, None, 1, 1, 31):
+        today = None if number is None else date(2030, 2 if number == 1 else 1, number)
+        cache = Cache(DiskTree(str(root)), {}, LATER, today=today)
+        day = date(2030, 1, 30)
+
+        def ask() -> str:
+            is_over = today is not None and day < today  # noqa: B023
+            cache.dated(day.isoformat(), is_over)  # noqa: B023
+            return f"{work()} {is_over}"
+
+        assert cache.of_tree("tree", str, "how", ask) == f"answer {today is not None and day < today}"
+        done.append(work.done)
+    assert done == [1, 2, 2, 3, 3, 4, 4, 4]
 
 
 def test_work_that_asked_for_all_variables(root: Path) -> None:

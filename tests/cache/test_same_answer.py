@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cache.edits import EDITS
-from tests.cache.house import OPTIONS, fill
-from tests.cache.twins import SEEDS, Twins, tick
+from tests.cache.house import DAYS, HOUSE, NOT_OWED, OPTIONS, fill
+from tests.cache.twins import LATER, SEEDS, Twins, tick
+from tests.commands.made import make
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and odd names")
 
@@ -33,10 +34,24 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
             history.append(f"{edit.__name__} {number}")
         environ = choice.choice(({}, {}, {}, {}, {"LINK": "https://link"}, {"CI": "true"}))
         options = choice.choice(usual)
-        now = twins.time(choice)
-        history.append(f"{options} {environ} {now}")
-        kept, plain = twins.answers(*options, now=now, **environ)
+        now, day = twins.time(choice), choice.choice(DAYS)
+        history.append(f"{options} {environ} {now} {day}")
+        kept, plain = twins.answers(*options, now=now, day=day, **environ)
         assert kept == plain, history
         assert twins.states()[0] == twins.states()[1], history
         if now is not None:
             tick(tmp_path)
+
+
+def test_days_pass(tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
+    twins = Twins(tmp_path, lambda folder: make(folder, {**HOUSE, ".duvet/config.toml": NOT_OWED}))
+    expired = []
+    for run, day in enumerate((None, *DAYS, *DAYS[::-1])):
+        kept, plain = twins.answers(now=LATER + run, day=day)
+        assert kept == plain, day
+        assert twins.states()[0] == twins.states()[1], day
+        expired.append(kept.err.count("DUV080"))
+    assert expired == [0, 0, 0, 0, 1, 2, 2, 1, 0, 0, 0]

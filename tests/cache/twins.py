@@ -6,6 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from tests.cache.here import report_here, run_here, said
@@ -41,14 +42,14 @@ class Twins:
         self.runs += 1
         return choice.choice((None, None, 0, LATER + self.runs, LATER + self.runs, LATER - self.runs))
 
-    def answers(self, *args: str, now: int | None = None, **environ: str) -> tuple[Done, Done]:
+    def answers(self, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> tuple[Done, Done]:
         """What `duvet report` says with the cache and without."""
         if now is None:
-            kept = run_here(self.kept.parent, "-C", f"kettle/{self.place}", "report", *args, environ=environ)
+            kept = run_here(self.kept.parent, "-C", f"kettle/{self.place}", "report", *args, environ=environ, day=day)
         else:
-            kept = report_here(self.kept / self.place, *args, now=now, environ=environ)
+            kept = report_here(self.kept / self.place, *args, now=now, environ=environ, day=day)
         plain = run_here(
-            self.plain.parent, "-C", f"kettle/{self.place}", "--no-cache", "report", *args, environ=environ
+            self.plain.parent, "-C", f"kettle/{self.place}", "--no-cache", "report", *args, environ=environ, day=day
         )
         return comparable(kept, self.kept), comparable(plain, self.plain)
 

@@ -245,6 +245,50 @@ def test_what_our_schema_refuses() -> None:
     ]
 
 
+ENTRIES = """[[not-applicable]]
+target = ""
+reason = " "
+[[not-applicable]]
+target = "spec.md"
+reason = "no"
+expires = "2030-01-31"
+[[not-applicable]]
+target = "spec.md"
+reason = "no"
+expires = 2030-01-31T00:00:00Z
+[[not-applicable]]
+target = "spec.md"
+quote = "x"
+reason = "no"
+[[not-applicable]]
+target = "spec.md#x"
+ovner = "me"
+"""
+
+
+def test_what_is_refused_of_what_is_not_applicable() -> None:
+    keys = "`target`, `quote`, `reason`, `owner`, `expires`"
+    day = "write a day without quotes, as in `2027-12-31`"
+    assert found(ENTRIES, EXTENDED) == [
+        "3:10+2 DUV005 this is blank",
+        "4:10+3 DUV005 this is blank",
+        f'8:11+12 DUV004 invalid type: string "2030-01-31", expected a date; {day}',
+        f"12:11+20 DUV004 invalid type: datetime, expected a date; {day}",
+        "13:1+18 DUV005 a quote needs a section; write the target as SPEC#SECTION",
+        "17:1+18 DUV003 missing field `reason`",
+        f"19:1+5 DUV002 unknown field `ovner`, expected one of {keys}; did you mean `owner`?",
+    ]
+
+
+def test_what_is_not_applicable_is_unknown_in_upstreams_schema() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    top = "`source`, `requirement`, `report`, `specification`, `$schema`"
+    assert found("[[not-applicable]]\ntarget = 'a'\nreason = 'b'\n") == [
+        f"2:3+14 DUV002 unknown field `not-applicable`, expected one of {top}; {EXTEND}"
+    ]
+
+
 def test_an_unknown_language() -> None:
     (problem,) = found("source = [{ language = 'pyton' }]", EXTENDED)
     assert problem.startswith("2:24+7 DUV005 unknown variant `pyton`, ") and problem.endswith("did you mean `python`?")

@@ -69,6 +69,7 @@ requirement = [{ pattern = "r" }]
 specification = [
   { source = "s" },
 ]
+not-applicable = [{ target = "s", reason = "no", expires = 2030-01-31 }]
 """
     assert explained(text) == [
         "config-path .duvet/config.toml default",
@@ -89,6 +90,11 @@ specification = [
         *REPORTS,
         "specification[0].source s file 5",
         "specification[0].format None default",
+        "not-applicable[0].target s file 7",
+        "not-applicable[0].quote None default",
+        "not-applicable[0].reason no file 7",
+        "not-applicable[0].owner None default",
+        "not-applicable[0].expires 2030-01-31 file 7",
         *BUILT_IN,
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from msgspec import structs
 
@@ -11,6 +13,7 @@ from duvet.config.schema import (
     Config,
     HtmlReport,
     JsonReport,
+    NotApplicableRule,
     Report,
     SnapshotReport,
     SourceRule,
@@ -117,6 +120,23 @@ def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
     ##% A configuration with our own schema MUST accept every key of the other one.
     assert read(EVERYTHING, EXTENDED) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+
+
+def test_what_is_not_applicable() -> None:
+    text = """[[not-applicable]]
+target = "spec.md"
+reason = "too hot"
+[[not-applicable]]
+target = "spec.md#pot"
+quote = "The pot MUST be warm."
+reason = "it is cold"
+owner = "the kitchen"
+expires = 2030-01-31
+"""
+    assert read(text, EXTENDED).not_applicable == (
+        NotApplicableRule("spec.md", "too hot"),
+        NotApplicableRule("spec.md#pot", "it is cold", "The pot MUST be warm.", "the kitchen", date(2030, 1, 31)),
+    )
 
 
 def sources(text: str) -> tuple[SourceRule, ...]:

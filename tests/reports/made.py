@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from io import BytesIO
 
 from duvet.project import Project
@@ -71,10 +72,15 @@ reason = "hue"
 FILES = {".duvet/config.toml": CONFIG, "tea.md": TEA, "src/a.rs": COMMENTS, "more/b.toml": MORE}
 
 
+def project(files: Mapping[str, str] = FILES, today: date | None = None) -> Project:
+    """A project of these files on that day."""
+    tree = MemoryTree({path: text.encode() for path, text in files.items()})
+    return Project("/w", tree=tree, today=today)
+
+
 def finished(files: Mapping[str, str] = FILES, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
     """All that can be reported of these files."""
-    tree = MemoryTree({path: text.encode() for path, text in files.items()})
-    return Project("/w", tree=tree).finished(blob_link, issue_link)
+    return project(files).finished(blob_link, issue_link)
 
 
 def json_v2_of(report: Finished) -> bytes:

@@ -21,6 +21,7 @@ from duvet.reports.v2_records import (
     InlineSource,
     LinkedSource,
     Location,
+    NotApplicableRecord,
     Ranges,
     Record,
     Report,
@@ -43,6 +44,9 @@ FOUND = replace(SPECIFICATION, url="https://a")
 SECTION = SectionRecord(source=SPAN, short_name="a", long_name="A")
 REQUIREMENT = RequirementRecord(source=HERE, origin=TARGET, level="MUST")
 CITE = CiteRecord(source=HERE, target=TARGET, type="CITATION")
+
+
+ENTRY = NotApplicableRecord(target="a", reason="b", requirements=3)
 
 
 def of(**buckets: Any) -> Report:
@@ -86,6 +90,12 @@ def test_union() -> None:
         linked={"lnk-1": LINKED},
         section={"sec-1": SECTION},
     )
+
+
+def test_what_several_packages_do_not_owe() -> None:
+    more, other = replace(ENTRY, requirements=5), replace(ENTRY, target="c")
+    for reports in permutations([of(not_applicable={"1": ENTRY, "2": other}), of(not_applicable={"1": more}), of()]):
+        assert merged(*reports).annotations.not_applicable == {"1": more, "2": other}
 
 
 def test_a_url_that_one_report_has_is_kept() -> None:
@@ -217,6 +227,7 @@ REPORTS = st.builds(
             st.sets(IDS),
         ),
     ),
+    not_applicable=st.dictionaries(IDS, st.integers(0, 9).map(lambda count: replace(ENTRY, requirements=count))),
 )
 
 

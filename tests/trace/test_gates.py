@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Place, Problem
-from duvet.trace.gates import check
+from duvet.trace.gates import check, freed_by, not_implemented, not_tested
+from duvet.trace.requirements import State, requirements_of
 from tests.trace.sections import citing, trace_of
 from tests.trace.test_coverage import cited_texts
 
@@ -58,6 +60,62 @@ def test_a_test_alone_asks_for_code_and_not_for_tests() -> None:
 
 def test_nothing_is_asked_of_what_nobody_refers_to() -> None:
     assert told() == []
+
+
+def test_nothing_is_asked_of_what_is_not_applicable() -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% A gate MUST NOT ask for code or tests of what is not applicable.
+    annotations = citing(FRONT, Kind.SPEC), citing("be warm.", Kind.SPEC), citing("pot"), citing("warm", Kind.TEST)
+    trace = trace_of(TEXT, *annotations)
+    front, back = requirements_of(trace.coverages[0], annotations)
+    not_owed = [replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]
+    asked = [
+        [(one.code, one.place.line) for one in check(trace, citations=True, tests=True, freed=freed_by(requirements))]
+        for requirements in ([front, back], [front, not_owed[1]], [not_owed[0], back], not_owed)
+    ]
+    cited, tested = [("DUV062", 3), ("DUV062", 3)], [("DUV063", 2), ("DUV063", 2)]
+    assert asked == [cited + tested, tested, cited, []]
+
+
+def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
+    annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT)
+    trace = trace_of(TEXT, *annotations)
+    front, back = requirements_of(trace.coverages[0], annotations)
+    assert freed_by([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
+    assert freed_by([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
+
+
+def test_requirements_that_lack_code() -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% An offender MUST be named with its place in the file of the specification, and with its target.
+    annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT)
+    found = requirements_of(trace_of(TEXT, *annotations).coverages[0], annotations)
+    assert list(not_implemented(found)) == [
+        Problem(
+            "DUV062", "this requirement is not implemented: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."
+        )
+    ]
+    assert list(not_tested(found)) == [
+        Problem("DUV063", "this requirement is not tested: missing test", "t.md", Place(2), hint="t.md#t: The pot"),
+        Problem("DUV063", "this requirement is not tested: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."),
+    ]
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_requirement_passes_by_its_state(state: State) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested.
+    lacking_code = (State.UNCITED, State.TO_DO, State.MISSING_IMPLEMENTATION, State.PARTIAL)
+    lacking_tests = (State.UNCITED, State.TO_DO, State.PARTIAL, State.MISSING_TEST)
+    annotations = (citing(FRONT, Kind.SPEC),)
+    (stated,) = requirements_of(trace_of(TEXT, *annotations).coverages[0], annotations)
+    one = replace(stated, state=state)
+    assert [bool([*gate([one])]) for gate in (not_implemented, not_tested)] == [
+        state in lacking_code,
+        state in lacking_tests,
+    ]
 
 
 @given(cited_texts())

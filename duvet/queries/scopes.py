@@ -1,0 +1,94 @@
+"""From a target to the requirements that it means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from duvet.errors import DuvetError
+from duvet.model import Format, Specification
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.cataloguing import specification_card
+from duvet.queries.names import no_section, specification_named, specifications_named
+from duvet.specs.resolve import resolve
+from duvet.specs.sections import section_index
+from duvet.specs.urls import canonical_url
+from duvet.trace.requirements import Requirement
+from duvet.tree.protocol import Tree
+
+_NUMBERED = ("section-", "appendix-")
+
+
+class Scopes:
+    """The requirements of a trace by specification and section."""
+
+    def __init__(
+        self,
+        specifications: Iterable[Specification],
+        requirements: Sequence[Requirement],
+        tree: Tree,
+        base: str,
+        unavailable: Collection[str] = (),
+    ) -> None:
+        self.specifications = tuple(specifications)
+        self.requirements = requirements
+        self.tree = tree
+        self.base = base
+        self.unavailable = frozenset(map(canonical_url, unavailable))
+        """What specifications are called that could not be loaded."""
+        cards = tuple(map(specification_card, self.specifications))
+        self._names = Catalogue(cards, (), (), ())
+
+    def of(self, target: str, *, below: bool = True) -> list[int]:
+        """The indexes of the requirements of a specification, or of a section and of those below it.
+
+        NotFoundError, with the nearest names, where there is no such specification or section.
+        """
+        name, hash_sign, section = target.partition("#")
+        specifications = [self.specifications[index] for index in self._named(name)]
+        if not hash_sign:
+            ##= man/spec/gates.md#not-applicable
+            ##% A specification as target MUST stand for all of its requirements, and a section for its own.
+            ids = {one.id for one in specifications}
+            return [index for index, one in enumerate(self.requirements) if one.specification.id in ids]
+        spots = {spot for one in specifications for spot in _sections(one, section, below=below)}
+        if not spots:
+            raise no_section(map(specification_card, specifications), section)
+        return [index for index, one in enumerate(self.requirements) if _spot(one) in spots]
+
+    def is_unavailable(self, target: str) -> bool:
+        """Whether it names a specification that could not be loaded, which is told elsewhere."""
+        name = target.partition("#")[0]
+        return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
+
+    def _named(self, name: str) -> list[int]:
+        """The specifications of that name, however it is spelled."""
+        found = specifications_named(self._names, name) or specifications_named(self._names, self._elsewhere(name))
+        return found or specification_named(self._names, name)
+
+    def _elsewhere(self, name: str) -> str:
+        """What the specification is called that an annotation means by that name."""
+        try:
+            return canonical_url(resolve(name, Format.AUTO, self.base, self.tree).name)
+        except DuvetError:
+            return name
+
+
+_Spot = tuple[str, str]
+"""The ids of a specification and of a section in it."""
+
+
+def _spot(requirement: Requirement) -> _Spot:
+    return requirement.specification.id, requirement.section.id
+
+
+def _sections(specification: Specification, wanted: str, *, below: bool) -> Iterable[_Spot]:
+    index = section_index(specification, wanted)
+    if index is None:
+        return
+    section = specification.sections[index].id
+    yield specification.id, section
+    if below and specification.format is Format.IETF and section.startswith(_NUMBERED):
+        ##= man/spec/gates.md#not-applicable
+        ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
+        inner = (one.id for one in specification.sections if one.id.startswith(f"{section}."))
+        yield from ((specification.id, id) for id in inner)

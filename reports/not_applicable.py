@@ -1,0 +1,28 @@
+"""What is not owed, in words."""
+
+from __future__ import annotations
+
+from duvet.text import plural, quoted, shortened
+from duvet.trace.finished import NotApplicable
+
+
+def one_line(text: str) -> str:
+    """A text that may have line ends in it."""
+    return " ".join(text.split())
+
+
+def last_day(entry: NotApplicable) -> str:
+    """`until 2027-12-31`, or since when it is over; nothing where it does not end."""
+    if entry.expires is None:
+        return ""
+    return f"{'expired' if entry.has_expired else 'until'} {entry.expires}"
+
+
+def sentence(entry: NotApplicable) -> str:
+    """`not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
+    what = "expired" if entry.has_expired else "not applicable"
+    quote = f", {quoted(shortened(one_line(entry.quote)))}" if entry.quote else ""
+    more = ", ".join(filter(None, (one_line(entry.owner), last_day(entry))))
+    tail = f" ({more})" if more else ""
+    count = plural(entry.requirements, "requirement")
+    return f"{what}: {count} of {entry.target}{quote}: {one_line(entry.reason)}{tail}"
