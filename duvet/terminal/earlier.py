@@ -52,14 +52,21 @@ def read_earlier(
 
 
 def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> Earlier:
-    project = Project(options=today.options, environ=today.environ, tree=tree, progress=today.progress)
+    project = Project(
+        options=today.options, environ=today.environ, tree=tree, progress=today.progress, today=today.today
+    )
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#faults
         ##% A revision without a configuration MUST be taken for one in which nothing was required and nothing cited.
         return Earlier(Catalogue((), (), (), ()), False, ())
     tree.lend(frozenset([*files, *_configured(project)]), project.downloads)
-    return Earlier(project.catalogue, True, tuple(tree.taken))
+    catalogue = project.catalogue
+    for entry in project.not_applicable:
+        # A commit doesn't change, and yet what it says may end.
+        if entry.expires:
+            today.memory.dated(entry.expires.isoformat(), entry.has_expired)
+    return Earlier(catalogue, True, tuple(tree.taken))
 
 
 def _configured(project: Project) -> Iterator[str]:

@@ -12,12 +12,12 @@ from duvet.terminal.command import repeated
 from duvet.terminal.known_names import files
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
-from duvet.terminal.wishes import Gate
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
     from duvet.config.schema import SourceRule
     from duvet.project import Project
+    from duvet.terminal.wishes import Gate
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -62,6 +62,8 @@ def gate(name: str, *, help: str) -> Callable[[Function], Function]:
 
 
 def _gate(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Gate:
+    from duvet.terminal.wishes import Gate
+
     switches = [value == "true" for value in given if value in ("true", "false")]
     if len(switches) > 1:
         raise repeated(param, ctx)
