@@ -163,7 +163,7 @@ class Project:
     @cached_property
     def trace(self) -> Trace:
         """Every annotation, resolved; what is wrong stands in it as problems."""
-        return with_problems(self._built, self._settled.problems)
+        return with_problems(self._built, self._settled.problems) if self._settled else self._built
 
     @cached_property
     def _built(self) -> Trace:
@@ -176,12 +176,12 @@ class Project:
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirements of every specification that is referred to, in the order of reports."""
-        return self._settled.requirements
+        return self._settled.requirements if self._settled else self._stated
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
         """What the configuration says is not owed."""
-        return self._settled.entries
+        return self._settled.entries if self._settled else ()
 
     @cached_property
     def _stated(self) -> tuple[Requirement, ...]:
@@ -189,30 +189,19 @@ class Project:
         return tuple(one for coverage in trace.coverages for one in requirements_of(coverage, trace.annotations))
 
     @cached_property
-    def _settled(self) -> Settled:
+    def _settled(self) -> Settled | None:
         if self.config is None or not self.config.not_applicable:
-            return Settled(self._stated)
+            return None
         from duvet.queries.not_applicable import settle
 
-        return settle(self.config, self.scopes, self._is_over)
-
-    def _is_over(self, day: date) -> bool:
-        ##= man/spec/gates.md#not-applicable
-        ##% An entry MUST hold until the end of the day on which it expires.
-        is_over = self.today is not None and day < self.today
-        self.memory.dated(day.isoformat(), is_over)
-        return is_over
+        return settle(self.config, self.scopes, self.today, self.memory)
 
     @cached_property
     def scopes(self) -> Scopes:
         """The requirements by specification and section."""
-        from duvet.queries.cataloguing import further
-        from duvet.queries.scopes import Scopes
+        from duvet.queries.scopes import scopes_of
 
-        cited = [coverage.specification for coverage in self._built.coverages]
-        specifications = (*cited, *further(self._configured(), cited))
-        unavailable = [locator.name for locator in self.library.failures]
-        return Scopes(specifications, self._stated, self.tree, self.root, unavailable)
+        return scopes_of(self._built, self._stated, self._configured(), self.library, self.root)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.cache.memory import Memory
 from duvet.config.schema import Config, NotApplicableRule
 from duvet.errors import NotFoundError
 from duvet.model import Problem
@@ -20,14 +21,14 @@ from duvet.trace.finished import NotApplicable, Settled
 from duvet.trace.requirements import Requirement, State
 
 
-def settle(config: Config, scopes: Scopes, is_over: Callable[[date], bool]) -> Settled:
-    """What becomes of the requirements."""
+def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -> Settled:
+    """What becomes of the requirements; where there is no today, no day is over."""
     problems: list[Problem] = []
     entries: list[NotApplicable] = []
     freed: set[int] = set()
     for index, rule in enumerate(config.not_applicable):
         meant = _Entry(config, index, rule, scopes, problems).requirements()
-        has_expired = rule.expires is not None and is_over(rule.expires)
+        has_expired = rule.expires is not None and _is_over(rule.expires, today, memory)
         if has_expired:
             problems.append(_expired(config, index, rule))
         else:
@@ -44,6 +45,14 @@ def settle(config: Config, scopes: Scopes, is_over: Callable[[date], bool]) -> S
             )
         )
     return Settled(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems))
+
+
+def _is_over(day: date, today: date | None, memory: Memory) -> bool:
+    ##= man/spec/gates.md#not-applicable
+    ##% An entry MUST hold until the end of the day on which it expires.
+    is_over = today is not None and day < today
+    memory.dated(day.isoformat(), is_over)
+    return is_over
 
 
 def _freed(scopes: Scopes, freed: set[int]) -> Iterator[Requirement]:

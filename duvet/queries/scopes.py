@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from duvet.errors import DuvetError
 from duvet.model import Format, Specification
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.cataloguing import specification_card
+from duvet.queries.cataloguing import further, specification_card
 from duvet.queries.names import no_section, specification_named, specifications_named
+from duvet.specs.library import Library
 from duvet.specs.resolve import resolve
 from duvet.specs.sections import section_index
 from duvet.specs.urls import canonical_url
+from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement
 from duvet.tree.protocol import Tree
 
@@ -71,6 +73,19 @@ class Scopes:
             return canonical_url(resolve(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
             return name
+
+
+def scopes_of(
+    trace: Trace,
+    requirements: Sequence[Requirement],
+    configured: Iterable[Specification],
+    library: Library,
+    base: str,
+) -> Scopes:
+    """The requirements of a trace; of a specification that nothing refers to there are none."""
+    cited = [coverage.specification for coverage in trace.coverages]
+    unavailable = [locator.name for locator in library.failures]
+    return Scopes((*cited, *further(configured, cited)), requirements, library.tree, base, unavailable)
 
 
 _Spot = tuple[str, str]

@@ -73,7 +73,7 @@ error: there is no specification "speck.md" [DUV081]
    |
 14 | target = "speck.md"
    |          ^^^^^^^^^^
-   = help: did you mean spec.md or spec?
+   = help: did you mean spec?
 
 error: spec.md#kettle has no requirement [DUV082]
   --> .duvet/config.toml:17:10

@@ -92,7 +92,7 @@ error: there is no section "purring" in spec.md, which --require-citations names
   = help: did you mean pouring?
 
 error: there is no specification "speck.md", which --require-tests names [DUV064]
-  = help: did you mean spec.md or spec?
+  = help: did you mean spec?
 
 encountered 2 errors
 """

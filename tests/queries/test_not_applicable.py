@@ -94,7 +94,7 @@ def test_entries_may_overlap() -> None:
             "DUV081",
             'there is no specification "tee.md"',
             Place(13, 10, 8),
-            "did you mean tea.md?",
+            "did you mean tea?",
         ),
         (
             entry("tea.md#pott"),

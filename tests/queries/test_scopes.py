@@ -108,8 +108,8 @@ def test_a_specification_without_requirements(scopes: Scopes) -> None:
 @pytest.mark.parametrize(
     ("target", "message", "hint"),
     [
-        ("tee.md", 'there is no specification "tee.md"', "did you mean tea.md?"),
-        ("../tea.md", 'there is no specification "../tea.md"', "did you mean tea.md?"),
+        ("tee.md", 'there is no specification "tee.md"', "did you mean tea?"),
+        ("../tea.md", 'there is no specification "../tea.md"', "did you mean tea?"),
         ("", 'there is no specification ""', "there are rfc7, tea, empty"),
         ("http://", 'there is no specification "http://"', "there are rfc7, tea, empty"),
         ("tea.md#poot", 'there is no section "poot" in tea.md', "did you mean pot?"),
