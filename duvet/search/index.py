@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import msgpack
+
 from duvet.cache.key import key
 from duvet.cache.memory import Memory
 from duvet.errors import DuvetError, QueryError
 from duvet.queries.catalogue import Catalogue
+from duvet.tree.seen import digest
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -37,9 +40,9 @@ class Index:
     """The requirements of a catalogue by the words that they hold."""
 
     def __init__(self, catalogue: Catalogue, memory: Memory) -> None:
-        self._texts = [_texts(catalogue, index) for index in range(len(catalogue.requirements))]
+        self._texts = _texts(catalogue)
         self._table = _connect()
-        how = key(_sqlite().sqlite_version, self._texts)
+        how = key(_sqlite().sqlite_version, digest(msgpack.encode(self._texts)))
         self._table.deserialize(memory.of_tree("search", bytes, how, self._built))
 
     def _built(self) -> bytes:
@@ -63,16 +66,22 @@ class Index:
         ##= man/spec/search.md#results
         ##% The words of the sentence that were found MUST be marked.
         table = _connect()
-        _fill(table, "", ((index, self._texts[index]) for index in indexes))
+        _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
         return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
 
 
-def _texts(catalogue: Catalogue, index: int) -> Texts:
-    card = catalogue.requirements[index]
-    specification = catalogue.specification_of(card)
-    title = specification.titles.get(card.section, "")
-    names = dict.fromkeys((specification.name.lower(), specification.id.lower()))
-    return card.text.translate(_UNMARKED), title, " ".join(names)
+def _texts(catalogue: Catalogue) -> list[Texts]:
+    names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
+    titles = [one.titles for one in catalogue.specifications]
+    return [
+        (card.text, titles[card.specification].get(card.section, ""), names[card.specification])
+        for card in catalogue.requirements
+    ]
+
+
+def _unmarked(texts: Texts) -> Texts:
+    text, title, names = texts
+    return text.translate(_UNMARKED), title, names
 
 
 def _fill(table: Connection, options: str, rows: Iterable[tuple[int, Texts]]) -> None:

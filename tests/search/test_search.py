@@ -179,9 +179,9 @@ def test_no_requirements_at_all() -> None:
 
 
 def test_hostile_text_is_marked_where_it_stands() -> None:
-    texts = "# Tea\n\n## Pots\n\nA \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
+    texts = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
     found = search(catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), Search("pot"), NoMemory())
-    assert marked(found) == ["A \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
+    assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 
 @given(SYNTAX | st.text())
