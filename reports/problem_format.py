@@ -16,7 +16,7 @@ ReadLine = Callable[[str, int], str | None]
 """The text of a line of a file, or None where there is none."""
 
 # Compiled when it is wanted: most runs have no problem to tell.
-_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]+://"
+_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
 
 
 class ProblemFormat(StrEnum):
@@ -72,5 +72,5 @@ def from_root(path: str, folder: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path, on whatever system, or a URL says where it begins."""
+    """Whether a path, on whatever system, says where it begins."""
     return re.match(_ABSOLUTE, path) is not None

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from blake3 import blake3
 
+from duvet.config.find import CONFIG_PATH
 from duvet.model import Edit, Fix, Place, Problem
 from duvet.reports.json_document import document
 from duvet.reports.problem_format import View, from_root, is_absolute
@@ -22,10 +23,9 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _ABOUT = "https://github.com/awslabs/duvet"
 """What the comments mean is told there."""
 _ROOT = "%SRCROOT%"
+_NO_RULE = "duvet"
 _FINGERPRINT = "duvetProblem/v1"
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_WEB = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_SAFE_IN_URLS = "/!$&'()*+,;=:@?#%-._~"
 
 Object = dict[str, Any]
 
@@ -86,18 +86,24 @@ def _fingerprint(problem: Problem, view: View) -> str:
 
 
 def _result(problem: Problem, codes: list[str], view: View) -> Object:
-    rule = {"ruleId": problem.code, "ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
+    rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
     text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
-    result: Object = {**rule, "level": problem.severity.value, "message": _message(text)}
-    if problem.path:
-        artifact = _artifact(from_root(problem.path, view.folder))
-        result["locations"] = [_location(artifact, problem.place, problem.label)]
-        if problem.notes:
-            result["relatedLocations"] = list(
-                _each_once(_location(artifact, note.place, note.label) for note in problem.notes)
-            )
-        if problem.fix:
-            result["fixes"] = [_fix(artifact, problem.fix)]
+    result: Object = {
+        "ruleId": problem.code or _NO_RULE,
+        **rule,
+        "level": problem.severity.value,
+        "message": _message(text),
+    }
+    ##= man/spec/problems.md#sarif
+    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    # GitHub refuses all of a log in which one result has none.
+    artifact = _artifact(from_root(problem.path or CONFIG_PATH, view.folder))
+    result["locations"] = [_location(artifact, problem.place, problem.label)]
+    if problem.notes:
+        related = (_location(artifact, note.place, note.label) for note in problem.notes)
+        result["relatedLocations"] = list(_each_once(related))
+    if problem.fix:
+        result["fixes"] = [_fix(artifact, problem.fix)]
     return result
 
 
@@ -121,8 +127,6 @@ def _artifact(path: str) -> Object:
 
 
 def _uri(path: str) -> str:
-    if _WEB.match(path):
-        return _quoted(path, _SAFE_IN_URLS)
     if _WINDOWS.match(path):
         slashes = _quoted(path.replace("\\", "/"), "/:")
         return f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
@@ -138,10 +142,9 @@ def _quoted(text: str, safe: str = "/") -> str:
 
 
 def _location(artifact: Object, place: Place, label: str) -> Object:
-    physical: Object = {"artifactLocation": artifact}
-    if place.line:
-        columns = {"startColumn": place.column, "endColumn": place.end_column} if place.column else {}
-        physical["region"] = {"startLine": place.line, **columns}
+    columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
+    # Without a line a whole file is meant, but many that read SARIF can't do without one.
+    physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
     return {"physicalLocation": physical, **({"message": _message(label)} if label else {})}
 
 

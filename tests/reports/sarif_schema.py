@@ -48,7 +48,7 @@ DEFINITIONS: dict[str, Schema] = {
     "message": an_object(("text",), text=STRING),
     "multiformatMessageString": an_object(("text",), text=STRING, markdown=STRING),
     "physicalLocation": an_object(
-        ("artifactLocation",), artifactLocation=ref("artifactLocation"), region=ref("region")
+        ("artifactLocation", "region"), artifactLocation=ref("artifactLocation"), region=ref("region")
     ),
     "region": an_object(startLine=NUMBER, startColumn=NUMBER, endLine=NUMBER, endColumn=NUMBER),
     "replacement": an_object(("deletedRegion",), deletedRegion=ref("region"), insertedContent=ref("artifactContent")),
@@ -62,13 +62,14 @@ DEFINITIONS: dict[str, Schema] = {
         help=ref("multiformatMessageString"),
         defaultConfiguration=ref("reportingConfiguration"),
     ),
+    # The schema asks for a message alone; the text of the standard asks for a rule, and those that read it for a place.
     "result": an_object(
-        ("message",),
+        ("ruleId", "message", "locations"),
         ruleId=STRING,
         ruleIndex=INDEX,
         level=LEVEL,
         message=ref("message"),
-        locations=array(ref("location")),
+        locations=array(ref("location"), least=1),
         relatedLocations=array(ref("location"), unique=True),
         partialFingerprints={"type": "object", "additionalProperties": STRING},
         fixes=array(ref("fix"), unique=True),

@@ -45,7 +45,7 @@ def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: s
     log = json.loads(render(problems, View(lambda *_: line)))
     VALIDATOR.validate(log)
     for result in log["runs"][0]["results"]:
-        for location in result.get("locations", ()):
+        for location in result["locations"]:
             urlsplit(location["physicalLocation"]["artifactLocation"]["uri"])
 
 
@@ -97,7 +97,6 @@ def test_relative_paths(path: str, uri: str) -> None:
         ("C:\\a b\\c.rs", "file:///C:/a%20b/c.rs"),
         ("c:/a.rs", "file:///c:/a.rs"),
         ("\\\\host\\a b.rs", "file://host/a%20b.rs"),
-        ("https://example.org/a b?c=%20#d", "https://example.org/a%20b?c=%20#d"),
     ],
 )
 def test_absolute_paths(path: str, uri: str) -> None:
@@ -153,6 +152,15 @@ def test_a_fix_is_in_the_result() -> None:
             }
         ],
     }
+
+
+@pytest.mark.parametrize(("folder", "uri"), [("", ".duvet/config.toml"), ("a b", "a%20b/.duvet/config.toml")])
+def test_every_result_has_a_place(folder: str, uri: str) -> None:
+    ##= man/spec/problems.md#sarif
+    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    (result,) = run_of(Problem("", "wrong"), view=View(folder=folder))["results"]
+    artifact = {"uri": uri, "uriBaseId": "%SRCROOT%"}
+    assert result["locations"] == [{"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}]
 
 
 def test_columns_are_code_points() -> None:
