@@ -84,9 +84,12 @@ def _judged(difference: Difference, objections: list[Problem], fail_on: tuple[st
         difference.losses if "regression" in fail_on else "",
         f"{plural(new, 'new requirement')} without a citation" if new else "",
     )
+    if objections:
+        say(f"FAIL: {', '.join(filter(None, parts))}\n")
+        return FAILED
     if fail_on and not settings().quiet:
-        say(f"FAIL: {', '.join(filter(None, parts))}\n" if objections else "PASS\n")
-    return FAILED if objections else OK
+        say("PASS\n")
+    return OK
 
 
 def _tell_about(then: Earlier, base: Base) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.cache.cache import Cache
 from duvet.cache.key import key
 from duvet.config.find import CONFIG_PATH
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, UnreadableError
 from duvet.model import ProblemsError
 from duvet.project import Project
 from duvet.queries.bases import Base
@@ -47,7 +47,7 @@ def read_earlier(
         with _told_with(base), revisions.tree(base.commit, today.tree) as tree:
             return _read(today, tree, files)
 
-    how = key(base.commit, os.getcwd(), settings().config_path, sorted(where.items()), files)
+    how = key(base.commit, revisions.prefix, os.getcwd(), settings().config_path, sorted(where.items()), files)
     return today.memory.of_tree(_NAME, Earlier, how, work)
 
 
@@ -62,11 +62,20 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> Earlier:
         return Earlier(Catalogue((), (), (), ()), False, ())
     tree.lend(frozenset([*files, *_configured(project)]), project.downloads)
     catalogue = project.catalogue
+    _check_whole(tree)
     for entry in project.not_applicable:
         # A commit doesn't change, and yet what it says may end.
         if entry.expires:
             today.memory.dated(entry.expires.isoformat(), entry.has_expired)
     return Earlier(catalogue, True, tuple(tree.taken))
+
+
+def _check_whole(tree: GitTree) -> None:
+    if tree.paths.lacks:
+        ##= man/spec/diff.md#faults
+        ##% Where a clone lacks a part of a revision, the comparison MUST fail.
+        hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
+        raise UnreadableError("this clone lacks it", path=tree.paths.lacks[0], hint=hint)
 
 
 def _configured(project: Project) -> Iterator[str]:

@@ -37,6 +37,8 @@ class Paths:
         """The working tree, by each name that it may go by; none of a bare repository."""
         self.prefix = prefix
         """The folder that paths are relative to, below the top."""
+        self.lacks: list[str] = []
+        """What could not be read, because the clone is not whole."""
         self._root = Place("", Node("40000", f"{commit}^{{tree}}"))
         self._folders: dict[str, dict[str, Node]] = {}
 
@@ -56,6 +58,7 @@ class Paths:
         """What a file holds, or where a link leads."""
         data = self.objects.read(place.node.object)
         if data is None:
+            self.lacks.append(place.path)
             raise OSError(errno.EIO, "this clone lacks the object")
         return data
 

@@ -51,6 +51,23 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
 
 
+def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/diff.md#faults
+    ##% Where a clone lacks a part of a revision, the comparison MUST fail.
+    make(folder, {"src/a.rs": KETTLE["src/a.rs"] + "\n"})
+    commit(folder)
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
+    work = tmp_path / "w"
+    hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
+    lacking = failed("this clone lacks it [DUV010]", "HEAD~1:src/a.rs", hint)
+    diff = partial(run, duvet_command, work, "diff", "HEAD~1", environ=ENVIRON)
+    assert diff() == lacking == diff()
+    git(work, "show", "HEAD~1:src/a.rs")
+    assert diff().code == 0
+
+
 def test_no_commits(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#faults
     ##% Where there is nothing to compare with, that MUST be said.
