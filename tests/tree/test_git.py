@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.project import Project
+from duvet.project import Options, Project
+from duvet.specs.fetch import Policy
 from duvet.tree.disk import DiskTree
 from duvet.tree.git import GitTree
 from duvet.tree.protocol import Tree, is_folder
@@ -191,6 +193,19 @@ def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
         then = Project(str(folder), tree=tree)
         assert then.catalogue == Project(str(folder)).catalogue
         assert len(then.catalogue.requirements) == 3 and then.catalogue.problems == ()
+
+
+@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
+def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
+    ##% disk.
+    shutil.copytree(shared / "golden" / name / "project", tmp_path / "r")
+    folder = history(tmp_path / "r", {})
+    with tree_of(folder) as tree:
+        then = Project(str(folder), tree=tree).catalogue
+        assert then == Project(str(folder), Options(policy=Policy(offline=True))).catalogue
+        assert len(then.requirements) > 200 and tree.taken == {}
 
 
 def test_a_bare_repository(tmp_path: Path) -> None:
