@@ -47,7 +47,7 @@ class _Described(_Completion):
         for item in found:
             if item.command:
                 item.help = item.command().get_short_help_str(limit=_WIDE)
-            if sign and name[:2] == "--":
+            if sign and name[:2] == "--" and item.type == "plain":
                 item.value = f"{name}={item.value}"
         return found
 
@@ -57,7 +57,9 @@ class Zsh(_Described, ZshComplete):
 
 
 class Fish(_Described, FishComplete):
-    """Fish."""
+    """Fish; a comma of a description doesn't end it."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
 
 
 _SHELLS: dict[str, type[_Completion]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}

@@ -114,7 +114,7 @@ def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -
     if program is None:
         pytest.skip(f"no {shell} to read the script")
     (kettle / "script").write_text(done.out)
-    assert run(program, kettle, "--no-execute", "script") == Done(0, "", "")
+    assert run(program, kettle, "-n", "script") == Done(0, "", "")
 
 
 @pytest.mark.parametrize(
