@@ -51,7 +51,7 @@ def report(
 
     A TARGET of --require-citations or --require-tests is a specification, or a section of one as SPEC#SECTION; a
     numbered section stands for those below it, too. Either option may be repeated. Every requirement there has to have
-    code or a test, with and without --ci and whatever the snapshot says.
+    code, or a test, for all of its text, with and without --ci and whatever the snapshot says.
 
     With --watch it stays, and reports again whenever a file that it has read changes, or one that it would read comes
     or goes. Ctrl-C ends that, with exit code 130. The system tells of changes; set WATCHFILES_FORCE_POLLING=1 for a

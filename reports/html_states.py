@@ -38,5 +38,6 @@ LOOKS = tuple(
 
 
 def looks_of(total: Total) -> tuple[Look, ...]:
-    """The looks to speak of: what is not applicable where anything is."""
-    return LOOKS if total.not_applicable else LOOKS[: State.NOT_APPLICABLE]
+    """The looks to speak of, those that are furthest from done first; what is not applicable where anything is."""
+    counted = LOOKS[: State.NOT_APPLICABLE]
+    return (LOOKS[State.NOT_APPLICABLE], *counted) if total.not_applicable else counted

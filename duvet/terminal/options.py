@@ -9,7 +9,7 @@ import click
 
 from duvet.progress import Progress
 from duvet.terminal.command import repeated
-from duvet.terminal.known_names import files
+from duvet.terminal.known_names import files, specification_ids
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
 
@@ -57,6 +57,7 @@ def gate(name: str, *, help: str) -> Callable[[Function], Function]:
         multiple=True,
         callback=_gate,
         metavar="[true|false|TARGET]",
+        shell_complete=specification_ids,
         help=f"{help} [default: true]",
     )
 
