@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.made import CONFIG, make
-from tests.commands.running import Done, Run, files
+from tests.commands.made import CONFIG, KETTLE, make
+from tests.commands.running import Done, Run, files, run
+from tests.histories import ENVIRON, history
 
 EXTENDED = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
 WITHOUT_SNAPSHOT = EXTENDED.partition("[report.snapshot]")[0]
@@ -173,3 +174,12 @@ def test_a_configuration_shows_it(kettle: Path, duvet: Run) -> None:
         ("not-applicable[0].owner", "the foundry .duvet/config.toml:13"),
         ("not-applicable[0].expires", "9999-12-31 .duvet/config.toml:14"),
     ]
+
+
+@pytest.mark.parametrize(("day", "words"), [(FUTURE, "1 of 2"), (PAST, "1 of 3")])
+def test_an_earlier_revision_is_held_against_this_day(day: str, words: str, duvet_command: str, tmp_path: Path) -> None:
+    config = {".duvet/config.toml": EXTENDED + ENTRY.format(day=day)}
+    folder = history(tmp_path / "kettle", {**KETTLE, **config})
+    for _ in range(2):
+        done = run(duvet_command, folder, "diff", environ=ENVIRON)
+        assert (done.code, done.out.count(f"{words} applicable requirements done")) == (0, 2)

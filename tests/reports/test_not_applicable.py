@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
 from datetime import date
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Problem
+from duvet.project import Project
 from duvet.reports import html, json_v1, snapshot, summary
 from duvet.reports.html_states import LOOKS
 from duvet.reports.not_applicable import sentence
@@ -201,3 +205,28 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
     held = [one for one in report.not_applicable if not one.has_expired]
     assert max((one.requirements for one in held), default=0) <= whole.not_applicable
     assert whole.not_applicable <= sum(one.requirements for one in held)
+
+
+@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
+def test_a_real_project_that_does_not_owe_a_specification(name: str, shared: Path, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% Every report MUST take its numbers from one computation.
+    folder = tmp_path / "project"
+    shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
+    before = Project(str(folder)).requirements
+    largest, count = Counter(one.specification.locator.name for one in before).most_common(1)[0]
+    config = folder / ".duvet/config.toml"
+    written = config.read_text().replace(UPSTREAM, "duvet-cli/config/v1")
+    config.write_text(f'{written}\n[[not-applicable]]\ntarget = "{largest}"\nreason = "no"\n')
+    report = Project(str(folder)).finished()
+    whole = totals(report.requirements)[-1]
+    assert (whole.requirements, whole.not_applicable) == (len(before), count)
+    assert whole.words.endswith(f"{whole.excepted} excepted, {count} not applicable")
+    assert bytes_of(report, summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
+    assert f">PASS: {whole.words}<" in page(report)
+    assert json.loads(bytes_of(report, json_v1))["not_applicable"] == [
+        {"target": largest, "reason": "no", "requirements": count}
+    ]
+    owed = [one for one in report.requirements if one.specification.locator.name != largest]
+    kept = [one for one in before if one.specification.locator.name != largest]
+    assert [one.state for one in owed] == [one.state for one in kept]
