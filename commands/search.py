@@ -45,7 +45,7 @@ def search(
     Examples:
       duvet search retry token
       duvet search '"connection error"' --level must --status not-started
-      duvet search src/server.rs:120
+      duvet search src/server.rs:3
       duvet search --raw 'title : validation NOT text : token' --format json
     """
     from duvet.search.search import Search

@@ -12,9 +12,10 @@ from duvet.cache.memory import Memory
 from duvet.errors import QueryError
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import Filter, selected
+from duvet.queries.places import Files
 from duvet.queries.rows import RequirementRow, fields_of
 from duvet.search.index import Index, Spans
-from duvet.search.named import named
+from duvet.search.named import is_reference, named
 from duvet.search.query import parsed, storable
 
 
@@ -62,13 +63,13 @@ class _Found(Struct, frozen=True):
     is_loose: bool = False
 
 
-def search(catalogue: Catalogue, asked: Search, memory: Memory) -> Answer:
+def search(catalogue: Catalogue, asked: Search, memory: Memory, files: Files | None = None) -> Answer:
     """The requirements that a query finds; QueryError for one that can't be understood."""
     allowed = set(selected(catalogue, asked.wanted))
     if asked.is_raw:
         return _answer(catalogue, asked, [], _found(Index(catalogue, memory), [storable(asked.query)], allowed))
     query = parsed(asked.query)
-    first = [index for index in named(catalogue, asked.query) if index in allowed]
+    first = [index for index in named(catalogue, asked.query, files) if index in allowed]
     if not (query.terms or query.dropped or first):
         ##= man/spec/search.md#queries
         ##% A query without a word MUST be refused, and so MUST one after `--raw` that the search engine can't read.
@@ -78,7 +79,8 @@ def search(catalogue: Catalogue, asked: Search, memory: Memory) -> Answer:
         ##= man/spec/search.md#queries
         ##% Each result MUST hold every word of the query; where there is none, duvet MUST find what holds any of them,
         ##% and say so.
-        expressions = [query.all_of_it] if first else [query.all_of_it, query.some_of_it]
+        wants_all = bool(first) or is_reference(asked.query)
+        expressions = [query.all_of_it] if wants_all else [query.all_of_it, query.some_of_it]
         found = _found(Index(catalogue, memory), expressions, allowed)
     answer = _answer(catalogue, asked, first, found)
     ##= man/spec/search.md#queries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,8 +10,11 @@ import click
 
 from duvet.cache.memory import NoMemory
 from duvet.errors import QueryError
+from duvet.queries.places import Files
+from duvet.reports.cells import visible
 from duvet.reports.columns import ID, LEVEL, SECTION, STATUS, TEXT
 from duvet.reports.listing import Listing
+from duvet.search.named import near
 from duvet.search.query import MOST
 from duvet.search.search import Answer, Search, search
 from duvet.terminal.catalogues import read_requirements, tell_errors
@@ -19,6 +23,7 @@ from duvet.terminal.listings import pour_list
 from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
+from duvet.tree.disk import DiskTree
 
 _COLUMNS = (ID, LEVEL, STATUS, SECTION, TEXT._replace(marks=lambda row: row.marks))
 
@@ -28,14 +33,18 @@ def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> i
     ##= man/spec/search.md#results
     ##% `duvet search` MUST NOT write anything but the cache.
     catalogue = read_requirements(where)
+    files = Files(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
-        answer = search(catalogue, asked, open_cache(settings()) or NoMemory())
+        answer = search(catalogue, asked, open_cache(settings()) or NoMemory(), files)
     except QueryError as error:
         raise click.UsageError(f"{error.message}\n{error.hint}" if error.hint else error.message) from error
     pour_list(Listing(_COLUMNS, answer.rows), format)
     tell_errors(catalogue)
     if not settings().quiet:
         say("".join(f"{line}\n" for line in _words_on(answer)))
+        if not answer.rows:
+            hint = visible(near(catalogue, asked.query, files))
+            say(f"nothing found; {hint}\n" if hint else "nothing found\n")
     ##= man/spec/search.md#results
     ##% The exit code MUST be 0 with results and 1 without.
     return OK if answer.rows else FAILED
@@ -55,5 +64,3 @@ def _words_on(answer: Answer) -> Iterator[str]:
         ##= man/spec/search.md#results
         ##% Where there are more results than are shown, duvet MUST say how many there are.
         yield f"{len(answer.rows)} of {answer.total} shown"
-    if not answer.rows:
-        yield "nothing found"

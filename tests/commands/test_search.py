@@ -236,3 +236,26 @@ def test_colours_elsewhere(find: Run) -> None:
     assert find(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
     plain = "\tMAY\tnot started\ttea#serving\t**Cups** MAY be warmed.\n"
     assert find("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("rettry", "; did you mean retry?"),
+        ("D586E4D0", "; did you mean d587e4d0eaaf?"),
+        ("tea.md#bruwing", '; there is no section "bruwing" in tea.md; did you mean brewing?'),
+        ("src/sever.rs:3", '; nothing is called "src/sever.rs:3"; did you mean src/server.rs?'),
+        (
+            "src/server.rs:90",
+            "; no annotation belongs to src/server.rs:90; near are src/server.rs:1, src/server.rs:5, src/server.rs:10",
+        ),
+        ("d587e4d0eaab", '; there is no requirement "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
+        ("zzz", ""),
+        ("zzz rettry", ""),
+    ],
+)
+def test_what_is_near_where_nothing_is_found(query: str, hint: str, find: Run) -> None:
+    ##= man/spec/search.md#references
+    ##= type=test
+    ##% Where a single word finds nothing, duvet MUST say which names are most like it.
+    assert find("search", query) == Done(1, "", f"nothing found{hint}\n")
