@@ -23,6 +23,7 @@ COMMANDS = (
     "init",
     "extract",
     "report",
+    "validate",
     "merge",
     "search",
     "uncited",

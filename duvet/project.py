@@ -152,7 +152,9 @@ class Project:
         )
         return extraction
 
-    def _inputs(self) -> Inputs:
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The files to read annotations from."""
         patterns = Patterns(self.config, self.options.sources, self.options.requirements, self.extraction.files)
         self.progress.begin("Scanning sources")
         found = patterns.match(self.tree, self.memory)
@@ -167,7 +169,7 @@ class Project:
 
     @cached_property
     def _built(self) -> Trace:
-        extraction, inputs = self.extraction, self._inputs()
+        extraction, inputs = self.extraction, self.inputs
         problems = [*extraction.problems, *inputs.problems]
         reading = Reading(self.tree, self.memory, extraction, problems.append, self.progress)
         annotations = reading.annotations(inputs)

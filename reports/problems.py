@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -19,6 +20,8 @@ _BEFORE = 40
 """How much of a long line is kept before the place that matters."""
 
 _RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
+_GREEN = "\x1b[1;32m"
+_CHANGE = re.compile(r"\[-.*?-\]|\{\+.*?\+\}")
 _COLOURS = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW}
 
 _Mark = tuple[Place, str, str]
@@ -131,9 +134,16 @@ def _span(place: Place, line: str) -> tuple[int, int]:
 def _remark(word: str, text: str, margin: int, colour: bool) -> Iterator[str]:
     sign = _paint("=", _BLUE, colour)
     first, *more = text.splitlines() or [""]
-    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_words(first)}"
+    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_changes(_words(first), colour)}"
     for line in more:
-        yield f"{' ' * (margin + len(word) + 5)}{_words(line)}".rstrip()
+        yield f"{' ' * (margin + len(word) + 5)}{_changes(_words(line), colour)}".rstrip()
+
+
+def _changes(text: str, colour: bool) -> str:
+    """The text with what its words say is gone and has come in the colours of a difference."""
+    if not colour:
+        return text
+    return _CHANGE.sub(lambda found: _paint(found[0], _RED if found[0][0] == "[" else _GREEN, colour), text)
 
 
 def _gutter(number: str, margin: int, colour: bool) -> str:

@@ -31,6 +31,7 @@ COMMANDS = {
     "report": ("--no-cache", "report"),
     "report_unchanged": ("report",),
     "report_html": ("--no-cache", "report", "--html", "page.html"),
+    "validate": ("validate", "src/a.rs"),
     "uncited": ("uncited",),
     "prioritize": ("prioritize",),
     "prioritize_prompt": ("prioritize", "--prompt"),
@@ -58,6 +59,7 @@ def kettle(tmp_path: Path) -> Path:
     config = CONFIG + "[report.html]\nenabled = false\n"
     folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config})
     imported(folder, "report")
+    imported(folder, "validate")
     imported(folder, "uncited")
     return history(folder, {})
 

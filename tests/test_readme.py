@@ -64,6 +64,7 @@ def test_every_command_is_listed() -> None:
         for name in (
             "init",
             "report",
+            "validate",
             "search",
             "uncited",
             "prioritize",

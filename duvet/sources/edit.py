@@ -108,6 +108,8 @@ class _Line(Struct, frozen=True):
 
 def quote_edits(text: str, annotation: Annotation, style: Style, quote: str) -> tuple[Edit, ...]:
     """The edits that make a comment quote something else; lines that are right stay as they are."""
+    ##= man/spec/validate.md#mending
+    ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
     lines = _quote_lines(text, annotation, style)
     filled = [line for line in lines if line.words]
     widest = max(width(text[line.start : line.last]) for line in filled)

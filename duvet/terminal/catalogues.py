@@ -41,14 +41,9 @@ def last_catalogue(folder: str) -> Catalogue | None:
 
 
 def _read(cache: Cache | None, where: Mapping[str, Any]) -> Catalogue:
-    from duvet.config.find import require_config
-    from duvet.terminal.options import open_project
-    from duvet.terminal.progress import Quietly
+    from duvet.terminal.options import open_quietly
 
-    project = open_project(cache, Quietly(settings()), **where)
-    if not (project.config or project.options.sources or project.options.requirements):
-        require_config(project.tree)
-    return project.catalogue
+    return open_quietly(cache, where).catalogue
 
 
 def read_requirements(where: Mapping[str, Any]) -> Catalogue:

@@ -33,6 +33,12 @@ def unified(old: Lines, new: Lines, context: int) -> Iterator[str]:
         yield from (row.sign + row.text for row in hunk)
 
 
+def coloured(line: str) -> str:
+    """A line of a difference as terminals show it."""
+    code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
+    return f"\x1b[{code}m{line}\x1b[0m" if code else line
+
+
 def _rows(old: Lines, new: Lines) -> Iterator[Row]:
     one = other = 0
     for i, j in [*same(old, new), (len(old), len(new))]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
 from duvet.model import Place, Problem, ProblemsError, Severity
@@ -15,7 +15,7 @@ from duvet.terminal.streams import say
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
+def report(problems: Iterable[Problem], shown: Settings | None = None, sources: Sources | None = None) -> None:
     """Print problems to standard error, each with its place in the source."""
     shown = shown or settings()
     found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
@@ -23,7 +23,7 @@ def report(problems: Iterable[Problem], shown: Settings | None = None) -> None:
         from duvet.reports.problem_format import View
         from duvet.reports.problems import render
 
-        say(render(found, View(Sources().line, shown.colour)).decode())
+        say(render(found, View((sources or Sources()).line, shown.colour)).decode())
 
 
 def as_problems(error: DuvetError) -> tuple[Problem, ...]:
@@ -38,8 +38,9 @@ def as_problems(error: DuvetError) -> tuple[Problem, ...]:
 class Sources:
     """Lines of the files that problems point at."""
 
-    def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {}
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        """The texts are known, and not on disk."""
+        self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
 
     def line(self, path: str, number: int) -> str | None:
         """The text of a line, or None where there is none."""

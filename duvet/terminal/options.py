@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -170,3 +170,14 @@ def open_project(
         progress=progress,
         today=shown.today,
     )
+
+
+def open_quietly(cache: Cache | None, where: Mapping[str, Any]) -> Project:
+    """The project that these options describe, for a question to it; an error where nothing says what is in it."""
+    from duvet.config.find import require_config
+    from duvet.terminal.progress import Quietly
+
+    project = open_project(cache, Quietly(settings()), **where)
+    if not (project.config or project.options.sources or project.options.requirements):
+        require_config(project.tree)
+    return project

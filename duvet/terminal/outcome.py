@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.model import Problem, Severity
 from duvet.terminal.failures import FAILED, OK
@@ -21,6 +24,11 @@ class Outcome(Struct, frozen=True):
 def fails(problems: tuple[Problem, ...]) -> bool:
     """Whether any problem is an error."""
     return any(problem.severity is Severity.ERROR for problem in problems)
+
+
+def as_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems with every warning taken as an error."""
+    return tuple(replace(one, severity=Severity.ERROR) for one in problems)
 
 
 def tell(outcome: Outcome, answer: Answer) -> int:

@@ -71,22 +71,22 @@ def _unasked(format: str | None, taken: int) -> Answer:
     return Answer(ProblemFormat.GITHUB, "-") if format is None and on_github and not taken else Answer()
 
 
-def tell_problems(problems: Iterable[Problem], answer: Answer) -> bool:
+def tell_problems(problems: Iterable[Problem], answer: Answer, sources: Sources | None = None) -> bool:
     """Write and tell the problems; whether they could be written."""
-    found = tuple(problems)
+    found, sources = tuple(problems), sources or Sources()
     try:
         ##= man/spec/problems.md#formats
         ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
         ##% nothing is wrong.
         if answer.output is not None:
-            _write(found, answer.format, answer.output)
+            _write(found, answer.format, answer.output, sources)
     except OutputError as error:
         ##= man/spec/problems.md#formats
         ##% Problems that can't be written MUST be told.
-        report((*found, *as_problems(error)))
+        report((*found, *as_problems(error)), sources=sources)
         return False
     if answer.told:
-        report(found)
+        report(found, sources=sources)
     return True
 
 
@@ -98,8 +98,8 @@ def tell_failure(error: DuvetError, answer: Answer) -> int:
     return FAILED
 
 
-def _write(problems: Sequence[Problem], format: ProblemFormat, output: str) -> None:
-    data = render(problems, format, View(Sources().line, folder=_folder(settings().environ)))
+def _write(problems: Sequence[Problem], format: ProblemFormat, output: str, sources: Sources) -> None:
+    data = render(problems, format, View(sources.line, folder=_folder(settings().environ)))
     if is_poured(output):
         write_file(output, data)
     else:

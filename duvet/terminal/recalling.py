@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.cache.key import key
 from duvet.errors import DuvetError
+from duvet.model import Problem
 from duvet.terminal.outcome import Outcome, tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
@@ -51,7 +52,7 @@ def key_of(where: Mapping[str, Any], wishes: Wishes) -> str:
 
 def remember(cache: Cache, how: str, outcome: Outcome) -> None:
     """Leave for later runs what this one has come to."""
-    if _lasts(outcome):
+    if lasts(outcome.problems):
         cache.keep(_NAME, how, outcome)
     cache.save()
 
@@ -90,9 +91,9 @@ def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes) -> Outco
     return run_report(open_project(cache, **where), wishes)
 
 
-def _lasts(outcome: Outcome) -> bool:
+def lasts(problems: Iterable[Problem]) -> bool:
     """Whether the same run would come to the same; the network and the disk may answer otherwise."""
     from duvet import rules
 
     passing = (rules.SPECIFICATION_UNFETCHED, rules.FILE_UNWRITABLE, rules.SNAPSHOT_DIFFERS)
-    return {rule.code for rule in passing}.isdisjoint(problem.code for problem in outcome.problems)
+    return {rule.code for rule in passing}.isdisjoint(problem.code for problem in problems)

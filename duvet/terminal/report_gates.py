@@ -84,7 +84,7 @@ def _compare(project: Project, path: str, snapshot: bytes, shown: Settings) -> l
 
 
 def _difference(old: bytes, new: bytes, colour: bool) -> str:
-    from duvet.terminal.difference import unified
+    from duvet.terminal.difference import coloured, unified
 
     one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
     ##= man/spec/trace.md#diagnostics
@@ -92,9 +92,4 @@ def _difference(old: bytes, new: bytes, colour: bool) -> str:
     lines = [visible(line) for line in unified(one, other, _CONTEXT)]
     if not lines:
         lines = ["(only the line ends differ)"]
-    return "\n".join(_coloured(line) if colour else line for line in lines)
-
-
-def _coloured(line: str) -> str:
-    code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
-    return f"\x1b[{code}m{line}\x1b[0m" if code else line
+    return "\n".join(coloured(line) if colour else line for line in lines)

@@ -6,18 +6,16 @@ import os
 from collections.abc import Iterable
 from functools import partial
 
-from msgspec.structs import replace
-
 from duvet import rules
 from duvet.cache.memory import Memory
 from duvet.config.find import require_config
 from duvet.errors import DuvetError, OutputError, UnreadableError
-from duvet.model import Problem, Severity
+from duvet.model import Problem
 from duvet.project import Project
 from duvet.reports import snapshot as snapshot_report
 from duvet.reports import summary
 from duvet.sources.scan import unreadable
-from duvet.terminal.outcome import Outcome, fails
+from duvet.terminal.outcome import Outcome, as_errors, fails
 from duvet.terminal.outputs import is_poured, rendered, written_together
 from duvet.terminal.report_files import Files, all_files, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
@@ -53,7 +51,7 @@ def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:
     ##= man/spec/trace.md#gates
     ##% With `--strict`, a warning MUST fail the run.
     found = _listed(problems)
-    return tuple(replace(one, severity=Severity.ERROR) for one in found) if wishes.strict else found
+    return as_errors(found) if wishes.strict else found
 
 
 def _without_configuration(project: Project) -> list[Problem]:

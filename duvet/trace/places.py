@@ -17,12 +17,13 @@ class Places:
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
         """The place of a span of the annotation; its first line where the span is empty."""
-        text = self._text(annotation.path)
+        text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)
         return place_of(text, *span)
 
-    def _text(self, path: str) -> str:
+    def text(self, path: str) -> str:
+        """The text of a file as it was when it was first asked for; nothing where it can't be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self.tree.read(path).decode(errors="replace")

@@ -1,0 +1,108 @@
+"""Annotations that stand in string literals, found with as little of each language as that takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from duvet.config.languages import Language
+
+_ESCAPED = r"(?:[^{quote}\\\n]|\\.)*+"
+_PLAIN = "|".join(f"{quote}{_ESCAPED.format(quote=quote)}{quote}" for quote in ('"', "'"))
+_SLASH_COMMENT = r"//[^\n]*+|/\*(?s:.*?)\*/"
+_TRIPLE = r'"""(?s:[^\\]|\\.)*?"""'
+_TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
+
+
+class Family(NamedTuple):
+    """Languages whose literals may go over several lines in the same way."""
+
+    signs: tuple[str, ...]
+    """A text with none of these has no such literal."""
+    expression: str
+    """What is to be skipped in one go; a literal over several lines is called `literal`."""
+    languages: tuple[Language, ...]
+
+
+_HASHES = Family(
+    ('"""', "'''"),
+    rf"\#[^\n]*+|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.PYTHON, Language.ELIXIR, Language.JULIA, Language.NIM, Language.TOML),
+)
+_SLASHES = Family(
+    ('"""',),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE})|{_PLAIN}",
+    (Language.JAVA, Language.KOTLIN, Language.SCALA, Language.SWIFT, Language.CSHARP, Language.FSHARP),
+)
+_BOTH = Family(
+    ('"""', "'''"),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.GROOVY, Language.DART),
+)
+_CPP = Family(
+    ('R"',), rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}', (Language.CPP,)
+)
+# A lifetime begins as a character does, and is none.
+_RUST = Family(
+    ('"',),
+    rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
+    (Language.RUST,),
+)
+_GO = Family(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
+# What stands in braces may hold a literal of its own: such a literal counts as none.
+_JAVASCRIPT = Family(
+    ("`",),
+    rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",
+    (Language.JAVASCRIPT, Language.TYPESCRIPT),
+)
+_FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
+
+
+@cache
+def _by_extension() -> dict[str, Family]:
+    found = ((pattern, family) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
+    return {pattern.rpartition("*")[2]: family for pattern, family in found}
+
+
+def may_have_literals(path: str) -> bool:
+    """Whether literals over several lines are known in the language of a file."""
+    return _family(path) is not None
+
+
+def _family(path: str) -> Family | None:
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return _by_extension().get(name[dot:]) if dot > 0 else None
+
+
+def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
+    """Those of these lines, which are in order, that begin in a string literal; where that is not sure, none do."""
+    ##= man/spec/validate.md#what-is-checked
+    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    family = _family(path)
+    if family is None or not any(sign in text for sign in family.signs):
+        return []
+    wanted = list(lines)
+    inside = []
+    for first, last in _spans(family, text):
+        while wanted and wanted[0] <= first:
+            del wanted[0]
+        while wanted and wanted[0] <= last:
+            inside.append(wanted.pop(0))
+        if not wanted:
+            break
+    return inside
+
+
+def _spans(family: Family, text: str) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each literal that has more than one."""
+    line, counted = 1, 0
+    for found in re.compile(family.expression).finditer(text):
+        if found.lastgroup == "unsure":
+            return
+        if found.group("literal") and "\n" in found[0]:
+            line += text.count("\n", counted, found.start())
+            counted = found.start()
+            yield line, line + found[0].count("\n")

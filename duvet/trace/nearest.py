@@ -1,0 +1,80 @@
+"""Where in a specification the text is that a quote should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from duvet.model import Specification
+from duvet.normalise import unspaced
+from duvet.sources.wrapping import words
+from duvet.trace.match import Matcher
+from duvet.trace.records import Fit
+from duvet.trace.stretches import LIKE, Stretch, Words
+
+_VALID = (Fit.EXACT, Fit.NORMALISED)
+
+
+class Elsewhere(NamedTuple):
+    """The best stretch of a specification, and the index of its section."""
+
+    section: int
+    stretch: Stretch
+
+
+class Neighbourhood:
+    """The sections of a specification, to find what a quote is near to; what is read of them is kept."""
+
+    def __init__(self, specification: Specification, sentences: Mapping[int, Sequence[str]] | None = None) -> None:
+        self.specification = specification
+        self._sentences = sentences or {}
+        """The texts of requirements by section."""
+        self._words: dict[int, Words] = {}
+
+    @cached_property
+    def _bare(self) -> list[str]:
+        """What holds whatever a section holds, however it is spaced."""
+        return [unspaced("".join(section.lines)) for section in self.specification.sections]
+
+    def holding(self, quote: str) -> list[int]:
+        """The sections in which the quote stands."""
+        wanted = unspaced(quote)
+        candidates = [index for index, text in enumerate(self._bare) if wanted in text] if wanted else []
+        return [index for index in candidates if self.holds(index, quote)]
+
+    def holds(self, section: int, quote: str) -> bool:
+        """Whether the quote stands in the section as it should, or names its title."""
+        found = Matcher(self.specification.sections[section]).find(quote)
+        return found is not None and (found[1] in _VALID or not quote)
+
+    def near(self, section: int, quote: str) -> Stretch | None:
+        """What is most like the quote in a section."""
+        return self._words_of(section).nearest(words(quote))
+
+    def anywhere(self, quote: str) -> Elsewhere | None:
+        """What is most like the quote in any section."""
+        from rapidfuzz import fuzz, process
+
+        wanted = " ".join(words(quote))
+        texts = {index: self._words_of(index).text for index in range(len(self.specification.sections))}
+        longer = {index: text for index, text in texts.items() if len(text) >= len(wanted) / 2}
+        hits = process.extract(
+            wanted, longer, scorer=fuzz.partial_ratio, processor=None, limit=_TRIED, score_cutoff=LIKE
+        )
+        found = [(index, self.near(index, quote)) for _, _, index in hits]
+        near = sorted(((one, index) for index, one in found if one is not None), key=lambda one: -one[0].score)
+        if not near:
+            return None
+        best, index = near[0]
+        others = [one.score for one, _ in near[1:] if one.text != best.text]
+        return Elsewhere(index, best._replace(second=max([best.second, *others])))
+
+    def _words_of(self, section: int) -> Words:
+        if section not in self._words:
+            lines = self.specification.sections[section].lines
+            self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()))
+        return self._words[section]
+
+
+_TRIED = 3

@@ -1,0 +1,169 @@
+"""The stretch of a text that a quote once was, or was meant to be."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, product
+from typing import NamedTuple
+
+LIKE = 60.0
+"""What is less like a quote than this, of 100, is not worth showing."""
+_CLEAR = 75.0
+_MARGIN = 5.0
+_SHORTEST = 12
+"""Of fewer characters too much is alike."""
+_PUNCTUATION = re.compile(r"^\W+|\W+$")
+_INK = re.compile(r"\w")
+_FEWEST, _MOST = 4, 12
+"""By how many words a stretch may be shorter or longer at each end than what rapidfuzz finds, which counts characters."""
+_FURTHER = 30
+"""So many words away the end of a sentence is looked for."""
+_ENDS = re.compile(r"[.!?:;][\"')\]\u2019\u201d]?\Z")
+_BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
+
+
+class Stretch(NamedTuple):
+    """Words of a text, how like the quote they are, and how like it the best of the rest of the text is."""
+
+    text: str
+    score: float
+    second: float = 0.0
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing else can be meant: it is like the quote, and all else is twice as far from it."""
+        ##= man/spec/validate.md#mending
+        ##% Where two answers are nearly as good, an annotation MUST be left as it is.
+        far, further = 100 - self.score, 100 - self.second
+        return self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
+
+
+class Words:
+    """A text word by word, with what is known of its sentences."""
+
+    def __init__(self, words: list[str], sentences: Iterable[str] = ()) -> None:
+        self.words = words
+        self.text = " ".join(words)
+        self._bare_words = list(map(_bare, words))
+        self._offsets = list(accumulate((len(word) + 1 for word in words), initial=0))
+        self._starts = {0} | {index + 1 for index, word in enumerate(words) if _ENDS.search(word)}
+        self._ends = {len(words)} | {index for index in self._starts if index}
+        for sentence in sentences:
+            at = self.text.find(sentence)
+            if at >= 0:
+                self._starts.add(bisect_left(self._offsets, at))
+                self._ends.add(bisect_left(self._offsets, at + len(sentence)))
+
+    def nearest(self, quote: list[str]) -> Stretch | None:
+        """The stretch that is most like the quote; None where nothing is like it."""
+        from rapidfuzz import fuzz
+
+        wanted = " ".join(quote)
+        if not self.words or len(wanted) < _SHORTEST:
+            return None
+        first, last = 0, len(self.words)
+        if len(wanted) < len(self.text):
+            near = fuzz.partial_ratio_alignment(wanted, self.text, score_cutoff=LIKE)
+            if near is None:
+                return None
+            first = bisect_right(self._offsets, near.dest_start) - 1
+            last = bisect_left(self._offsets, near.dest_end)
+        part = self._best_of_core(quote, first, last)
+        whole = self._whole(quote, *part)
+        found = self._stretch(quote, whole)
+        if found is None and whole != part and (found := self._stretch(quote, part)) is not None:
+            # What was a whole sentence is a part of a much longer one.
+            return found._replace(second=found.score)
+        return found
+
+    def _stretch(self, quote: list[str], span: tuple[int, int]) -> Stretch | None:
+        from rapidfuzz import fuzz
+
+        wanted, text = " ".join(quote), _as_quoted(quote, self.words[span[0] : span[1]])
+        score = fuzz.ratio(wanted, text)
+        return Stretch(text, score, self._second(wanted, *span)) if score >= LIKE else None
+
+    def _best_of_core(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
+        """The best words for a quote that may begin or end with a mere sign, such as the mark of an item of a list.
+
+        Where such a sign was there is one, or nothing, but no word.
+        """
+        inner = [index for index, word in enumerate(quote) if _INK.search(word)]
+        low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
+        start, end = self._best(quote[low:high], first, last)
+        before, behind = self.words[max(0, start - low) : start], self.words[end : end + len(quote) - high]
+        return start - len(before) * _are_signs(before), end + len(behind) * _are_signs(behind)
+
+    def _best(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
+        """The words around these that take the fewest changes, and of those as many as are quoted."""
+        from rapidfuzz import fuzz
+        from rapidfuzz.distance import Levenshtein
+
+        reach = min(_MOST, max(_FEWEST, len(quote) // 4))
+        wanted, bare = " ".join(quote), list(map(_bare, quote))
+
+        def rank(span: tuple[int, int]) -> tuple[int, int, int, float]:
+            start, end = span
+            words = self._bare_words[start:end]
+            changes: int = Levenshtein.distance(bare, words)
+            edges = (words[0] != bare[0]) + (words[-1] != bare[-1]) + _are_signs(words[:1]) + _are_signs(words[-1:])
+            return changes, edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
+
+        spans = product(self._around(first, reach), self._around(last, reach))
+        return min((span for span in spans if span[0] < span[1]), key=rank)
+
+    def _around(self, index: int, reach: int) -> range:
+        return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
+
+    def _whole(self, quote: list[str], start: int, end: int) -> tuple[int, int]:
+        """Where the quote began or ended with a sentence, and that word is another now: its whole sentence."""
+        from rapidfuzz import fuzz
+
+        starts, ends = [start], [end]
+        if self._bare_words[start] != _bare(quote[0]) and _BEGINS.match(quote[0]):
+            starts = [one for one in self._around(start, _FURTHER) if one in self._starts and one < end] or starts
+        if self._bare_words[end - 1] != _bare(quote[-1]) and _ENDS.search(quote[-1]):
+            ends = [one for one in self._around(end, _FURTHER) if one in self._ends and one > start] or ends
+        wanted = " ".join(quote)
+        spans = [span for span in product(starts, ends) if span[0] < span[1]]
+        return max(spans, key=lambda span: fuzz.ratio(wanted, " ".join(self.words[span[0] : span[1]])))
+
+    def _second(self, wanted: str, start: int, end: int) -> float:
+        """How like the quote the best of what is before and behind these words is."""
+        own = " ".join(self.words[start:end])
+        rest = (" ".join(self.words[:start]), " ".join(self.words[end:]))
+        return max(score for part in rest for score in _scores(wanted, part, own))
+
+
+def _bare(word: str) -> str:
+    """The word without the punctuation around it."""
+    return _PUNCTUATION.sub("", word) or word
+
+
+def _are_signs(words: list[str]) -> bool:
+    return not any(map(_INK.search, words))
+
+
+def _as_quoted(quote: list[str], found: list[str]) -> str:
+    """The words without punctuation before the first and behind the last of them that the quote leaves out."""
+    words = list(found)
+    if _bare(words[0]) == _bare(quote[0]) and words[0].endswith(quote[0]):
+        words[0] = quote[0]
+    if _bare(words[-1]) == _bare(quote[-1]) and words[-1].startswith(quote[-1]):
+        words[-1] = quote[-1]
+    return " ".join(words)
+
+
+def _scores(wanted: str, part: str, own: str) -> Iterator[float]:
+    """How like the quote a part of the text is; one that says the same as the best stretch is no other answer."""
+    from rapidfuzz import fuzz
+
+    yield 0.0
+    if len(part) <= len(wanted):
+        yield fuzz.ratio(wanted, part)
+        return
+    found = fuzz.partial_ratio_alignment(wanted, part, score_cutoff=LIKE)
+    if found is not None and own not in part:
+        yield found.score

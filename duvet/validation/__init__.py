@@ -1,0 +1,1 @@
+"""Whether annotations are as they should be, and how those that are not are mended."""

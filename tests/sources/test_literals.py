@@ -1,0 +1,51 @@
+"""Lines that begin in string literals."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.sources.literals import lines_in_literals, may_have_literals
+
+# Each sign in a line of its own: `!` where the line begins in a literal.
+INSIDE = {
+    "a.py": '#! """ no\nx = """\n!a\n!"""\ny = r\'\'\'\n! """\n!\'\'\' + \'"""\'\nz = "\'\'\'"\nw = 1\n',
+    "a.toml": 'a = """\n!b\n!"""\nc = 1\n',
+    "A.java": '// """\nString s = """\n!a \\""" b\n!""";\n/* """ */ char c = \'"\';\nint x;\n',
+    "a.groovy": "def s = '''\n!a\n!'''\nint x\n",
+    "a.rs": 'let s = "a\n!b \\" c\n!d";\n// "\nlet t = r#"\n! " \n!"#;\nlet c = \'"\';\nfn f<\'a>() {}\n/* " */\nlet u = "";\nx\n',
+    "a.cc": 'auto s = R"x(\n!a )"\n!)x";\nchar c = \'"\'; // R"(\nint y;\n',
+    "a.go": 's := `\n!a\n!`\n// `\nt := "`"\nx\n',
+    "a.ts": "let s = `\n!a \\` $b\n!`;\n// `\nlet t = '`';\nx\n",
+}
+
+
+@pytest.mark.parametrize("path", INSIDE)
+def test_literals_of_a_language(path: str) -> None:
+    ##= man/spec/validate.md#what-is-checked
+    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    lines = INSIDE[path].split("\n")
+    expected = [number for number, line in enumerate(lines, 1) if line.startswith("!")]
+    text = "\n".join(line.removeprefix("!") for line in lines)
+    assert expected and lines_in_literals(path, text, range(1, len(lines) + 1)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        # What holds code again is left alone with all behind it, and so is what never ends.
+        ("a.js", "`${f(`\na`)}`\n`\nb\n`"),
+        ("a.py", '"""\na\n'),
+        ("a.c", '"""\na\n"""'),
+        ("a.unknown", '"""\na\n"""'),
+        ("Makefile", '"""\na\n"""'),
+    ],
+)
+def test_where_nothing_is_sure_nothing_is_said(path: str, text: str) -> None:
+    assert lines_in_literals(path, text, range(1, 9)) == []
+
+
+def test_which_languages_are_known() -> None:
+    known = [
+        path for path in ("src/a.py", "a.b.rs", "a.c", "py", ".py", "a.py/b", "Dockerfile") if may_have_literals(path)
+    ]
+    assert known == ["src/a.py", "a.b.rs"]

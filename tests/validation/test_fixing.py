@@ -1,0 +1,114 @@
+"""What mending does to files, whatever becomes of them meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.model import Place, Problem
+from duvet.project import Project
+from duvet.validation.fixing import Mended, mended, write_mended
+from tests.commands.made import make
+from tests.commands.running import files
+from tests.validation.made import BROKEN, FILES
+
+FIXED = (
+    BROKEN.replace("MUST cook", "MUST boil")
+    .replace("    //= tea.md#brewing\n    //= type=test", "    //= tea.md#serving\n    //= type=test")
+    .replace("leafs", "leaves")
+    .replace("srving", "serving")
+    .replace("    //= tea.md\n", "    //= tea.md#cleaning\n")
+    .replace("tae.md", "tea.md")
+    .replace(
+        "//= tea.md#serving\n//# The pot MUST be rinsed with water, but",
+        "//= tea.md#cleaning\n//# The pot MUST be rinsed with water, and",
+    )
+    .replace("./tea.md", "tea.md")
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make(tmp_path / "tea", FILES)
+
+
+def mend(folder: Path) -> tuple[Project, Mended]:
+    project = Project(str(folder))
+    return project, mended(project, lambda findings: findings.files)
+
+
+def fix(folder: Path) -> tuple[Problem, ...]:
+    """Mend all and write it."""
+    return write_mended(*mend(folder))
+
+
+def test_all_that_can_be_mended_is() -> None:
+    assert FIXED != BROKEN
+
+
+def test_nothing_else_changes(folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
+    ##= man/spec/validate.md#mending
+    ##% Entries of requirement files MUST NOT be mended.
+    before = files(folder)
+    project, found = mend(folder)
+    assert (files(folder), found.citations) == (before, 8)
+    assert write_mended(project, found) == ()
+    assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
+    ##= man/spec/validate.md#mending
+    ##% Mending what has been mended MUST change nothing.
+    assert mend(folder)[1].after == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff// Tea\n" + text,
+        lambda text: text.removesuffix("\n"),
+        lambda text: text.rstrip("}").removesuffix("\nfn spell() {}\n"),
+        lambda text: text.replace("    ", "\t"),
+        lambda text: text.replace("brew()", "brëw(\u2028\x0c)"),
+    ],
+    ids=["CRLF", "BOM", "no_final_newline", "quote_at_the_end", "tabs", "odd_characters"],
+)
+def test_the_form_of_a_file_is_kept(change: object, folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
+    assert callable(change)
+    (folder / "src/broken.rs").write_bytes(change(BROKEN).encode())
+    assert fix(folder) == ()
+    assert (folder / "src/broken.rs").read_bytes() == change(FIXED).encode()
+
+
+def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A file that is mended MUST be written whole or not at all, and MUST keep its permissions and the links to it.
+    path, real = folder / "src/broken.rs", tmp_path / "real.rs"
+    path.rename(real)
+    real.chmod(0o755)
+    path.symlink_to(real)
+    (folder / "src/again.rs").symlink_to(real)
+    assert fix(folder) == ()
+    assert path.is_symlink() and real.read_text() == FIXED
+    assert real.stat().st_mode & 0o777 == 0o755
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["real.rs", "tea"]
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A file that changed after it was read, or that must not be written to, MUST be left alone.
+    other = folder / "src/other.rs"
+    other.write_text(BROKEN)
+    project, found = mend(folder)
+    other.write_text("fn other() {}\n")
+    before = files(folder)
+    message = "this file changed while it was checked, so it was not mended"
+    expected = Problem("DUV015", message, "src/other.rs", Place(), hint="run the same command again")
+    assert write_mended(project, found) == (expected,)
+    other.unlink()
+    assert write_mended(project, found) == (expected,)
+    del before["src/other.rs"]
+    assert files(folder) == before

@@ -1,0 +1,196 @@
+"""What validation finds in a whole project, and what it offers."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.model import Note, Place
+from duvet.project import Project
+from duvet.tree.memory import MemoryTree
+from duvet.validation.findings import Finding, Findings
+from duvet.validation.validate import validate
+from tests.validation.made import BROKEN, project
+
+SOAP = "The pot MUST be rinsed with water, [-but-]{+and+} MUST NOT be washed with soap."
+
+
+def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
+    """Line, code, hint and the description of the fix of each problem in a file."""
+    checked = validate(one).of([path])
+    return [
+        (problem.place.line, problem.code, problem.hint, problem.fix.description if problem.fix else "")
+        for problem in checked.problems
+        if problem.path == path
+    ]
+
+
+def test_what_is_wrong_and_what_should_stand_there() -> None:
+    ##= man/spec/validate.md#what-is-checked
+    ##% For a quote that is not found, the text that is most like it SHOULD be shown, with what differs marked word by word.
+    ##= man/spec/validate.md#what-is-checked
+    ##% For a quote that stands in another section, that section SHOULD be named.
+    nearest = "the nearest text in this section is\n"
+    quote, name = "quote what stands there", "name tea.md#cleaning"
+    assert found(project(), "src/broken.rs") == [
+        (2, "DUV050", f"{nearest}The water MUST [-cook-]{{+boil+}} before the leaves are put into the pot.", quote),
+        (7, "DUV050", "these words stand in #serving", "name tea.md#serving"),
+        (11, "DUV050", f"{nearest}The [-leafs-]{{+leaves+}} MUST be dry.", quote),
+        (12, "DUV043", "these words stand in #serving", "name tea.md#serving"),
+        (16, "DUV042", "these words stand in #cleaning", name),
+        (21, "DUV040", "did you mean tea.md?", name),
+        (
+            26,
+            "DUV050",
+            f"the nearest text stands in #cleaning:\n{SOAP}",
+            f"{name} and {quote}",
+        ),
+        (30, "DUV050", "these words stand in docs/pot.md#lid", ""),
+        (34, "DUV050", "quote the section's words as they stand there; only spacing may differ", ""),
+        (37, "DUV044", "write tea.md everywhere", "name tea.md#serving"),
+    ]
+
+
+def test_what_a_report_lets_pass() -> None:
+    ##= man/spec/validate.md#what-is-checked
+    ##% An exception without a reason MUST be an error.
+    ##= man/spec/validate.md#what-is-checked
+    ##% Two annotations in one file with one type, target and quote SHOULD cause a warning that points at both.
+    ##= man/spec/validate.md#what-is-checked
+    ##% Code or a test for text that is excepted SHOULD cause a warning that names the exception.
+    ##= man/spec/validate.md#what-is-checked
+    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    problems = validate(project()).of(["src/doubtful.rs"]).problems
+    assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
+        (1, "DUV090", "error"),
+        (5, "DUV093", "warning"),
+        (8, "DUV091", "warning"),
+        (8, "DUV093", "warning"),
+        (11, "DUV092", "warning"),
+        (17, "DUV022", "error"),
+    ]
+    assert problems[1].message == "there is code for text that src/doubtful.rs:1 excepts"
+    assert problems[2].notes == (Note(Place(5, 5, 15), "first written here"),)
+
+
+def test_a_requirement_file() -> None:
+    path = ".duvet/exceptions/cleaning.toml"
+    hint = "the nearest text in this section is\nThe pot MUST be rinsed with [-vinegar-]{+water,+}"
+    assert found(project(), path) == [(4, "DUV050", hint, "")]
+
+
+def test_nothing_is_wrong() -> None:
+    checked = validate(project()).of(["src/right.py"])
+    assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
+
+
+def test_two_answers_are_none() -> None:
+    ##= man/spec/validate.md#mending
+    ##% Where two answers are nearly as good, an annotation MUST be left as it is.
+    frames = (
+        "# Frames\n\n## A\n\nA frame of type A MUST be ignored by servers.\n\n"
+        "## Both\n\nA frame of type B MUST be ignored by servers.\nA frame of type C MUST be ignored by servers.\n\n"
+        "## Again\n\nA frame of type A MUST be ignored by servers.\n"
+    )
+    one = project(
+        {
+            "tea.md": frames,
+            "src/broken.rs": "//= tea.md#both\n//# A frame of type F MUST be ignored by servers.\n"
+            "//= tea.md#both\n//# A frame of type A MUST be ignored by servers.\n"
+            "//= tea.md#bth\n//# A frame\n",
+        }
+    )
+    assert found(one, "src/broken.rs") == [
+        (
+            2,
+            "DUV051",
+            "the nearest text in this section is\nA frame of type [-F-]{+B+} MUST be ignored by servers.",
+            "",
+        ),
+        (
+            4,
+            "DUV051",
+            "the nearest text in this section is\nA frame of type [-A-]{+B+} MUST be ignored by servers.",
+            "",
+        ),
+        (5, "DUV043", "these words stand in #both", "name tea.md#both"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        # It would end the comment, or take the next line into it.
+        ("The stars of a comment MUST be ", "*/"),
+        ("The end of a line MUST be marked with a ", "backslash\\"),
+    ],
+)
+def test_no_mend_breaks_the_code_around_it(quote: str, text: str) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A mend that would not make its annotation valid, or would change another one, MUST NOT be made.
+    files = {"tea.md": f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"}
+    source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
+    assert [one[3] for one in found(project({**files, "src/broken.rs": source}), "src/broken.rs")] == [""]
+    harmless = {"tea.md": files["tea.md"].replace(text, "good"), "src/broken.rs": source}
+    assert [one[3] for one in found(project(harmless), "src/broken.rs")] == ["quote what stands there"]
+
+
+def test_the_title_of_a_section() -> None:
+    """A citation without a quote has nothing to tell its section by but the name."""
+    one = project({"src/broken.rs": "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"})
+    assert [(line, fix) for line, _, _, fix in found(one, "src/broken.rs")] == [
+        (1, "name tea.md#serving"),
+        (3, "name tea.md#cleaning"),
+        (5, ""),
+    ]
+
+
+def test_the_errors_of_each_annotation() -> None:
+    one = project()
+    invalid = validate(one).invalid()
+    annotations = one.trace.annotations
+    assert [(annotations[id].line, [problem.code for problem in problems]) for id, problems in invalid.items()] == [
+        (3, ["DUV050"]),
+        *[(line, ["DUV050"]) for line in (1, 5, 10)],
+        (12, ["DUV043"]),
+        (16, ["DUV042"]),
+        (21, ["DUV040"]),
+        *[(line, ["DUV050"]) for line in (25, 29, 33)],
+        (1, ["DUV090"]),
+    ]
+    assert {id for id, match in enumerate(one.trace.match_of) if match is None} == {
+        id for id, problems in invalid.items() if problems[0].code != "DUV090"
+    }
+
+
+def test_one_report_for_all_that_cite_a_specification_that_is_not_there() -> None:
+    """Of files that are named, the first one says so, whoever was first in the whole project."""
+    text = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b\n//# b\n"
+    one = Project(tree=MemoryTree({"src/a.rs": text.encode(), "src/b.rs": text.encode(), **_CONFIG}))
+    findings = validate(one)
+    assert [problem.path for problem in findings.of(findings.files).problems] == ["src/a.rs"]
+    assert [problem.path for problem in findings.of(["src/b.rs"]).problems] == ["src/b.rs"]
+    assert len(findings.invalid()) == 4
+
+
+def test_a_specification_that_the_configuration_names_is_told_there() -> None:
+    config = _CONFIG[".duvet/config.toml"] + b"[[specification]]\nsource = 'https://tea.example/spec'\n"
+    text = b"//= https://tea.example/spec#a\n//# b\n"
+    one = Project(tree=MemoryTree({"src/a.rs": text, "src/b.rs": b"", ".duvet/config.toml": config}))
+    findings = validate(one)
+    ##= man/spec/validate.md#choosing-files
+    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
+    for paths in (["src/a.rs"], ["src/b.rs"]):
+        assert [problem.path for problem in findings.of(paths).problems] == [".duvet/config.toml"]
+    assert list(findings.invalid()) == [0]
+
+
+_CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"}
+
+
+def test_findings_are_kept_as_they_are() -> None:
+    from msgspec import msgpack
+
+    findings = validate(project())
+    assert msgpack.decode(msgpack.encode(findings), type=Findings) == findings
+    assert all(isinstance(one, Finding) for one in findings.found)
+    assert BROKEN
