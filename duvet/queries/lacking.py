@@ -79,9 +79,9 @@ def _lacks(catalogue: Catalogue, card: RequirementCard, lack: Lack) -> bool:
             return Kind.TODO in kinds
 
 
-def at_least(catalogue: Catalogue, indexes: tuple[int, ...], level: Level) -> int:
-    """How many of the requirements have that level or a stronger one."""
-    return sum(catalogue.requirements[index].level >= level for index in indexes)
+def at_least(catalogue: Catalogue, indexes: tuple[int, ...], level: Level) -> tuple[int, ...]:
+    """Those of the requirements that have that level or a stronger one."""
+    return tuple(index for index in indexes if catalogue.requirements[index].level >= level)
 
 
 def todo_row(catalogue: Catalogue, card: RequirementCard) -> TodoRow:

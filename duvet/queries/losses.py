@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from duvet import rules
 from duvet.model import Place, Problem
 from duvet.queries.difference import Difference
-from duvet.queries.rows import RequirementRow
-from duvet.text import shortened
+from duvet.queries.offences import offence
 
 
 def regressions(difference: Difference) -> Iterator[Problem]:
@@ -16,7 +15,7 @@ def regressions(difference: Difference) -> Iterator[Problem]:
     for change in difference.coverage_lost:
         lost = f", and it has lost its {' and its '.join(change.lost)}" if change.lost else ""
         message = f"this requirement was {change.then.status} and is {change.now.status}{lost}"
-        yield _about(change.now, rules.COVERAGE_LOST, message)
+        yield offence(change.now, rules.COVERAGE_LOST, message)
     for one in difference.citations_stale:
         message = f"this citation was right and is wrong: {one.message}"
         yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
@@ -25,8 +24,4 @@ def regressions(difference: Difference) -> Iterator[Problem]:
 def uncited(difference: Difference) -> Iterator[Problem]:
     """The new requirements that nothing cites."""
     for row in difference.uncited:
-        yield _about(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")
-
-
-def _about(row: RequirementRow, rule: rules.Rule, message: str) -> Problem:
-    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shortened(row.text)}")
+        yield offence(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")

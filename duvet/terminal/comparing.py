@@ -15,6 +15,7 @@ from duvet.terminal.catalogues import read_catalogue, tell_errors
 from duvet.terminal.earlier import Earlier, read_earlier
 from duvet.terminal.failures import FAILED, OK
 from duvet.terminal.outputs import rendered
+from duvet.terminal.problem_formats import annotate
 from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
@@ -39,7 +40,10 @@ def run_diff(
     pour(rendered(partial(_renderer(format), base, difference)))
     objections = _objections(difference, fail_on)
     if format == "text":
-        _annotate(objections)
+        ##= man/spec/diff.md#gate
+        ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the
+        ##% gate MUST be written as workflow commands, too.
+        annotate(objections)
     return _judged(difference, objections, fail_on)
 
 
@@ -65,17 +69,6 @@ def _objections(difference: Difference, fail_on: tuple[str, ...]) -> list[Proble
     ##= man/spec/diff.md#gate
     ##% Without `--fail-on`, a difference MUST NOT change the exit code.
     return [*lost, *new]
-
-
-def _annotate(objections: list[Problem]) -> None:
-    ##= man/spec/diff.md#gate
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the
-    ##% gate MUST be written as workflow commands, too.
-    if objections and settings().environ.get("GITHUB_ACTIONS") == "true":
-        from duvet.reports.problem_format import ProblemFormat
-        from duvet.terminal.problem_formats import Answer, tell_problems
-
-        tell_problems(objections, Answer(ProblemFormat.GITHUB, "-", told=False))
 
 
 def _judged(difference: Difference, objections: list[Problem], fail_on: tuple[str, ...]) -> int:

@@ -67,8 +67,18 @@ def _unasked(format: str | None, taken: int) -> Answer:
     ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
     ##% to standard output, unless another result does.
     # What is told as text stays: GitHub shows ten of a kind.
-    on_github = settings().environ.get("GITHUB_ACTIONS") == "true"
-    return Answer(ProblemFormat.GITHUB, "-") if format is None and on_github and not taken else Answer()
+    return Answer(ProblemFormat.GITHUB, "-") if format is None and _on_github() and not taken else Answer()
+
+
+def _on_github() -> bool:
+    return settings().environ.get("GITHUB_ACTIONS") == "true"
+
+
+def annotate(problems: Iterable[Problem]) -> None:
+    """Write what fails a gate as workflow commands behind other results, where GitHub reads them."""
+    found = tuple(problems)
+    if found and _on_github():
+        tell_problems(found, Answer(ProblemFormat.GITHUB, "-", told=False))
 
 
 def tell_problems(problems: Iterable[Problem], answer: Answer, sources: Sources | None = None) -> bool:

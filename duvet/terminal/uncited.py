@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from duvet import rules
+from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import Filter
 from duvet.queries.lacking import Lack, Lacking, at_least, lacking, todo_row
+from duvet.queries.offences import offence
 from duvet.queries.rows import requirement_row
 from duvet.reports import columns
 from duvet.reports.listing import Column, Listing
@@ -15,10 +18,15 @@ from duvet.terminal.catalogues import error_count, read_requirements, tell_error
 from duvet.terminal.failures import FAILED, OK
 from duvet.terminal.filters import GATES
 from duvet.terminal.listings import pour_list
+from duvet.terminal.problem_formats import annotate
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.text import plural
 
+_OFFENCES = {
+    Lack.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
+    Lack.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
+}
 _TODOS = Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 
 
@@ -37,7 +45,15 @@ def run_uncited(
     pour_list(_listing(catalogue, found.indexes[: limit or None], lack), format)
     tell_errors(catalogue)
     _say_count(found, wanted, lack, limit)
-    return OK if fail_on is None else _gate(catalogue, found, fail_on)
+    if fail_on is None:
+        return OK
+    breaking = at_least(catalogue, found.indexes, GATES[fail_on])
+    ##= man/spec/queries.md#uncited
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, each requirement that breaks
+    ##% a gate on citations or tests MUST be written as a workflow command, too.
+    if format is None:
+        annotate(_offences(catalogue, breaking, lack))
+    return _judged(catalogue, len(breaking), fail_on)
 
 
 def _listing(catalogue: Catalogue, indexes: tuple[int, ...], lack: Lack | None) -> Listing:
@@ -65,12 +81,18 @@ def _say_count(found: Lacking, wanted: Filter, lack: Lack | None, limit: int | N
     say(f"{count} of {plural(found.among, 'requirement')} {' '.join(filter(None, words))}{cut}\n")
 
 
-def _gate(catalogue: Catalogue, found: Lacking, fail_on: str) -> int:
+def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Lack | None) -> Iterator[Problem]:
+    if lack not in _OFFENCES:
+        return
+    for index in indexes:
+        yield offence(requirement_row(catalogue, catalogue.requirements[index]), *_OFFENCES[lack])
+
+
+def _judged(catalogue: Catalogue, breaking: int, fail_on: str) -> int:
     """Whether the list may be as it is; the exit code."""
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if a requirement of that level or a stronger one is on the
     ##% list, even if `--limit` cuts it off.
-    breaking = at_least(catalogue, found.indexes, GATES[fail_on])
     if breaking:
         say(f"FAIL: {breaking} of them {'breaks' if breaking == 1 else 'break'} --fail-on {fail_on}\n")
         return FAILED

@@ -99,6 +99,29 @@ def test_the_gate(args: tuple[str, ...], code: int, verdict: str, tea: Run) -> N
     assert quiet == Done(code, listed.out, verdict if code else "")
 
 
+def test_the_gate_on_github(tea: Run) -> None:
+    ##= man/spec/queries.md#uncited
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, each requirement that breaks a
+    ##% gate on citations or tests MUST be written as a workflow command, too.
+    environ = {"GITHUB_ACTIONS": "true"}
+    before = tea("uncited", "--fail-on", "must", "--limit", "1")
+    done = tea("uncited", "--fail-on", "must", "--limit", "1", environ=environ)
+    uncited = "title=DUV062 gate-not-cited::nothing cites this requirement%0Ahelp:"
+    commands = (
+        f"::error file=pot.md,line=6,{uncited} pot.md#lid: The lid MUST fit.\n"
+        f"::error file=tea.md,line=9,{uncited} tea.md#brewing: The leaves MUST NOT be old.\n"
+    )
+    assert done == Done(1, before.out + commands, before.err)
+    untested = tea("uncited", "--untested", "--fail-on", "may", "--section", "serving", "--limit", "0", environ=environ)
+    about = "title=DUV063 gate-not-tested::no test cites this requirement, or only a part of it%0Ahelp: tea.md#serving:"
+    assert untested.out.splitlines()[2:] == [
+        f"::error file=tea.md,line=18,{about} Everybody SHOULD wait.",
+        f"::error file=tea.md,line=19,{about} A biscuit MAY be offered.",
+    ]
+    for args in (("--format", "plain", "--fail-on", "any"), ("--todo", "--fail-on", "any"), ("--limit", "1")):
+        assert "::error" not in tea("uncited", *args, environ=environ).out
+
+
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path) -> None:
     ##= man/spec/queries.md#uncited
