@@ -67,11 +67,6 @@ def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:
     return bisect_right(starts, offset) - 1
 
 
-def utf8(text: str) -> str:
-    """The text with a question mark for each lone surrogate, which stands for a byte that is no UTF-8."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
 class LineNumbers:
     """Line numbers of offsets that mostly grow: what lies before the last one is not counted again."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
-from msgspec import json
-
 from duvet.config.explain import Origin, Setting
 from duvet.reports.cells import visible
+from duvet.reports.json_document import document
 
 
 def render_table(settings: Iterable[Setting], out: BinaryIO) -> None:
@@ -21,12 +20,12 @@ def render_table(settings: Iterable[Setting], out: BinaryIO) -> None:
 
 def render_json(settings: Iterable[Setting], out: BinaryIO) -> None:
     """An array of settings."""
-    out.write(json.format(json.encode(list(settings)), indent=2) + b"\n")
+    out.write(document(list(settings)))
 
 
 def render_schema(schema: Mapping[str, Any], out: BinaryIO) -> None:
     """A JSON Schema."""
-    out.write(json.format(json.encode(schema), indent=2) + b"\n")
+    out.write(document(schema))
 
 
 FORMATS = {"table": render_table, "json": render_json}

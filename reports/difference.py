@@ -29,11 +29,12 @@ def render(base: Base, difference: Difference, out: BinaryIO) -> None:
 
 def render_json(base: Base, difference: Difference, out: BinaryIO) -> None:
     """Write it for programs."""
-    from msgspec import json
     from msgspec.structs import asdict
 
+    from duvet.reports.json_document import document
+
     counts = {"regressions": difference.regressions, "new_uncited": len(difference.uncited)}
-    out.write(json.format(json.encode({"base": base, **counts, **asdict(difference)}), indent=2) + b"\n")
+    out.write(document({"base": base, **counts, **asdict(difference)}))
 
 
 def _group(group: Group) -> Iterator[str]:

@@ -39,7 +39,7 @@ def _as_unicode(value: Any) -> Any:
             return value.encode(errors="replace").decode()
         case dict():
             return {key: _as_unicode(inner) for key, inner in value.items()}
-        case list():
+        case list() | tuple():
             return [_as_unicode(inner) for inner in value]
         case _:
             return value

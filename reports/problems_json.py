@@ -10,7 +10,6 @@ from duvet.model import Place, Problem
 from duvet.reports.json_document import document
 from duvet.reports.problem_format import View, tally
 from duvet.rules import name_of
-from duvet.text import utf8
 
 VERSION = 1
 """It goes up when a key goes or changes its meaning; a key that is new is no reason."""
@@ -84,12 +83,12 @@ def _record(problem: Problem) -> ProblemRecord:
         code=problem.code,
         name=name_of(problem.code),
         severity=problem.severity.value,
-        message=utf8(problem.message),
-        path=utf8(problem.path),
+        message=problem.message,
+        path=problem.path,
         **_span(problem.place),
-        label=utf8(problem.label),
-        hint=utf8(problem.hint),
-        notes=tuple(NoteRecord(**_span(note.place), label=utf8(note.label)) for note in problem.notes),
+        label=problem.label,
+        hint=problem.hint,
+        notes=tuple(NoteRecord(**_span(note.place), label=note.label) for note in problem.notes),
         fix=_fix(problem),
     )
 
@@ -109,8 +108,8 @@ def _fix(problem: Problem) -> FixRecord | None:
             column=edit.column,
             end_line=edit.end_line,
             end_column=edit.end_column,
-            text=utf8(edit.text),
+            text=edit.text,
         )
         for edit in problem.fix.edits
     )
-    return FixRecord(utf8(problem.fix.description), edits)
+    return FixRecord(problem.fix.description, edits)

@@ -16,7 +16,6 @@ from duvet.reports.json_document import document
 from duvet.reports.problem_format import View, from_root, is_absolute
 from duvet.rules import rules
 from duvet.templates.rule_pages import rule_page
-from duvet.text import utf8
 from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -116,7 +115,7 @@ def _each_once(locations: Iterable[Object]) -> Iterator[Object]:
 
 
 def _message(text: str) -> Object:
-    return {"text": utf8(text)}
+    return {"text": text}
 
 
 def _artifact(path: str) -> Object:

@@ -41,9 +41,9 @@ def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]
 
 def _rendered(detail: Detail, format: str) -> bytes:
     if format == "json":
-        from msgspec import json
+        from duvet.reports.json_document import document
 
-        return json.format(json.encode(detail), indent=2) + b"\n"
+        return document(detail)
     from duvet.reports.show import blocks
 
     if format == "markdown":
