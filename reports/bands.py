@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 GAP = "  "
 _INDENT = 2
-_NARROWEST = 20
-"""Long texts that would get narrower than this stand below the others."""
+_NARROWEST, _NARROW, _LINES = 20, 40, 4
+"""Texts that would get narrower than the first stand below the other columns, and so do those that would get narrower
+than the second and take more than so many lines."""
 _WIDEST_CHARACTER = 2
 
 
@@ -24,14 +25,19 @@ def bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[Band
     """The bands of every row, from what each column needs and from those that hold long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(GAP) * (len(needs) - 1)
-    if rest >= sum(min(needs[index], _NARROWEST) for index in wrapping):
-        widths = {index: needs[index] for index in fixed} | _shared({index: needs[index] for index in wrapping}, rest)
-        return [Band(0, dict(sorted(widths.items())))]
+    shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
+    if rest >= 0 and all(_is_readable(needs[index], share) for index, share in shares.items()):
+        return [Band(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
     below = max(room - _INDENT, _WIDEST_CHARACTER)
     groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
     groups += [{index: min(needs[index], below)} for index in wrapping]
     # The first one shows where a row begins.
     return [Band(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
+
+
+def _is_readable(need: int, share: int) -> bool:
+    """Whether a text that needs so much may be wrapped in that width."""
+    return share >= min(need, _NARROWEST) and (share >= _NARROW or need <= share * _LINES)
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -224,9 +225,34 @@ def test_streams_that_are_closed(find: Run, tea: Path, duvet_command: str) -> No
 def test_on_a_terminal(columns: int, duvet_command: str, tea: Path, gold: Snapshot) -> None:
     from tests.commands.terminals import shown
 
-    coloured = shown(duvet_command, tea, "--color", "always", "search", "server", columns=columns)
+    coloured = shown(duvet_command, tea, "search", "server", columns=columns)
     gold.assert_match(coloured, f"terminal_{columns}.txt")
-    assert shown(duvet_command, tea, "--color", "never", "search", "coffee") == ""
+    plain = re.sub(r"\x1b\[1;33m|(?<=server)\x1b\[0m", "**", coloured)
+    dumb = shown(duvet_command, tea, "search", "server", columns=columns, NO_COLOR="1")
+    if columns > 100:
+        assert dumb == re.sub(r"\x1b\[\d*m", "", plain)
+    assert "\x1b" not in dumb and dumb.count("**server**") == 4
+    assert shown(duvet_command, tea, "search", "coffee") == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_on_a_terminal_that_is_too_narrow(duvet_command: str, tea: Path) -> None:
+    from tests.commands.terminals import shown
+
+    assert (
+        shown(duvet_command, tea, "--color", "never", "search", "cups", columns=5)
+        == """\
+id
+  level  status
+  section
+  text
+035b57d7f4bd
+  MAY    not started
+  tea#serving
+  **Cups** MAY be
+  warmed.
+"""
+    )
 
 
 def test_colours_elsewhere(find: Run) -> None:
