@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec import to_builtins
 
+from duvet import rules
 from duvet.project import Project
 from duvet.queries.citations import Citations
 from duvet.queries.detailing import Material, detail_of
@@ -21,6 +23,9 @@ from tests.commands.running import Run, runner
 from tests.test_conformance import copy_with_links
 
 PROJECTS = ("h3-704b37a", "s2n-tls-132053b")
+OWN_RULES = {"DUV090", "DUV091", "DUV092", "DUV093"}
+"""Those of `duvet validate` alone."""
+
 STATUSES = ("not started", "in progress", "needs tests", "done")
 
 Key = tuple[str, str, str]
@@ -220,3 +225,36 @@ def test_each_requirement_that_is_shown(golden: Golden) -> None:
         assert len(detail.citations) == len({one for place in places for one in golden.requirements[place].related})
         shown |= {key_of(to_builtins(place)): (place.status, place.level) for place in detail.places}
     assert shown == {key: (one.status, one.level) for key, one in golden.requirements.items()}
+
+
+def test_validate(golden: Golden) -> None:
+    annotations = golden.report["annotations"]
+    told, checked = validated(golden)
+    assert checked == len(annotations)
+    assert {(one["path"], one["line"]) for one in told if one["code"] == rules.EXCEPTION_NO_REASON.code} == {
+        (one["source"], one["line"]) for one in annotations if one.get("type") == "EXCEPTION" and not one.get("comment")
+    }
+    known = Project(str(golden.folder)).trace.problems
+    by_report = {(one.code, one.path, one.place.line) for one in known}
+    assert by_report <= {(one["code"], one["path"], one["line"]) for one in told}
+    # What is left are rules of `duvet validate` alone, so every target and quote is right, as the report has it.
+    assert {one["code"] for one in told} - {one.code for one in known} <= OWN_RULES
+
+
+def test_validate_in_two_halves(golden: Golden) -> None:
+    """Each annotation and each problem is in one of two halves of the files."""
+    paths = sorted({one["source"] for one in golden.report["annotations"]})
+    (first, one), (second, other) = (validated(golden, *paths[start::2]) for start in (0, 1))
+    told, checked = validated(golden)
+    assert one + other == checked
+    assert sorted(first + second, key=repr) == sorted(told, key=repr)
+
+
+def validated(golden: Golden, *files: str) -> tuple[list[Row], int]:
+    """The problems that are told of these files or of all, and how many annotations were checked."""
+    done = golden.duvet("validate", *files, "--format", "json")
+    found = re.fullmatch(r"checked (\d+) annotations in \d+ files?(: .+)?\n", done.err.splitlines(keepends=True)[-1])
+    assert found is not None, done.err
+    problems = list(json.loads(done.out)["problems"])
+    assert done.code == any(one["severity"] == "error" for one in problems)
+    return problems, int(found[1])
