@@ -7,17 +7,29 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files, rule_codes
 from duvet.terminal.options import TEXT, trace_options
 from duvet.terminal.problem_formats import answer, problem_format
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, metavar="[FILE|DIR|-]...")
+@click.argument("names", nargs=-1, metavar="[FILE|DIR|-]...", shell_complete=files)
 @click.option("--fix", is_flag=True, help="Mend what has exactly one good answer.")
 @click.option("--diff", is_flag=True, help="Show what --fix would do, and write nothing.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
-@click.option("--stdin-path", type=TEXT, metavar="PATH", help="The file whose text `-` reads from standard input.")
-@click.option("--explain", metavar="CODE", help="Print the page of a rule, such as DUV050, and do nothing else.")
+@click.option(
+    "--stdin-path",
+    type=TEXT,
+    metavar="PATH",
+    shell_complete=files,
+    help="The file whose text `-` reads from standard input.",
+)
+@click.option(
+    "--explain",
+    metavar="CODE",
+    shell_complete=rule_codes,
+    help="Print the page of a rule, such as DUV050, and do nothing else.",
+)
 @problem_format
 @trace_options
 @click.pass_context

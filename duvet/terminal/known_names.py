@@ -30,6 +30,16 @@ def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Ite
     return [CompletionItem(incomplete, "dir")]
 
 
+def rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Codes of rules, with their names."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.rules import rules
+
+    found = (rule for rule in rules().values() if rule.code.startswith(incomplete.upper()))
+    return [CompletionItem(rule.code, help=rule.name) for rule in found]
+
+
 def specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Ids of specifications."""
     return _known(ctx, incomplete, _specifications)
