@@ -29,6 +29,7 @@ COMMANDS = (
     "uncited",
     "prioritize",
     "show",
+    "cite",
     "diff",
     "config",
     "cache",

@@ -38,6 +38,7 @@ COMMANDS = {
     "diff": ("diff",),
     "show": ("show", "5d4daa0c"),
     "show_section": ("show", "spec.md#heating"),
+    "cite": ("cite", "spec.md#pouring", "--at", "src/a.rs:3", "--dry-run"),
     "config": ("config",),
     "cache": ("cache",),
     "completion": ("completion", "bash"),

@@ -69,6 +69,7 @@ def test_every_command_is_listed() -> None:
             "uncited",
             "prioritize",
             "show",
+            "cite",
             "diff",
             "extract",
             "merge",

@@ -43,8 +43,8 @@ def annotation_lines(
 
 
 def inserted(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """The edit that puts lines above this line of a text, with its line ends; beyond the last they are the end."""
-    starts, end = line_starts(text), line_end(text)
+    """The edit that puts lines above this line of a text, ended as it is; beyond the last they are the end."""
+    starts, end = line_starts(text), line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
         return Edit(line, 1, line, 1, new)
@@ -53,10 +53,11 @@ def inserted(text: str, line: int, lines: Iterable[str]) -> Edit:
     return edit_of(text, len(text), len(text), ended + new)
 
 
-def line_end(text: str) -> str:
-    """How the lines of a text end."""
-    first = text.find("\n")
-    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+def line_end(text: str, line: int) -> str:
+    """How a line of a text ends; for one without an end, how the line above it does."""
+    starts = line_starts(text)
+    following = starts[min(line, len(starts) - 1)]
+    return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
 
 
 def indentation(text: str, line: int) -> str:

@@ -66,7 +66,8 @@ def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
 
 def test_the_indentation_and_the_end_of_lines() -> None:
     assert [indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
-    assert [line_end(text) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
+    assert [line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
+    assert [line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
 
 
 def test_a_target_is_replaced_and_nothing_else() -> None:

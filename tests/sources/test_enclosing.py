@@ -1,0 +1,59 @@
+"""Comments around annotations"""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.sources.enclosing import Pair, enclosed, is_inside, pair_of
+
+C, ML = Pair("/*", "*/"), Pair("(*", "*)")
+
+
+@pytest.mark.parametrize(
+    ("path", "meta", "pair"),
+    [
+        ("a.c", "*=", C),
+        ("a.css", "*=", C),
+        ("a.unknown", "*#=", C),
+        ("a.ml", "*=", ML),
+        ("src/a.pv", "*=", ML),
+        ("a.v", "*=", ML),
+        ("a.c", "//=", None),
+        ("a.py", "##=", None),
+    ],
+)
+def test_what_an_annotation_stands_between(path: str, meta: str, pair: Pair | None) -> None:
+    assert pair_of(path, meta) == pair
+
+
+TEXT = """\
+int a; /* one line */
+int b;
+/*
+ * inside
+ */
+char *c = "/*";
+char d = '"'; // it's no /* comment
+int e; /*
+inside */ int f;
+char *g = "\\"/*";
+/**/
+/* to the end
+inside
+"""
+
+
+def test_lines_inside_a_comment() -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
+    lines = TEXT.count("\n")
+    assert [line for line in range(1, lines + 1) if is_inside(TEXT, line, C)] == [4, 5, 9, 13]
+
+
+def test_lines_inside_a_comment_of_ocaml() -> None:
+    text = "let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n"
+    assert [line for line in range(1, 7) if is_inside(text, line, ML)] == [2, 6]
+
+
+def test_a_comment_of_its_own() -> None:
+    assert enclosed(["\t *= a#b", "\t *# C."], "\t", C) == ["\t/*", "\t *= a#b", "\t *# C.", "\t */"]

@@ -1,0 +1,151 @@
+"""New annotations above lines of sources"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.errors import DuvetError
+from duvet.model import Kind
+from duvet.sources.comments import scan
+from duvet.sources.inserting import Wanted, insertion, style_of
+from duvet.sources.style import Style
+
+RUST, C, PYTHON, TESTS = Style(), Style("*=", "*#"), Style("##=", "##%"), Style("##=", "##%", Kind.TEST)
+WARM = Wanted("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
+TITLE = Wanted("tea.md#pot", "", Kind.CITATION)
+
+
+def inserted(path: str, text: str, line: int, wanted: Wanted = WARM, style: Style = RUST, most: int = 100) -> str:
+    return insertion(path, text, line, wanted, style, most).text
+
+
+def test_above_the_line_with_its_indentation() -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% The annotation MUST be written above the line that is named, in the style of the source and with that line's
+    ##% indentation.
+    ##= man/spec/cite.md#what-is-written
+    ##% The lines of the annotation MUST NOT be wider than asked for, unless a single word is.
+    text = "def f():\n \t x()\n"
+    assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
+        "def f():\n"
+        " \t \x23#= tea.md#pot\n"
+        " \t \x23#% The pot MUST be warm, and\n"
+        " \t \x23#% it SHOULD be round.\n"
+        " \t x()\n"
+    )
+    assert inserted("a.py", "x()\n", 1, TITLE, PYTHON, most=5) == "\x23#= tea.md#pot\nx()\n"
+
+
+def test_the_type_that_the_source_gives_is_not_written() -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% A type that the source gives by itself MUST NOT be written.
+    test = Wanted("tea.md#pot", "Warm.", Kind.TEST)
+    lines = [insertion("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
+    assert lines == [
+        ("\x23#= tea.md#pot", "\x23#% Warm."),
+        ("\x23#= tea.md#pot", "\x23#= type=test", "\x23#% Warm."),
+    ]
+    assert style_of([PYTHON, TESTS], Kind.TEST) is TESTS
+    assert style_of([PYTHON, TESTS], None) is style_of([PYTHON, TESTS], Kind.TODO) is PYTHON
+
+
+def test_fields() -> None:
+    fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}
+    wanted = Wanted("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
+    assert insertion("a.rs", "f();", 1, wanted, RUST, 32).lines == (
+        "//= source=a=b.md#c",
+        "//= type=exception",
+        "//= reason=Because it is so, and",
+        "//= reason=has been for long.",
+        "//= format=markdown",
+        "//# Warm.",
+    )
+
+
+def test_a_comment_that_begins_and_ends() -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
+    text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
+    warm = Wanted("tea.md#pot", "Warm.", Kind.CITATION)
+    assert inserted("a.c", text, 2, warm, C) == (
+        "int f() {\n\t/*\n\t *= tea.md#pot\n\t *# Warm.\n\t */\n\treturn 1; /* one\n\t* two */\n}\n"
+    )
+    assert inserted("a.c", text, 3, warm, C) == (
+        "int f() {\n\treturn 1; /* one\n\t*= tea.md#pot\n\t*# Warm.\n\t* two */\n}\n"
+    )
+    assert inserted("a.ml", "let f = 1\n", 1, warm, C) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
+    with pytest.raises(DuvetError, match=r"words with \*/ in them would end the comment"):
+        inserted("a.c", text, 2, Wanted("tea.md#pot", "A /* b */ c.", Kind.CITATION), C)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "there is no such line"),
+        ("a\nb\n", 3, "there is no such line"),
+        ("a\nb", 3, "there is no such line"),
+        ("a\n", 0, "there is no such line"),
+        ("#!/bin/sh\n", 1, "the file has to begin with the name of the program that runs it"),
+        ("\ufeffa\n", 1, "the file has to begin with a byte order mark"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line belongs to the annotation at a.rs:1"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line belongs to the annotation at a.rs:1"),
+    ],
+)
+def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
+    ##= man/spec/cite.md#what-is-refused
+    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
+    with pytest.raises(DuvetError) as caught:
+        inserted("a.rs", text, line)
+    assert (caught.value.message, caught.value.line) == (words, line)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "wanted"),
+    [
+        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE),
+        ("//= tea.md#cup\nf();\n", 2, WARM),
+        ("f();\n//# Leak.\n", 2, WARM),
+    ],
+)
+def test_annotations_that_would_run_into_one_another(text: str, line: int, wanted: Wanted) -> None:
+    with pytest.raises(DuvetError, match="an annotation here would run into the one beside it"):
+        inserted("a.rs", text, line, wanted)
+
+
+def test_what_a_key_is_not_allowed_for() -> None:
+    with pytest.raises(DuvetError, match="invalid key for type TODO"):
+        inserted("a.rs", "f();\n", 1, Wanted("a#b", "C.", Kind.TODO, {"reason": "d"}))
+
+
+LINES = st.sampled_from(["fn f() {", "    g();", "\th();", "", "  ", "é // x", "    //= a.md#b", "    //# C.", "// d"])
+TEXTS = st.builds(
+    lambda bom, lines, ends, last: bom + "".join(map("".join, zip(lines, ends, strict=False))) + last,
+    st.sampled_from(["", "\ufeff"]),
+    st.lists(LINES, min_size=1, max_size=12),
+    st.lists(st.sampled_from(["\n", "\r\n"]), min_size=12, max_size=12),
+    st.sampled_from(["", "}"]),
+)
+
+
+@given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
+def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: Wanted) -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% No other byte of the file may change: line ends, a byte order mark and a missing end of the last line MUST stay as
+    ##% they are.
+    try:
+        found = insertion("a.rs", text, line, wanted, RUST, most)
+    except DuvetError:
+        return
+    old, new = text.split("\n"), found.text.split("\n")
+    count = len(found.lines)
+    assert new[: line - 1] + new[line - 1 + count :] == old
+    ended = [one.removesuffix("\r") for one in new[line - 1 : line - 1 + count]]
+    assert tuple(ended) == found.lines
+    above = old[line - 2] if line > 1 and line == len(old) else old[line - 1]
+    assert {one.endswith("\r") for one in new[line - 1 : line - 1 + count]} == {above.endswith("\r")}
+    before, after = (scan("a.rs", one, RUST)[0] for one in (text, found.text))
+    ours = [one for one in after if line <= one.line < line + count]
+    assert [(one.target, one.quote) for one in ours] == [(wanted.target, wanted.quote)]
+    assert len(after) == len(before) + 1
