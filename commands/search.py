@@ -39,6 +39,9 @@ def search(
     With --raw, words, "phrases", AND, OR, NOT, NEAR(…) and prefix* mean what they mean to sqlite's FTS5, and so do the
     columns text, title and specification.
 
+    Rows of JSON say how well the words match, as "score", which is null for what is only named, and where they stand
+    in "text", as "marks": pairs of a first character and the one after the last.
+
     Exits with 1 when nothing is found.
 
     \b

@@ -37,7 +37,7 @@ def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> i
     try:
         answer = search(catalogue, asked, open_cache(settings()) or NoMemory(), files)
     except QueryError as error:
-        raise click.UsageError(f"{error.message}\n{error.hint}" if error.hint else error.message) from error
+        raise click.UsageError(f"{visible(error.message)}\n{error.hint}") from error
     pour_list(Listing(_COLUMNS, answer.rows), format)
     tell_errors(catalogue)
     if not settings().quiet:

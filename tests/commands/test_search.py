@@ -131,6 +131,16 @@ def test_raw_that_is_none(find: Run) -> None:
     )
 
 
+def test_raw_that_would_drive_the_terminal(find: Run) -> None:
+    ##= man/spec/trace.md#diagnostics
+    ##= type=test
+    ##% Text from files MUST NOT drive the terminal.
+    assert (
+        '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
+        in find("search", "--raw", "\x1b").err
+    )
+
+
 def test_a_query_that_is_too_long(find: Run) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
