@@ -39,9 +39,14 @@ def prompt_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".md") for name in os.listdir(_PROMPTS) if name.endswith(".md")))
 
 
+def prompt_template(name: str) -> str:
+    """What the template of a prompt is called."""
+    return f"prompts/{name}.md"
+
+
 def prompt_text(name: str) -> str:
-    """The text of a prompt with its front matter."""
-    with open(os.path.join(_PROMPTS, f"{name}.md"), encoding="utf-8") as file:
+    """The text of a prompt as it is written."""
+    with open(os.path.join(_FOLDER, prompt_template(name)), encoding="utf-8") as file:
         return file.read()
 
 

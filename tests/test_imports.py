@@ -86,4 +86,4 @@ def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join([*theirs, *ours, ""]), f"{name}.txt")
     assert HEAVY.isdisjoint(module.split(".")[0] for module in modules)
     assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt"))
-    assert ("yaml" in packages) is (name == "prioritize_prompt")
+    assert "yaml" not in packages

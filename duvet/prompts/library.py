@@ -1,15 +1,14 @@
-"""The prompts that there are: found, read and rendered."""
+"""The prompts that there are: described, and rendered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.queries.names import nearest_hint
-from duvet.templates import environment, prompt_names, prompt_text
+from duvet.templates import environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quoted
 
 _FENCE = "---\n"
@@ -24,43 +23,42 @@ class Argument(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text for an agent, with what there is to know before it is chosen."""
+    """What there is to know about a prompt before it is chosen: its front matter."""
 
     name: str
     title: str
     description: str
     arguments: tuple[Argument, ...] = ()
-    body: str = ""
-    """The template of the text."""
 
 
 def prompts() -> tuple[Prompt, ...]:
     """Every prompt, by name."""
-    return tuple(map(_read, prompt_names()))
+    # msgspec reads YAML with pyyaml, which is imported here alone.
+    from msgspec import yaml
+
+    return tuple(yaml.decode(_parts(prompt_text(name))[0], type=Prompt) for name in prompt_names())
 
 
-def prompt_named(name: str) -> Prompt:
-    """The prompt of that name; NotFoundError with the names that are most like it."""
+def require_prompt(name: str) -> None:
+    """NotFoundError, with the names that are most like it, where there is no prompt of that name."""
     known = prompt_names()
     if name not in known:
         ##= man/spec/queries.md#prompts
         ##% A prompt that does not exist MUST be an error that names the ones that are most like it.
         hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
         raise NotFoundError(f"there is no prompt {quoted(name)}", hint=hint)
-    return _read(name)
 
 
-def rendered(prompt: Prompt, values: Mapping[str, object]) -> str:
+def rendered(name: str, values: Mapping[str, object]) -> str:
     """The text of a prompt with these values in it; one that is missing is an error."""
+    require_prompt(name)
     ##= man/spec/queries.md#prompts
     ##% A value that a prompt asks for and that is not there MUST be an error.
-    # What comes from files stays as it is: this is no page.
-    return environment().overlay(autoescape=False).from_string(prompt.body).render(values)
+    # The whole file is the template, for as such it is kept compiled.
+    return _parts(environment().get_template(prompt_template(name)).render(values))[1]
 
 
-def _read(name: str) -> Prompt:
-    # msgspec reads YAML with pyyaml, which is imported here alone.
-    from msgspec import yaml
-
-    _, front, body = prompt_text(name).split(_FENCE, 2)
-    return replace(yaml.decode(front, type=Prompt), body=body.lstrip("\n"))
+def _parts(text: str) -> tuple[str, str]:
+    """The front matter and the body of a prompt."""
+    _, front, body = text.split(_FENCE, 2)
+    return front, body

@@ -53,14 +53,14 @@ def run_prioritize(
 
 def _prompt(name: str, catalogue: Catalogue, ranked: list[int], where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about the most urgent requirement."""
-    from duvet.prompts.library import prompt_named
+    from duvet.prompts.library import require_prompt
     from duvet.terminal.prompting import pour_prompt
 
-    prompt = prompt_named(name)
+    require_prompt(name)
     if not ranked:
         raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
     ##= man/spec/queries.md#prompts
     ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
     ##% output.
-    pour_prompt(prompt, catalogue, ranked[0], where)
+    pour_prompt(name, catalogue, ranked[0], where)
     tell_errors(catalogue)

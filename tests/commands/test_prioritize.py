@@ -16,6 +16,7 @@ from tests.commands.running import Done, Run, files, runner
 from tests.commands.test_streams import unread
 from tests.commands.test_uncited import ERRORS, WITH_RFC, WRONG
 from tests.conftest import ROOT
+from tests.queries.made import FILES
 
 COUNT = "9 of 9 requirements listed, most urgent first\n"
 
@@ -64,6 +65,25 @@ def test_a_prompt_does_not_drive_the_terminal(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"src/brewing.rs": "// \x1b[31mred\n//= tea.md#brewing\n//# The leaves MUST be dry.\n"})
     done = tea("prioritize", "--prompt", "--status", "needs-tests")
     assert (done.code, "\x1b" in done.out, "        1  // \\u{1b}[31mred\n" in done.out) == (0, False, True)
+
+
+def test_text_in_a_prompt_is_neither_markup_nor_a_template(tea: Run, tmp_path: Path) -> None:
+    make(tmp_path / "tea", {"tea.md": '# Tea\n\nIt MUST be "<b>" & {{ hot }}.\n', "src/brewing.rs": ""})
+    done = tea("prioritize", "--spec", "tea", "--prompt")
+    assert (done.code, done.out.splitlines()[2]) == (0, '> It MUST be "<b>" & {{ hot }}.')
+
+
+def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
+    ##= man/spec/queries.md#priorities
+    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    entry = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes.'\n"
+    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
+    assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
+    asked = tea("prioritize", "--all", "--section", "serving", "--format", "csv").out.splitlines()
+    assert [line.split(",", 5)[5] for line in asked[1:]] == [
+        '"SHOULD, done: not applicable",Everybody SHOULD wait.',
+        '"MAY, done: not applicable",A biscuit MAY be offered.',
+    ]
 
 
 def test_nothing_is_left_to_do(tea: Run) -> None:
