@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from duvet.cache.key import key
 from duvet.errors import DuvetError
 from duvet.model import Problem
-from duvet.project import Project
 from duvet.reports.cells import visible
 from duvet.reports.problem_format import tally
 from duvet.terminal.failures import FAILED, OK, Sources
@@ -24,9 +23,12 @@ from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.text import plural
 from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
+from duvet.tree.protocol import Tree
 from duvet.validation.choosing import Chosen, choose, plain
 from duvet.validation.findings import Findings
+
+if TYPE_CHECKING:
+    from duvet.project import Project
 
 _NAME = "validate"
 STDIN = "-"
@@ -136,8 +138,16 @@ def chosen_of(findings: Findings, wanted: Request, texts: Mapping[str, str]) -> 
     if not wanted.names:
         return Chosen(tuple(findings.files))
     names = [wanted.stdin_path or "" if name == STDIN else name for name in wanted.names]
-    tree = MemoryTree(dict.fromkeys(texts, b""), DiskTree())
-    return choose(names, findings.files, os.getcwd().replace(os.sep, "/"), tree)
+    return choose(names, findings.files, os.getcwd().replace(os.sep, "/"), _tree_with(texts))
+
+
+def _tree_with(texts: Mapping[str, str]) -> Tree:
+    """The files on disk, and those of which only the texts are known."""
+    if not texts:
+        return DiskTree()
+    from duvet.tree.memory import MemoryTree
+
+    return MemoryTree(dict.fromkeys(texts, b""), DiskTree())
 
 
 def _left_out(names: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from duvet import rules
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Specification
+from duvet.model import Annotation, Format, Specification
 from duvet.project import Project
 from duvet.specs.resolve import displayed, locate, resolve
 from duvet.specs.sections import SectionNames, section_index
@@ -52,6 +52,7 @@ class Answers:
     def __init__(self, project: Project) -> None:
         self.project = project
         self._near: dict[str, Neighbourhood] = {}
+        self._known: dict[tuple[str, str, str, Format, str], Answer] = {}
         self._by_code: dict[str, Callable[[Annotation], Answer]] = {
             rules.QUOTE_NOT_FOUND.code: self._drifted,
             rules.QUOTE_ONE_EDIT.code: self._one_edit,
@@ -62,9 +63,15 @@ class Answers:
         }
 
     def to(self, code: str, annotation: Annotation) -> Answer:
-        """The answer to a problem of an annotation."""
+        """The answer to a problem of an annotation; one that others have, too, is found once."""
         find = self._by_code.get(code)
-        return find(annotation) if find else Answer()
+        if find is None:
+            return Answer()
+        base = annotation.path if annotation.from_file else ""
+        known = (code, annotation.target, annotation.quote, annotation.format, base)
+        if known not in self._known:
+            self._known[known] = find(annotation)
+        return self._known[known]
 
     def spot(self, annotation: Annotation, target: str) -> Spot | None:
         """Where a target leads that stands where the annotation does."""
