@@ -96,7 +96,7 @@ def target_edit(text: str, annotation: Annotation, target: str) -> Edit:
     return edit_of(text, *annotation.source.target, target)
 
 
-class _Line(Struct, frozen=True):
+class Line(Struct, frozen=True):
     """A line of a quote: where it begins and ends, where its text does, and its words."""
 
     start: int
@@ -108,10 +108,14 @@ class _Line(Struct, frozen=True):
 
 
 def quote_edits(text: str, annotation: Annotation, style: Style, quote: str) -> tuple[Edit, ...]:
-    """The edits that make a comment quote something else; lines that are right stay as they are."""
+    """The edits that make a comment quote something else."""
+    return line_edits(text, _quote_lines(text, annotation, style), quote)
+
+
+def line_edits(text: str, lines: Sequence[Line], quote: str) -> tuple[Edit, ...]:
+    """The edits that put another quote on these lines, whose first and last have text; what is right stays as it is."""
     ##= man/spec/validate.md#mending
     ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
-    lines = _quote_lines(text, annotation, style)
     filled = [line for line in lines if line.words]
     widest = max(width(text[line.start : line.last]) for line in filled)
     most = widest if len(filled) > 1 else max(widest, _WIDEST)
@@ -126,9 +130,9 @@ def quote_edits(text: str, annotation: Annotation, style: Style, quote: str) -> 
     return (_flowing(text, lines[first:], new[first:]),)
 
 
-def _quote_lines(text: str, annotation: Annotation, style: Style) -> list[_Line]:
+def _quote_lines(text: str, annotation: Annotation, style: Style) -> list[Line]:
     """The lines from the first to the last with text of the quote, those without any between them, too."""
-    found: list[_Line] = []
+    found: list[Line] = []
     at, end = annotation.source.quote
     start = text.rfind("\n", 0, at) + 1
     while start < end:
@@ -140,12 +144,12 @@ def _quote_lines(text: str, annotation: Annotation, style: Style) -> list[_Line]
             behind = text[start:stop].lstrip(WHITESPACE)[len(style.content) :]
             first = stop - len(behind.lstrip(WHITESPACE))
         quoted = text[first:stop].rstrip(WHITESPACE)
-        found.append(_Line(start, stop, first, first + len(quoted), text[start:first], words(quoted)))
+        found.append(Line(start, stop, first, first + len(quoted), text[start:first], words(quoted)))
         start = stop + 1
     return found
 
 
-def _line_edit(text: str, lines: Sequence[_Line], new: Sequence[list[str]], index: int) -> Edit:
+def _line_edit(text: str, lines: Sequence[Line], new: Sequence[list[str]], index: int) -> Edit:
     """The edit of one line; one that nothing is left for goes away whole."""
     line = lines[index]
     if new[index]:
@@ -155,9 +159,10 @@ def _line_edit(text: str, lines: Sequence[_Line], new: Sequence[list[str]], inde
     return edit_of(text, line.start, lines[index + 1].start, "")
 
 
-def _flowing(text: str, lines: Sequence[_Line], new: Sequence[list[str]]) -> Edit:
+def _flowing(text: str, lines: Sequence[Line], new: Sequence[list[str]]) -> Edit:
     """The edit that puts other lines in place of these; lines that are added begin as the last one does."""
-    end = "\r\n" if text.endswith("\r\n", 0, lines[0].start) else "\n"
+    above = text.rfind("\n", 0, lines[0].first) + 1
+    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
     prefixes = [line.prefix for line in lines if line.words]
     prefixes += prefixes[-1:] * len(new)
     written = [" ".join(line) for line in new if line]

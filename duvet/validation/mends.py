@@ -6,18 +6,24 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Edit, Fix, Problem, Source
+from duvet.model import Annotation, Edit, Fix, Kind, Problem, Source
 from duvet.project import Project
 from duvet.sources.comments import scan
 from duvet.sources.edit import edited, quote_edits, target_edit
 from duvet.sources.style import Style
 from duvet.sources.wrapping import words
+from duvet.specs import requirement_edit
+from duvet.specs.requirement_files import read
 from duvet.trace.places import Places
 from duvet.validation.answers import Answer, Answers
 
 _NOWHERE = Source()
 # Text with these may end a comment before its time, or a string around it.
 _CLOSING = ("*/", "*)", "-->", "-}", '"""', "'''")
+
+
+Readings = dict[Style | None, list[Annotation]]
+"""The annotations of a file by the style that it is read in; a requirement file has none."""
 
 
 class Mender:
@@ -27,7 +33,7 @@ class Mender:
         self.answers = Answers(project)
         self.places = places
         self.styles = styles
-        self._scans: dict[tuple[str, Style], list[Annotation]] = {}
+        self._read: dict[str, Readings] = {}
 
     def mended(self, annotation: Annotation, problem: Problem) -> Problem:
         """The problem with what there is to know, and with a fix where exactly one is good."""
@@ -38,47 +44,55 @@ class Mender:
         return replace(problem, hint=hint, fix=self._fix(annotation, answer) if answer.is_sure else None)
 
     def _fix(self, annotation: Annotation, answer: Answer) -> Fix | None:
-        ##= man/spec/validate.md#mending
-        ##% Entries of requirement files MUST NOT be mended.
-        style = None if annotation.from_file else self._style(annotation)
-        if style is None or _is_dangerous(annotation, answer):
-            return None
         text = self.places.text(annotation.path)
-        edits: tuple[Edit, ...] = ()
-        if answer.target is not None:
-            edits += (target_edit(text, annotation, answer.target),)
-        if answer.quote is not None:
-            edits += quote_edits(text, annotation, style, answer.quote)
-        if not edits or not self._holds(annotation, answer, style, edited(text, edits)):
+        edits = () if _is_dangerous(annotation, answer) else self._edits(annotation, answer, text)
+        if not edits or not self._holds(annotation, answer, edited(text, edits)):
             return None
         return Fix(_described(answer), edits)
 
-    def _style(self, annotation: Annotation) -> Style | None:
-        """The style that an annotation was read in; None where its file holds something else by now."""
-        for style in self.styles.get(annotation.path, ()):
-            if annotation in self._scanned(annotation.path, style):
-                return style
-        return None
+    def _edits(self, annotation: Annotation, answer: Answer, text: str) -> tuple[Edit, ...]:
+        """What makes the annotation say the answer; nothing where its file holds something else by now."""
+        ##= man/spec/validate.md#mending
+        ##% An entry of a requirement file MUST be mended as a comment is.
+        readings = self._readings(annotation.path)
+        here = [style for style, found in readings.items() if annotation in found]
+        edits: tuple[Edit, ...] = ()
+        for style in here[:1]:
+            if answer.target is not None:
+                edit = target_edit if style else requirement_edit.target_edit
+                edits += (edit(text, annotation, answer.target),)
+            if answer.quote is not None and style:
+                edits += quote_edits(text, annotation, style, answer.quote)
+            elif answer.quote is not None:
+                edits += requirement_edit.quote_edits(text, annotation, answer.quote)
+        return edits
 
-    def _scanned(self, path: str, style: Style) -> list[Annotation]:
-        if (path, style) not in self._scans:
-            self._scans[path, style] = scan(path, self.places.text(path), style)[0]
-        return self._scans[path, style]
+    def _readings(self, path: str) -> Readings:
+        if path not in self._read:
+            self._read[path] = self._readings_of(path, self.places.text(path))
+        return self._read[path]
 
-    def _holds(self, annotation: Annotation, answer: Answer, style: Style, text: str) -> bool:
+    def _readings_of(self, path: str, text: str) -> Readings:
+        """What a text says in each style that its file is read in."""
+        styles = self.styles.get(path)
+        if styles is None:
+            return {None: read(path, text.encode())[0]}
+        return {style: scan(path, text, style)[0] for style in styles}
+
+    def _holds(self, annotation: Annotation, answer: Answer, text: str) -> bool:
         """Whether the annotation is right in this text, and all others say what they said."""
         ##= man/spec/validate.md#mending
         ##% A mend that would not make its annotation valid, or would change another one, MUST NOT be made.
-        for other in self.styles[annotation.path]:
-            before, after = self._scanned(annotation.path, other), scan(annotation.path, text, other)[0]
-            if len(before) != len(after):
-                return False
-            for old, new in zip(before, after, strict=True):
-                if other is style and old == annotation:
-                    if not _says(new, annotation, answer) or not self.answers.is_valid(new):
-                        return False
-                elif _meaning(old) != _meaning(new):
+        readings = self._readings_of(annotation.path, text)
+        pairs = [(found, readings[style]) for style, found in self._readings(annotation.path).items()]
+        if any(len(before) != len(after) for before, after in pairs):
+            return False
+        for old, new in (pair for before, after in pairs for pair in zip(before, after, strict=True)):
+            if old == annotation:
+                if not _says(new, annotation, answer) or not self.answers.is_valid(new):
                     return False
+            elif _meaning(old) != _meaning(new):
+                return False
         return True
 
 
@@ -91,8 +105,9 @@ def _says(new: Annotation, old: Annotation, answer: Answer) -> bool:
 
 
 def _meaning(annotation: Annotation) -> Annotation:
-    """The annotation wherever it stands."""
-    return replace(annotation, line=0, source=_NOWHERE)
+    """The annotation wherever it stands, and a requirement of a requirement file however it is wrapped."""
+    is_stated = annotation.from_file and annotation.kind is Kind.SPEC
+    return replace(annotation, line=0, source=_NOWHERE, reason="" if is_stated else annotation.reason)
 
 
 def _is_dangerous(annotation: Annotation, answer: Answer) -> bool:

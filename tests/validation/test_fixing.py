@@ -28,6 +28,9 @@ FIXED = (
 )
 
 
+TOML = ".duvet/exceptions/cleaning.toml"
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make(tmp_path / "tea", FILES)
@@ -50,13 +53,12 @@ def test_all_that_can_be_mended_is() -> None:
 def test_nothing_else_changes(folder: Path) -> None:
     ##= man/spec/validate.md#mending
     ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
-    ##= man/spec/validate.md#mending
-    ##% Entries of requirement files MUST NOT be mended.
     before = files(folder)
     project, found = mend(folder)
-    assert (files(folder), found.citations) == (before, 8)
+    assert (files(folder), found.citations) == (before, 9)
     assert write_mended(project, found) == ()
-    assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
+    exceptions = before[TOML].replace(b"vinegar", b"water,")
+    assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
     ##= man/spec/validate.md#mending
     ##% Mending what has been mended MUST change nothing.
     assert mend(folder)[1].after == {}
@@ -112,3 +114,50 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     assert write_mended(project, found) == (expected,)
     del before["src/other.rs"]
     assert files(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('quote = "The pot MUST be washed with water"', 'quote = "The pot MUST be rinsed with water"'),
+        ("quote = 'The pot MUST be washed with water' # so", "quote = 'The pot MUST be rinsed with water' # so"),
+        (
+            "quote = '''\nThe pot MUST be\n  washed with water,\nand MUST NOT be washed with soap.\n'''",
+            "quote = '''\nThe pot MUST be\n  rinsed with water,\nand MUST NOT be washed with soap.\n'''",
+        ),
+        (
+            'quote = """The pot MUST be washed\r\n with water,\r\n and MUST NOT be washed with soap."""',
+            'quote = """The pot MUST be rinsed\r\n with water,\r\n and MUST NOT be washed with soap."""',
+        ),
+        (
+            "quote = '''\n\nThe pot MUST be\nwith water,\n\nand MUST NOT be washed\n'''",
+            "quote = '''\n\nThe pot MUST be rinsed\nwith water,\n\nand MUST NOT be washed\n'''",
+        ),
+        (
+            "target = 'tea.md#serving'\nquote = 'The pot MUST be rinsed with water'",
+            "target = \"tea.md#cleaning\"\nquote = 'The pot MUST be rinsed with water'",
+        ),
+    ],
+)
+def test_requirement_files(before: str, after: str, folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% An entry of a requirement file MUST be mended as a comment is.
+    for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
+        text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
+        (folder / TOML).write_bytes(text.format(before).encode())
+        assert fix(folder) == ()
+        assert (folder / TOML).read_bytes().decode() == text.format(after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What is escaped is not looked through, and a target that others share stays.
+        'target = "tea.md#brewing"\n[[todo]]\nquote = "Say \\"The pot MUST be rinsed with vinegar\\" to all"\n',
+        "target = 'tea.md#serving'\n[[todo]]\nquote = 'The pot MUST be rinsed'\n[[todo]]\nquote = 'Everybody'\n",
+    ],
+)
+def test_entries_that_are_left_alone(text: str, folder: Path) -> None:
+    (folder / TOML).write_text(text)
+    assert fix(folder) == ()
+    assert (folder / TOML).read_text() == text

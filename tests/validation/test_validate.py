@@ -75,7 +75,7 @@ def test_what_a_report_lets_pass() -> None:
 def test_a_requirement_file() -> None:
     path = ".duvet/exceptions/cleaning.toml"
     hint = "the nearest text in this section is\nThe pot MUST be rinsed with [-vinegar-]{+water,+}"
-    assert found(project(), path) == [(4, "DUV050", hint, "")]
+    assert found(project(), path) == [(4, "DUV050", hint, "quote what stands there")]
 
 
 def test_nothing_is_wrong() -> None:
