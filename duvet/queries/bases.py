@@ -35,20 +35,31 @@ class Base(Struct, frozen=True):
         return self.commit[:_SHOWN]
 
 
-def find_base(revisions: Revisions, name: str | None, *, exact: bool) -> Base:
+def find_base(revisions: Revisions, name: str | None, *, exact: bool, is_gate: bool = False) -> Base:
     """The commit to compare with; NotFoundError with what is near where there is none of that name."""
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#faults
         ##% Where there is nothing to compare with, that MUST be said.
         raise NotFoundError("there is no commit to compare with", hint="commit something first")
+    revision = _default(revisions, is_gate=is_gate) if name is None else name
+    commit = revisions.find(revision)
+    if commit is None:
+        raise _unknown(revisions, revision)
+    return _base(revisions, revision, commit, head, exact=exact)
+
+
+def _default(revisions: Revisions, *, is_gate: bool) -> str:
     ##= man/spec/diff.md#base
     ##% Without a BASE, it MUST be the default branch of `origin`, or else `HEAD`.
-    for revision in (name,) if name is not None else (*_DEFAULTS, "HEAD"):
-        commit = revisions.find(revision)
-        if commit is not None:
-            return _base(revisions, revision, commit, head, exact=exact)
-    raise _unknown(revisions, "HEAD" if name is None else name)
+    found = next(filter(revisions.find, _DEFAULTS), "HEAD")
+    if found == "HEAD" and is_gate and revisions.has_origin:
+        ##= man/spec/diff.md#base
+        ##% A gate without a BASE MUST fail where there is an `origin` whose default branch is not known: compared with
+        ##% `HEAD`, what was committed could not fail it.
+        hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
+        raise NotFoundError("the default branch of origin is not known here", hint=hint)
+    return found
 
 
 def _base(revisions: Revisions, revision: str, commit: str, head: str, *, exact: bool) -> Base:

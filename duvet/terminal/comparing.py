@@ -32,7 +32,7 @@ def run_diff(
     shown = settings()
     now = read_catalogue(where)
     revisions = Revisions(os.getcwd().replace(os.sep, "/"), shown.environ)
-    base = find_base(revisions, revision, exact=exact)
+    base = find_base(revisions, revision, exact=exact, is_gate=bool(fail_on))
     then = read_earlier(open_cache(shown), where, revisions, base, now)
     tell_errors(now)
     _tell_about(then, base)

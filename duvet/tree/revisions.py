@@ -50,6 +50,11 @@ class Revisions:
         return self.git.ask("merge-base", one, other)
 
     @property
+    def has_origin(self) -> bool:
+        """Whether this is a clone of another repository."""
+        return "origin" in (self.git.ask("remote") or "").splitlines()
+
+    @property
     def is_shallow(self) -> bool:
         """Whether earlier commits are left out of this clone."""
         return self.git.ask("rev-parse", "--is-shallow-repository") == "true"

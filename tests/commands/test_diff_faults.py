@@ -68,6 +68,16 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
     assert diff().code == 0
 
 
+def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#base
+    ##% A gate without a BASE MUST fail where there is an `origin` whose default branch is not known: compared with `HEAD`,
+    ##% what was committed could not fail it.
+    git(folder, "remote", "add", "origin", str(folder))
+    hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
+    assert diff("--fail-on", "regression") == failed("the default branch of origin is not known here", hint=hint)
+    assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
+
+
 def test_no_commits(tmp_path: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#faults
     ##% Where there is nothing to compare with, that MUST be said.
