@@ -42,13 +42,12 @@ _Numbers = list[int]
 
 def stale_citations(then: Catalogue, now: Catalogue) -> list[tuple[int, int]]:
     """The numbers, then and now, of citations that have become wrong where they stand."""
-    right, known = _by_words(then, are_valid=True), _by_words(then, are_valid=False)
+    right = _by_words(then, are_valid=True)
     found: list[tuple[int, int]] = []
     for words, numbers in _by_words(now, are_valid=False).items():
-        old = {new for _, new in _matched(then, known.get(words, []), now, numbers)}
         ##= man/spec/diff.md#citations
         ##% A citation that was right and is wrong now, though it says the same, MUST be told as stale, with its place.
-        found += _matched(then, right.get(words, []), now, [number for number in numbers if number not in old])
+        found += _matched(then, right.get(words, []), now, numbers)
     return sorted(found, key=lambda pair: pair[1])
 
 

@@ -232,6 +232,21 @@ now:  1 of 5 applicable requirements done (20 %), 0 excepted
     assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
 
 
+def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#reading
+    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    config = KETTLE[".duvet/config.toml"]
+    make(folder, {".gitignore": "/*.md\n", ".duvet/config.toml": f'{config}[[specification]]\nsource = "tea.md"\n'})
+    make(folder, {"tea.md": "# Tea\n\nTea MUST be hot.\n", "milk.md": "# Milk\n\nMilk MUST be cold.\n"})
+    make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"})
+    commit(folder)
+    make(folder, {".duvet/config.toml": config})
+    done = diff()
+    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; not started\n      Tea MUST be hot.\n" in done.out
+    assert "Citations" not in done.out
+
+
 def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: str) -> None:
     config = KETTLE[".duvet/config.toml"].replace('"spec.md"', '"../spec.md"').replace('"src/', '"code/')
     folder = history(

@@ -41,7 +41,13 @@ FILES = {".duvet/config.toml": CONFIG, "tea.md": SPECIFICATION, "pot.rs": SOURCE
 
 def catalogue(**changed: str) -> Catalogue:
     """The project with other texts; names are those of files without their extensions."""
-    texts = {**FILES, **{f"{name}.{'md' if name == 'tea' else 'rs'}": text for name, text in changed.items()}}
+    return catalogue_of(
+        {**FILES, **{f"{name}.{'md' if name == 'tea' else 'rs'}": text for name, text in changed.items()}}
+    )
+
+
+def catalogue_of(texts: dict[str, str]) -> Catalogue:
+    """The project that these files make."""
     return Project(tree=MemoryTree({path: text.encode() for path, text in texts.items()})).catalogue
 
 

@@ -11,7 +11,7 @@ from duvet.queries.citing import CitationChange, StaleCitation
 from duvet.queries.difference import Change, CoverageChange, Difference, compare
 from duvet.queries.rows import RequirementRow
 from duvet.trace.requirements import State
-from tests.queries.compared import SOURCE, SPECIFICATION, WARM, catalogue, changed, cites
+from tests.queries.compared import FILES, SOURCE, SPECIFICATION, WARM, catalogue, catalogue_of, changed, cites
 
 PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
 
@@ -96,6 +96,17 @@ def test_a_cited_sentence_moves() -> None:
             ("pot.rs:4", "test", WARM, 'could not find text in section "pot" of tea.md'),
         ],
         "requirements_moved": [(f"tea.md#pot: {WARM}", f"tea.md#cup: {WARM}")],
+    }
+
+
+def test_a_sentence_moves_within_its_specification() -> None:
+    sentence = "# A\n\n## One\n\nIt MUST be.\n"
+    config = FILES[".duvet/config.toml"] + '[[specification]]\nsource = "water.md"\n'
+    then = {".duvet/config.toml": config, "tea.md": sentence, "water.md": sentence}
+    now = {**then, "tea.md": "# A\n", "water.md": sentence.replace("One", "Two")}
+    assert told(compare(catalogue_of(then), catalogue_of(now))) == {
+        "requirements_removed": ["tea.md#one: It MUST be."],
+        "requirements_moved": [("water.md#one: It MUST be.", "water.md#two: It MUST be.")],
     }
 
 

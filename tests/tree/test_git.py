@@ -266,10 +266,25 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
     revisions = Revisions(str(checkout), ENVIRON)
     head = git(checkout, "rev-parse", "HEAD")
     assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
-    for name in ("--all", "--git-dir", "-q", "^main", "main..main", "HEAD:sub/a.rs", "HEAD^{tree}", "", "a\nb", " "):
+    for name in (
+        "--all",
+        "--branches",
+        "--glob=refs/heads/main",
+        "--git-dir",
+        "-q",
+        "^main",
+        "main..main",
+        "HEAD:sub/a.rs",
+        "HEAD^{tree}",
+        "",
+        "a\nb",
+        " ",
+    ):
         assert revisions.find(name) is None, name
     with pytest.raises(DuvetError, match="can't hold a NUL"):
         revisions.find("a\0b")
+    git(checkout, "update-ref", "refs/heads/--all", "HEAD")
+    assert revisions.find("--all") == head
 
 
 def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
