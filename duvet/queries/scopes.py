@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 from duvet.errors import DuvetError
@@ -37,8 +38,12 @@ class Scopes:
         self.base = base
         self.unavailable = frozenset(map(canonical_url, unavailable))
         """What specifications are called that could not be loaded."""
-        cards = tuple(map(specification_card, self.specifications))
-        self._names = Catalogue(cards, (), (), ())
+        self._names = Catalogue(tuple(map(specification_card, self.specifications)), (), (), ())
+        self._found: dict[str, list[int]] = {}
+        """The specifications of the names that have been asked for."""
+        self._stated: defaultdict[_Spot, list[int]] = defaultdict(list)
+        for index, one in enumerate(requirements):
+            self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
         """The indexes of the requirements of a specification, or of a section and of those below it.
@@ -50,12 +55,14 @@ class Scopes:
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
             ##% A specification as target MUST stand for all of its requirements, and a section for its own.
-            ids = {one.id for one in specifications}
-            return [index for index, one in enumerate(self.requirements) if one.specification.id in ids]
+            return self._at((one.id, part.id) for one in specifications for part in one.sections)
         spots = {spot for one in specifications for spot in _sections(one, section, below=below)}
         if not spots:
             raise no_section(map(specification_card, specifications), section)
-        return [index for index, one in enumerate(self.requirements) if _spot(one) in spots]
+        return self._at(spots)
+
+    def _at(self, spots: Iterable[_Spot]) -> list[int]:
+        return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
         """Whether it names a specification that could not be loaded, which is told elsewhere."""
@@ -64,8 +71,12 @@ class Scopes:
 
     def _named(self, name: str) -> list[int]:
         """The specifications of that name, however it is spelled."""
+        known = self._found.get(name)
+        if known is not None:
+            return known
         found = specifications_named(self._names, name) or specifications_named(self._names, self._elsewhere(name))
-        return found or specification_named(self._names, name)
+        self._found[name] = found or specification_named(self._names, name)
+        return self._found[name]
 
     def _elsewhere(self, name: str) -> str:
         """What the specification is called that an annotation means by that name."""
@@ -90,10 +101,6 @@ def scopes_of(
 
 _Spot = tuple[str, str]
 """The ids of a specification and of a section in it."""
-
-
-def _spot(requirement: Requirement) -> _Spot:
-    return requirement.specification.id, requirement.section.id
 
 
 def _sections(specification: Specification, wanted: str, *, below: bool) -> Iterable[_Spot]:
