@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from duvet.errors import DuvetError, FetchError, UnreadableError
     from duvet.model import (
         Annotation,
+        Edit,
+        Fix,
         Format,
         Kind,
         Level,
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
     from duvet.progress import Downloads, Progress
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
+    from duvet.trace.failure import Failure
     from duvet.trace.finished import Finished, NotApplicable
     from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
     from duvet.trace.requirements import Requirement, State, Status
     from duvet.tree.disk import DiskTree
     from duvet.tree.memory import MemoryTree
     from duvet.tree.protocol import Tree
+    from duvet.validation.findings import Checked, Finding, Findings
+    from duvet.validation.validate import validate
 else:
 
     def __getattr__(name):
@@ -45,14 +50,20 @@ else:
 
 __all__ = [
     "Annotation",
+    "Checked",
     "Config",
     "Coverage",
     "DiskTree",
     "Downloads",
     "DuvetError",
+    "Edit",
+    "Failure",
     "FetchError",
+    "Finding",
+    "Findings",
     "Finished",
     "Fit",
+    "Fix",
     "Format",
     "Kind",
     "Level",
@@ -82,13 +93,14 @@ __all__ = [
     "Trace",
     "Tree",
     "UnreadableError",
+    "validate",
 ]
 
 _HOMES = {
     "config.schema": "Config SourceRule",
     "errors": "DuvetError FetchError UnreadableError",
     "model": (
-        "Annotation Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification"
+        "Annotation Edit Fix Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification"
     ),
     "progress": "Downloads Progress",
     "project": "Options Project",
@@ -96,9 +108,12 @@ _HOMES = {
     "tree.memory": "MemoryTree",
     "tree.protocol": "Tree",
     "specs.fetch": "Policy",
+    "trace.failure": "Failure",
     "trace.finished": "Finished NotApplicable",
     "trace.records": "Coverage Fit Match Piece Segment Tally Trace",
     "trace.requirements": "Requirement State Status",
+    "validation.findings": "Checked Finding Findings",
+    "validation.validate": "validate",
 }
 
 

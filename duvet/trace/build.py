@@ -64,14 +64,18 @@ def _two_spellings(
     ##= man/spec/trace.md#targets
     ##% Two spellings of one specification SHOULD cause a warning.
     for specification, first in second_spellings(coverages, base):
-        annotation = annotations[linked.first[specification.locator]]
-        name = first.locator.name
-        yield rules.TARGET_TWO_SPELLINGS.problem(
-            f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
-            annotation.path,
-            Place(annotation.line),
-            hint=f"write {name} everywhere" if name != specification.locator.name else "give it one format everywhere",
-        )
+        yield two_spellings(specification, first, annotations[linked.first[specification.locator]])
+
+
+def two_spellings(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
+    """The problem of an annotation that names a specification otherwise than is done first."""
+    name = first.locator.name
+    return rules.TARGET_TWO_SPELLINGS.problem(
+        f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
+        annotation.path,
+        Place(annotation.line),
+        hint=f"write {name} everywhere" if name != specification.locator.name else "give it one format everywhere",
+    )
 
 
 def second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:

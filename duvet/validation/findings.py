@@ -36,13 +36,17 @@ class Findings(Struct, frozen=True, array_like=True):
     """How many annotations there are in each file that is an input."""
     found: tuple[Finding, ...]
     """In the order in which problems are listed."""
+    config: str = ""
+    """The path of the configuration."""
 
     def of(self, paths: Collection[str]) -> Checked:
         """What there is to say of these inputs, and of the configuration, without which nothing is right."""
         ##= man/spec/validate.md#choosing-files
         ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
         chosen = frozenset(paths)
-        wanted = [one for one in self.found if one.problem.path in chosen or one.problem.path not in self.files]
+        # What names no file comes from the command line.
+        told = {*chosen, self.config, ""}
+        wanted = [one for one in self.found if len(chosen) == len(self.files) or one.problem.path in told]
         problems = tuple(one.problem for one in _first_ones(wanted))
         return Checked(problems, sum(self.files[path] for path in chosen), len(chosen))
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.cache.key import key
 from duvet.inputs import Inputs
-from duvet.model import Annotation, Place, Problem
+from duvet.model import Annotation
 from duvet.project import Project
 from duvet.sources.literals import lines_in_literals, may_have_literals
 from duvet.sources.style import Style
-from duvet.trace.build import second_spellings
+from duvet.trace.build import second_spellings, two_spellings
 from duvet.trace.places import Places
 from duvet.trace.records import Trace
 from duvet.validation.checks import check, in_string
@@ -42,7 +42,8 @@ def validate(project: Project, places: Places | None = None) -> Findings:
     ]
     files = {path: 0 for _, paths in inputs.sources for path in paths} | dict.fromkeys(inputs.requirements, 0)
     files |= {path: len(ids) for path, ids in by_path.items()}
-    return Findings(files, tuple(sorted(answered, key=lambda one: one.problem.sort_key)))
+    found = tuple(sorted(answered, key=lambda one: one.problem.sort_key))
+    return Findings(files, found, project.config.path if project.config else "")
 
 
 def _styles(inputs: Inputs) -> dict[str, tuple[Style, ...]]:
@@ -66,23 +67,22 @@ def _of_trace(project: Project, places: Places) -> Iterator[Finding]:
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
         yield Finding(problem, id, failure.once, failure.is_told)
+    for one in _second_spellings(trace, project.root):
+        listed.pop(one.problem, None)
+        yield one
     for problem in listed:
-        if problem.code != rules.TARGET_TWO_SPELLINGS.code:
-            yield Finding(problem)
-    yield from _second_spellings(trace, [one for one in listed if one.code == rules.TARGET_TWO_SPELLINGS.code], project)
+        # What is said of a specification is said once, be it of an annotation that leads nowhere.
+        yield Finding(problem, once=problem.code == rules.TARGET_TWO_SPELLINGS.code)
 
 
-def _second_spellings(trace: Trace, told: list[Problem], project: Project) -> Iterator[Finding]:
+def _second_spellings(trace: Trace, base: str) -> Iterator[Finding]:
     """The warning about a second spelling, for every annotation that has it."""
-    by_place = {(one.path, one.place.line): one for one in told}
-    second = {other.locator for other, _ in second_spellings(trace.coverages, project.root)}
+    firsts = {other.locator: first for other, first in second_spellings(trace.coverages, base)}
     for coverage in trace.coverages:
-        if coverage.specification.locator in second:
-            ids = sorted(id for match in coverage.matches for id in match.ids)
-            members = [(id, trace.annotations[id]) for id in ids]
-            (problem, *_) = [by_place[one.path, one.line] for _, one in members if (one.path, one.line) in by_place]
-            for id, one in members:
-                yield Finding(replace(problem, path=one.path, place=Place(one.line)), id, once=True)
+        first = firsts.get(coverage.specification.locator)
+        if first is not None:
+            for id in sorted(id for match in coverage.matches for id in match.ids):
+                yield Finding(two_spellings(coverage.specification, first, trace.annotations[id]), id, once=True)
 
 
 def _in_literals(project: Project, by_path: dict[str, list[int]], places: Places) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from duvet.model import Note, Place
@@ -9,7 +11,8 @@ from duvet.project import Project
 from duvet.tree.memory import MemoryTree
 from duvet.validation.findings import Finding, Findings
 from duvet.validation.validate import validate
-from tests.validation.made import BROKEN, project
+from tests.commands.made import make
+from tests.validation.made import FILES, project
 
 SOAP = "The pot MUST be rinsed with water, [-but-]{+and+} MUST NOT be washed with soap."
 
@@ -184,6 +187,16 @@ def test_a_specification_that_the_configuration_names_is_told_there() -> None:
     assert list(findings.invalid()) == [0]
 
 
+def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
+    folder = make(tmp_path / "tea", FILES)
+    (folder / "src/loop").symlink_to(folder / "src")
+    findings = validate(Project(str(folder)))
+    assert [one.path for one in findings.of(["src/right.py"]).problems] == []
+    assert "src/loop" in [one.path for one in findings.of(findings.files).problems]
+
+
 _CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"}
 
 
@@ -193,4 +206,3 @@ def test_findings_are_kept_as_they_are() -> None:
     findings = validate(project())
     assert msgpack.decode(msgpack.encode(findings), type=Findings) == findings
     assert all(isinstance(one, Finding) for one in findings.found)
-    assert BROKEN
