@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import log
 from typing import NamedTuple
 
 from duvet.model import Specification
@@ -11,8 +12,9 @@ from duvet.normalise import unspaced
 from duvet.sources.wrapping import words
 from duvet.trace.match import Matcher
 from duvet.trace.records import Fit
-from duvet.trace.stretches import LIKE, Stretch, Words
+from duvet.trace.stretches import Stretch, Words
 
+_TRIED = 5
 _VALID = (Fit.EXACT, Fit.NORMALISED)
 
 
@@ -31,6 +33,10 @@ class Neighbourhood:
         self._sentences = sentences or {}
         """The texts of requirements by section."""
         self._words: dict[int, Words] = {}
+
+    def section_id(self, section: int) -> str:
+        """What targets call a section."""
+        return self.specification.sections[section].id
 
     @cached_property
     def _bare(self) -> list[str]:
@@ -54,27 +60,35 @@ class Neighbourhood:
 
     def anywhere(self, quote: str) -> Elsewhere | None:
         """What is most like the quote in any section."""
-        from rapidfuzz import fuzz, process
-
-        wanted = " ".join(words(quote))
-        texts = {index: self._words_of(index).text for index in range(len(self.specification.sections))}
-        longer = {index: text for index, text in texts.items() if len(text) >= len(wanted) / 2}
-        hits = process.extract(
-            wanted, longer, scorer=fuzz.partial_ratio, processor=None, limit=_TRIED, score_cutoff=LIKE
-        )
-        found = [(index, self.near(index, quote)) for _, _, index in hits]
-        near = sorted(((one, index) for index, one in found if one is not None), key=lambda one: -one[0].score)
+        found = [(self.near(index, quote), index) for _, index in self.likely(quote)]
+        near = sorted(((one, index) for one, index in found if one is not None), key=lambda pair: -pair[0].score)
         if not near:
             return None
         best, index = near[0]
         others = [one.score for one, _ in near[1:] if one.text != best.text]
         return Elsewhere(index, best._replace(second=max([best.second, *others])))
 
+    def likely(self, quote: str) -> list[tuple[float, int]]:
+        """The few sections that have most of the quote's words, rare ones before all, with how much that is."""
+        count = len(self.specification.sections)
+        shares: dict[int, float] = {}
+        for word in set(words(quote)):
+            having = self._by_word.get(word, ())
+            for index in having:
+                shares[index] = shares.get(index, 0.0) + log(1 + count / len(having))
+        return sorted(((share, index) for index, share in shares.items()), reverse=True)[:_TRIED]
+
+    @cached_property
+    def _by_word(self) -> dict[str, list[int]]:
+        """The sections that have a word."""
+        found: dict[str, list[int]] = {}
+        for index in range(len(self.specification.sections)):
+            for word in set(self._words_of(index).words):
+                found.setdefault(word, []).append(index)
+        return found
+
     def _words_of(self, section: int) -> Words:
         if section not in self._words:
             lines = self.specification.sections[section].lines
             self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()))
         return self._words[section]
-
-
-_TRIED = 3

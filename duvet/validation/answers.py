@@ -125,7 +125,7 @@ class Answers:
 
     def _moved(self, annotation: Annotation, near: Neighbourhood, held: list[int]) -> Answer:
         """The answer for a quote that stands in these sections."""
-        ids = [near.specification.sections[index].id for index in held]
+        ids = [near.section_id(index) for index in held]
         names = " and ".join(f"#{id}" for id in ids[:_SHOWN])
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
         sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST
@@ -141,14 +141,36 @@ class Answers:
             for name, other in self._others(near):
                 held = other.holding(annotation.quote)
                 if held:
-                    return Answer(f"these words stand in {name}#{other.specification.sections[held[0]].id}")
+                    return Answer(f"these words stand in {name}#{other.section_id(held[0])}")
         if found is None:
-            return Answer()
-        id = near.specification.sections[found.section].id
+            return self._in_others(annotation.quote, near)
+        id = near.section_id(found.section)
         hint = f"the nearest text stands in #{id}:\n{word_diff(annotation.quote, found.stretch.text)}"
         if not found.stretch.is_clear or found.stretch.score < _FAR:
             return Answer(hint)
         return Answer(hint, f"{annotation.target.partition('#')[0]}#{id}", found.stretch.text)
+
+    def _in_others(self, quote: str, near: Neighbourhood) -> Answer:
+        """What other specifications have that is like a quote: something to show, and nothing to write."""
+        others = list(self._others(near))
+        likely = sorted(
+            (
+                (share, number, index)
+                for number, (_, other) in enumerate(others)
+                for share, index in other.likely(quote)
+            ),
+            key=lambda one: -one[0],
+        )
+        found = [
+            (stretch, number, index)
+            for _, number, index in likely[:_SHOWN]
+            if (stretch := others[number][1].near(index, quote)) is not None
+        ]
+        if not found:
+            return Answer()
+        stretch, number, index = max(found, key=lambda one: one[0].score)
+        name, other = others[number]
+        return Answer(f"the nearest text stands in {name}#{other.section_id(index)}:\n{word_diff(quote, stretch.text)}")
 
     def _one_edit(self, annotation: Annotation) -> Answer:
         spot = self.spot(annotation, annotation.target)
@@ -166,12 +188,11 @@ class Answers:
         near = SectionNames(spot.near.specification).nearest(wanted) if wanted else []
         held = spot.near.holding(annotation.quote)
         if held:
-            sections = spot.near.specification.sections
-            ids = {sections[index].id: index for index in held}
+            ids = {spot.near.section_id(index): index for index in held}
             # Of several sections with these words, the one that is called nearly so is meant.
             meant = [ids[id] for id in near if id in ids]
             moved = self._moved(annotation, spot.near, meant if len(meant) == 1 else held)
-            return moved._replace(target=f"{name}#{sections[meant[0]].id}") if len(meant) == 1 else moved
+            return moved._replace(target=f"{name}#{spot.near.section_id(meant[0])}") if len(meant) == 1 else moved
         sure = not annotation.quote and len(near) == 1
         return Answer(target=f"{name}#{near[0]}" if sure else None)
 

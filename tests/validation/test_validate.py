@@ -137,6 +137,14 @@ def test_no_mend_breaks_the_code_around_it(quote: str, text: str) -> None:
     assert [one[3] for one in found(project(harmless), "src/broken.rs")] == ["quote what stands there"]
 
 
+def test_another_specification_has_something_like_it() -> None:
+    """It is shown, and not written: the target says that another one is meant."""
+    text = "The lid MUST fit the pot so well that no steam gets out at all."
+    one = project({"src/broken.rs": f"//= tea.md#serving\n//# {text}\n"})
+    diff = "The lid MUST fit the pot so well that no steam gets out [-at all.-]{+of it.+}"
+    assert found(one, "src/broken.rs") == [(2, "DUV050", f"the nearest text stands in docs/pot.md#lid:\n{diff}", "")]
+
+
 def test_the_title_of_a_section() -> None:
     """A citation without a quote has nothing to tell its section by but the name."""
     one = project({"src/broken.rs": "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"})
