@@ -18,12 +18,17 @@ OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 def report(problems: Iterable[Problem], shown: Settings | None = None, sources: Sources | None = None) -> None:
     """Print problems to standard error, each with its place in the source."""
     shown = shown or settings()
-    found = tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
+    found = heard(problems, shown)
     if found:
         from duvet.reports.problem_format import View
         from duvet.reports.problems import render
 
         say(render(found, View((sources or Sources()).line, shown.colour)).decode())
+
+
+def heard(problems: Iterable[Problem], shown: Settings) -> tuple[Problem, ...]:
+    """Those that people want to hear of."""
+    return tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
 
 
 def as_problems(error: DuvetError) -> tuple[Problem, ...]:

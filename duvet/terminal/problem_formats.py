@@ -11,7 +11,7 @@ from msgspec import Struct
 from duvet.errors import DuvetError, OutputError
 from duvet.model import Problem
 from duvet.reports.problem_format import ProblemFormat, View, render
-from duvet.terminal.failures import FAILED, Sources, as_problems, report
+from duvet.terminal.failures import FAILED, Sources, as_problems, heard, report
 from duvet.terminal.known_names import files
 from duvet.terminal.outputs import is_poured, is_standard_output, write_file
 from duvet.terminal.settings import settings
@@ -25,6 +25,8 @@ class Answer(Struct, frozen=True):
     """Where they are written in that format; nowhere if it is None."""
     told: bool = True
     """Whether people find them on standard error."""
+    asked: bool = True
+    """Whether that format was asked for."""
 
 
 def problem_format(function: click.decorators.FC) -> click.decorators.FC:
@@ -67,7 +69,7 @@ def _unasked(format: str | None, taken: int) -> Answer:
     ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
     ##% to standard output, unless another result does.
     # What is told as text stays: GitHub shows ten of a kind.
-    return Answer(ProblemFormat.GITHUB, "-") if format is None and _on_github() and not taken else Answer()
+    return Answer(ProblemFormat.GITHUB, "-", asked=False) if format is None and _on_github() and not taken else Answer()
 
 
 def _on_github() -> bool:
@@ -89,7 +91,7 @@ def tell_problems(problems: Iterable[Problem], answer: Answer, sources: Sources 
         ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
         ##% nothing is wrong.
         if answer.output is not None:
-            _write(found, answer.format, answer.output, sources)
+            _write(found if answer.asked else heard(found, settings()), answer.format, answer.output, sources)
     except OutputError as error:
         ##= man/spec/problems.md#formats
         ##% Problems that can't be written MUST be told.

@@ -120,6 +120,13 @@ def test_on_github(wrong: Path, duvet: Run) -> None:
     assert COMMAND in done.out
 
 
+def test_on_github_those_who_want_errors_alone_get_no_warnings(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+    assert duvet("-q", "report", environ=ON_GITHUB) == Done(0, "", "")
+    assert duvet("report", environ=ON_GITHUB).out.startswith("::warning file=src/a.rs,line=1,")
+    assert duvet("-q", "report", "--format", "github").out.startswith("::warning file=src/a.rs,line=1,")
+
+
 @pytest.mark.parametrize(
     ("args", "environ"),
     [
