@@ -212,7 +212,8 @@ class Project:
 
         known = self.finished()
         found = catalogue_of(known.trace, known.requirements, self._configured())
-        return replace(found, blob_link=known.blob_link, issue_link=known.issue_link)
+        excuses = self._settled.excuses if self._settled else {}
+        return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses)
 
     def specification(self, card: SpecificationCard) -> Specification:
         """The specification of a card, with its text."""

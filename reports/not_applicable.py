@@ -22,7 +22,11 @@ def sentence(entry: NotApplicable) -> str:
     """`not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
     what = "expired" if entry.has_expired else "not applicable"
     quote = f", {quoted(shortened(one_line(entry.quote)))}" if entry.quote else ""
-    more = ", ".join(filter(None, (one_line(entry.owner), last_day(entry))))
-    tail = f" ({more})" if more else ""
     count = plural(entry.requirements, "requirement")
-    return f"{what}: {count} of {entry.target}{quote}: {one_line(entry.reason)}{tail}"
+    return f"{what}: {count} of {entry.target}{quote}: {why(entry)}"
+
+
+def why(entry: NotApplicable) -> str:
+    """`we have no spout (QA, until 2027-12-31)`."""
+    more = ", ".join(filter(None, (one_line(entry.owner), last_day(entry))))
+    return f"{one_line(entry.reason)} ({more})" if more else one_line(entry.reason)

@@ -18,6 +18,7 @@ from duvet.queries.rows import RequirementRow
 from duvet.reports import columns
 from duvet.reports.blocks import Block, Code, Facts, Passage, Rows, Title, Words
 from duvet.reports.listing import Column, Listing
+from duvet.reports.not_applicable import why
 from duvet.text import plural
 
 _COLUMNS = (columns.ID, columns.LEVEL, columns.STATUS, columns.TEXT)
@@ -56,6 +57,7 @@ def _requirement(detail: RequirementDetail) -> Iterator[Block]:
     yield Facts(
         [
             ("status", f"{detail.status} ({detail.state}): {detail.status_reason}"),
+            ("excuse", why(detail.excuse) if detail.excuse else None),
             ("specification", detail.specification_name),
             ("section", detail.section_title),
             ("target", detail.target),

@@ -8,6 +8,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Problem
+from duvet.trace.finished import NotApplicable
 from duvet.trace.requirements import State, Status
 
 SHOWN = 12
@@ -114,6 +115,8 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     """Where sources can be read."""
     issue_link: str | None = None
     """Where issues can be read."""
+    excuses: dict[int, NotApplicable] = {}
+    """Why requirements are not applicable, by their index."""
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ def _requirement(material: Material, indexes: Sequence[int]) -> RequirementDetai
         id=card.id,
         specification_name=specification.name,
         status_reason=card.state.meaning,
+        excuse=catalogue.excuses.get(worst),
         url=published(specification.url, card.section) or None,
         places=_rows(catalogue, indexes),
         citations=material.citations.by_type(cited),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.queries.rows import RequirementRow
+from duvet.trace.finished import NotApplicable
 
 
 class Citation(Struct, frozen=True, kw_only=True):
@@ -59,6 +60,8 @@ class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="ki
     """The hex BLAKE3 of its text."""
     specification_name: str
     status_reason: str
+    excuse: NotApplicable | None
+    """What the configuration says where it is not applicable."""
     url: str | None
     """Where its section can be read."""
     places: tuple[RequirementRow, ...]

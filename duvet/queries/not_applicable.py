@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import date
 from typing import NamedTuple
 
@@ -25,14 +25,14 @@ def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -
     """What becomes of the requirements; where there is no today, no day is over."""
     problems: list[Problem] = []
     entries: list[NotApplicable] = []
-    freed: set[int] = set()
+    freed: dict[int, int] = {}
     for index, rule in enumerate(config.not_applicable):
         meant = _Entry(config, index, rule, scopes, problems).requirements()
         has_expired = rule.expires is not None and _is_over(rule.expires, today, memory)
         if has_expired:
             problems.append(_expired(config, index, rule))
         else:
-            freed.update(meant)
+            freed.update((one, index) for one in meant if one not in freed)
         entries.append(
             NotApplicable(
                 target=rule.target,
@@ -44,7 +44,7 @@ def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -
                 has_expired=has_expired,
             )
         )
-    return Settled(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems))
+    return Settled(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems), freed)
 
 
 def _is_over(day: date, today: date | None, memory: Memory) -> bool:
@@ -55,7 +55,7 @@ def _is_over(day: date, today: date | None, memory: Memory) -> bool:
     return is_over
 
 
-def _freed(scopes: Scopes, freed: set[int]) -> Iterator[Requirement]:
+def _freed(scopes: Scopes, freed: Container[int]) -> Iterator[Requirement]:
     ##= man/spec/gates.md#not-applicable
     ##% The requirements that `[[not-applicable]]` names MUST be not applicable, whatever refers to them.
     for index, one in enumerate(scopes.requirements):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import NamedTuple
 
@@ -35,6 +36,13 @@ class Settled(NamedTuple):
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
     problems: tuple[Problem, ...] = ()
+    freed: Mapping[int, int] = {}
+    """By the index of a requirement that is not applicable: that of the entry that says so."""
+
+    @property
+    def excuses(self) -> dict[int, NotApplicable]:
+        """The entry of each requirement that is not applicable."""
+        return {requirement: self.entries[entry] for requirement, entry in self.freed.items()}
 
 
 class Finished(Struct, frozen=True):

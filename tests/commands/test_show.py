@@ -74,6 +74,23 @@ def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -
         snapshot.assert_match(out, f"{name}.{ending}")
 
 
+@pytest.mark.parametrize("format", ENDINGS)
+def test_why_a_requirement_is_not_owed(format: str, duvet: Run, tea: Path, snapshot: Snapshot) -> None:
+    ##= man/spec/show.md#details
+    ##% A requirement MUST be shown with the reason of its status.
+    entry = """\
+[[not-applicable]]
+target = "tea.md#pot"
+quote = "The lid MUST fit"
+reason = "Our pots are open."
+owner = "Ann"
+expires = 2999-12-31
+"""
+    make(tea, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
+    snapshot.snapshot_dir = GOLD
+    snapshot.assert_match(duvet("show", "5bfbf88b", "--format", format).out, f"not_owed.{ENDINGS[format]}")
+
+
 def test_text_is_the_usual_format(duvet: Run) -> None:
     assert duvet("show", "tea") == duvet("show", "tea", "--format=text") == duvet("--no-cache", "show", "tea")
 
