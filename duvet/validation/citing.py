@@ -14,6 +14,7 @@ from duvet.model import Kind, Place, Problem, ProblemsError
 from duvet.outputs import store
 from duvet.project import Project
 from duvet.queries.citable import Citable
+from duvet.queries.places import plain_paths
 from duvet.sources.inserting import Wanted, insertion, style_of
 from duvet.sources.style import Style
 from duvet.text import decode, quoted
@@ -71,7 +72,7 @@ def _source(project: Project, name: str) -> tuple[str, tuple[Style, ...]]:
         raise UnreadableError("there is no such file", path=name, hint="paths begin in the working directory")
     ##= man/spec/cite.md#what-is-refused
     ##% A file that no source pattern matches MUST NOT be changed.
-    if len(chosen.paths) != 1:
+    if len(chosen.paths) != 1 or not any(map(project.tree.is_file, plain_paths(name, project.root))):
         raise DuvetError(
             f"{quoted(name)} is no source", hint="no `[[source]]` of the configuration has a pattern that matches it"
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import OutputError
 from duvet.project import Project
@@ -17,6 +20,7 @@ from tests.commands.examples import examples
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
 from tests.commands.running import Done, Run, environment, files, runner
+from tests.conftest import ROOT
 
 LID = "5bfbf88b"
 PATHS = [f"/specifications/tea/sections/{section}/requirements/1dd64a535306" for section in ("pot", "cup")]
@@ -29,12 +33,12 @@ MORE = {
     "notes.txt": "A lid.\n",
 }
 
-TWO = f"""\
-error: 1dd64a535306 stands in 2 places
-  = help: give the path of one:
-          {PATHS[0]}  The pot MUST be warm.
-          {PATHS[1]}  The pot MUST be warm.
-"""
+
+@pytest.fixture
+def snapshot(snapshot: Snapshot) -> Snapshot:
+    """Golden files beside those of other commands."""
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "cite"
+    return snapshot
 
 
 @pytest.fixture
@@ -142,90 +146,56 @@ def test_what_is_written(args: tuple[str, ...], shown: str, duvet: Run) -> None:
     assert duvet("report").err.count("error:") == before == 2
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("a5415b83", "--at", "src/pot.rs:9"), "error: this annotation says the same as another one in this file [DUV091]"),
-        (("2c796587", "--at", "src/pot.rs:1"), "error: there is code for text that src/pot.rs:14 excepts [DUV093]"),
-        ((LID, "--at", "src/text.rs:2"), "error: this annotation stands in a string"),
-        ((LID, "--at", "src/lid.rs:1", "--type", "exception"), "error: an exception needs a reason\n  = help: give it with --reason"),
-        ((LID, "--at", "src/lid.rs:1", "--type", "exception", "--reason", " "), "error: an exception needs a reason"),
-        ((LID, "--at", "src/lid.rs:1", "--type", "todo", "--reason", "x"), "error: invalid key for type TODO [DUV026]"),
-        ((LID, "--at", "src/lid.rs:1", "--feature", "x"), "error: invalid key for type CITATION [DUV026]"),
-    ],
-)  # fmt: skip
-def test_what_validate_would_refuse(args: tuple[str, ...], words: str, duvet: Run, tea: Path) -> None:
+def test_what_validate_would_refuse(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% What `duvet validate` would find something wrong with MUST NOT be written.
-    refused(args, words, duvet, tea)
+    lid = (LID, "--at", "src/lid.rs:1")
+    asked = (
+        ("a5415b83", "--at", "src/pot.rs:9"),
+        ("2c796587", "--at", "src/pot.rs:1"),
+        (LID, "--at", "src/text.rs:2"),
+        (*lid, "--type", "exception"),
+        (*lid, "--type", "exception", "--reason", " "),
+        (*lid, "--type", "todo", "--reason", "x"),
+        (*lid, "--feature", "x"),
+    )
+    snapshot.assert_match(refused(asked, duvet, tea), "validate.txt")
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (
-            (LID, "--at", "notes.txt:1"),
-            'error: "notes.txt" is no source\n  = help: no `[[source]]` of the configuration',
-        ),
-        ((LID, "--at", "rfc7168.txt:1"), 'error: "rfc7168.txt" is no source'),
-        ((LID, "--at", "src:1"), 'error: "src" is no source'),
-        ((LID, "--at", "src/no.rs:1"), "error: there is no such file [DUV010]\n --> src/no.rs"),
-        ((LID, "--at", "-:1"), "error: there is no such file [DUV010]\n --> -"),
-        ((LID, "--at", "src/lid.rs"), 'error: "src/lid.rs" names no line\n  = help: write FILE:LINE'),
-    ],
-)
-def test_files_that_are_no_sources(args: tuple[str, ...], words: str, duvet: Run, tea: Path) -> None:
+def test_files_that_are_no_sources(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% A file that no source pattern matches MUST NOT be changed.
-    refused(args, words, duvet, tea)
+    places = ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
+    snapshot.assert_match(refused([(LID, "--at", place) for place in places], duvet, tea), "files.txt")
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        ((LID, "--at", "src/pot.rs:6"), "error: this line belongs to the annotation at src/pot.rs:5\n --> src/pot.rs:6\n"),
-        ((LID, "--at", "src/lid.rs:4"), "error: there is no such line\n --> src/lid.rs:4\n  = help: the file has 3 lines"),
-        ((LID, "--at", "src/lid.rs:0"), "error: there is no such line"),
-        (("tea#cup", "--at", "src/pot.rs:3"), "error: an annotation here would run into the one beside it"),
-    ],
-)  # fmt: skip
-def test_lines_that_are_refused(args: tuple[str, ...], words: str, duvet: Run, tea: Path) -> None:
+def test_lines_that_are_refused(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
-    refused(args, words, duvet, tea)
+    places = ("src/pot.rs:4", "src/pot.rs:6", "src/pot.rs:3", "src/lid.rs:4", "src/lid.rs:0", "src/program.rs:1")
+    make(tea, {"src/program.rs": "#!/usr/bin/env run\nfn lid() {}\n"})
+    snapshot.assert_match(refused([("tea#cup", "--at", place) for place in places], duvet, tea), "lines.txt")
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (
-            ("1dd6", "--at", "src/lid.rs:1"),
-            TWO,
-        ),
-        (("src/pot.rs:9", "--at", "src/lid.rs:1"), "error: 2 requirements are cited there\n"),
-        (("src/pot.rs:25", "--at", "src/lid.rs:1"), "error: no requirement is cited there\n"),
-        (("tea", "--at", "src/lid.rs:1"), "error: only requirements and titles of sections can be cited\n"),
-        (("src/pot.rs", "--at", "src/lid.rs:1"), "error: only requirements and titles of sections can be cited\n"),
-        (
-            ("5bfa", "--at", "src/lid.rs:1"),
-            'error: there is no requirement "5bfa"\n  = help: did you mean 5bfbf88bbb38?',
-        ),
-        ((LID, "--at", "src/lid.rs:1", "--part", "a pot"), 'error: "a pot" is no part of the requirement\n'),
-        ((LID, "--at", "src/lid.rs:1", "--part", " "), 'error: "" is no part of the requirement\n'),
-        (("tea#pot", "--at", "src/lid.rs:1", "--part", "a"), "error: a title has no parts\n"),
-    ],
-)
-def test_what_can_not_be_cited(args: tuple[str, ...], words: str, duvet: Run, tea: Path) -> None:
+def test_what_can_not_be_cited(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% A requirement that stands in several places MUST NOT be cited by its id alone, and the places MUST be listed.
-    refused(args, words, duvet, tea)
+    here = ("--at", "src/lid.rs:1")
+    references = ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
+    parts = ((LID, "a pot"), (LID, " "), ("tea#pot", "Pot"))
+    asked = [(one, *here) for one in references] + [(one, *here, "--part", part) for one, part in parts]
+    snapshot.assert_match(refused(asked, duvet, tea), "references.txt")
 
 
-def refused(args: tuple[str, ...], words: str, duvet: Run, tea: Path) -> None:
-    before = files(tea)
-    code, out, err = duvet("cite", *args)
-    assert (code, out, err[: len(words)]) == (1, "", words)
+def refused(asked: Iterable[tuple[str, ...]], duvet: Run, tea: Path) -> str:
+    """All that is said where nothing is written."""
+    before, said = files(tea), []
+    for args in asked:
+        code, out, err = duvet("cite", *args)
+        assert (code, out) == (1, "")
+        said.append(f"$ duvet cite {shlex.join(args)}\n{err}")
     assert files(tea) == before
+    return "\n".join(said)
 
 
 def test_wrong_usage(duvet: Run) -> None:
@@ -243,7 +213,8 @@ def test_a_source_that_is_not_utf_8(duvet: Run, tea: Path) -> None:
 
 def test_a_byte_order_mark_stays(duvet: Run, tea: Path) -> None:
     (tea / "src/lid.rs").write_bytes(b"\xef\xbb\xbf// Lids\nfn lid() {}\n")
-    refused((LID, "--at", "src/lid.rs:1"), "error: the file has to begin with a byte order mark", duvet, tea)
+    said = refused([(LID, "--at", "src/lid.rs:1")], duvet, tea)
+    assert said.splitlines()[1] == "error: the file has to begin with a byte order mark"
     assert duvet("cite", "tea#cup", "--at", "src/lid.rs:2").code == 0
     assert (tea / "src/lid.rs").read_bytes() == b"\xef\xbb\xbf// Lids\n//= tea.md#cup\nfn lid() {}\n"
 
