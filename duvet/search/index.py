@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import msgpack
@@ -41,21 +42,22 @@ class Index:
 
     def __init__(self, catalogue: Catalogue, memory: Memory) -> None:
         self._texts = _texts(catalogue)
-        self._table = _connect()
         how = key(_sqlite().sqlite_version, digest(msgpack.encode(self._texts)))
-        self._table.deserialize(memory.of_tree("search", bytes, how, self._built))
+        self._data = memory.of_tree("search", bytes, how, self._built)
 
     def _built(self) -> bytes:
-        table = _connect()
-        # The texts themselves stand in the catalogue.
-        _fill(table, ", content=''", enumerate(self._texts))
-        table.execute("INSERT INTO found(found) VALUES ('optimize')")
-        table.commit()
-        return table.serialize()
+        with _opened() as table:
+            # The texts themselves stand in the catalogue.
+            _fill(table, ", content=''", enumerate(self._texts))
+            table.execute("INSERT INTO found(found) VALUES ('optimize')")
+            table.commit()
+            return table.serialize()
 
     def matches(self, expression: str) -> dict[int, float]:
         """The requirements that match, each with its score, the best first; QueryError where it can't be read."""
-        found = [(float(_SCORE.format(score)), index) for index, score in _asked(self._table, _SCORES, expression)]
+        with _opened() as table:
+            table.deserialize(self._data)
+            found = [(float(_SCORE.format(score)), index) for index, score in _asked(table, _SCORES, expression)]
         ##= man/spec/search.md#results
         ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
         # For sqlite the best have the lowest scores.
@@ -65,9 +67,9 @@ class Index:
         """Which stretches of these sentences match, for those that do."""
         ##= man/spec/search.md#results
         ##% The words of the sentence that were found MUST be marked.
-        table = _connect()
-        _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
-        return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
+        with _opened() as table:
+            _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
+            return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
 
 
 def _texts(catalogue: Catalogue) -> list[Texts]:
@@ -119,11 +121,13 @@ def _spans(marked: str) -> Spans:
     return tuple(spans)
 
 
-def _connect() -> Connection:
-    connection: Connection = _sqlite().connect(":memory:")
-    if not hasattr(connection, "serialize"):
-        raise _unable("it can't hand out its bytes")
-    return connection
+@contextmanager
+def _opened() -> Iterator[Connection]:
+    """A database in memory."""
+    with closing(_sqlite().connect(":memory:")) as connection:
+        if not hasattr(connection, "serialize"):
+            raise _unable("it can't hand out its bytes")
+        yield connection
 
 
 def _sqlite() -> Any:

@@ -22,7 +22,7 @@ from tests.search.made import FILES
 SQLITE = """\
 import importlib.util, sys
 class Connection:
-    serialize = deserialize = None
+    serialize = deserialize = close = lambda _: None
     def execute(self, *_):
         raise OperationalError("no such module: fts5")
 class OperationalError(Exception):
@@ -132,9 +132,6 @@ def test_raw_that_is_none(find: Run) -> None:
 
 
 def test_raw_that_would_drive_the_terminal(find: Run) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##= type=test
-    ##% Text from files MUST NOT drive the terminal.
     assert (
         '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
         in find("search", "--raw", "\x1b").err
