@@ -12,6 +12,8 @@ from duvet.trace.records import CITATION, EXCEPTION, TEST, Trace
 
 _DONE = {Kind.CITATION: CITATION, Kind.TEST: TEST}
 
+_FEW_LINES = 2
+
 
 class Found(NamedTuple):
     """A problem, and the annotation that it is about."""
@@ -39,18 +41,26 @@ def _without_reason(trace: Trace, places: Places) -> Iterator[Found]:
 
 def _repeated(trace: Trace, places: Places) -> Iterator[Found]:
     ##= man/spec/validate.md#what-is-checked
-    ##% Two annotations in one file with one type, target and quote SHOULD cause a warning that points at both.
+    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
     known: dict[tuple[str, Kind, str, str], Annotation] = {}
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.SPEC:
             continue
-        first = known.setdefault((annotation.path, annotation.kind, annotation.target, annotation.quote), annotation)
-        if first is not annotation:
-            notes = (Note(places.of(first, first.source.target), "first written here"),)
-            message = "this annotation says the same as another one in this file"
+        said = (annotation.path, annotation.kind, annotation.target, annotation.quote)
+        before = known.get(said)
+        known[said] = annotation
+        if before is not None and _are_close(before, annotation, places):
+            notes = (Note(places.of(before, before.source.target), "first written here"),)
+            message = "this annotation says the same as the one before it"
             hint = "keep the one that stands at the code that does it"
             problem = _problem(rules.CITATION_REPEATED, message, annotation, places, hint, notes)
             yield Found(id, problem)
+
+
+def _are_close(one: Annotation, other: Annotation, places: Places) -> bool:
+    """Whether hardly any code stands between them: farther apart they are about different code."""
+    between = places.text(one.path)[one.source.text_end : other.source.text_start]
+    return between.count("\n") - 1 <= _FEW_LINES
 
 
 def _excepted(trace: Trace, places: Places) -> Iterator[Found]:

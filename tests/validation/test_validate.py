@@ -57,7 +57,7 @@ def test_what_a_report_lets_pass() -> None:
     ##= man/spec/validate.md#what-is-checked
     ##% An exception without a reason MUST be an error.
     ##= man/spec/validate.md#what-is-checked
-    ##% Two annotations in one file with one type, target and quote SHOULD cause a warning that points at both.
+    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
     ##= man/spec/validate.md#what-is-checked
     ##% Code or a test for text that is excepted SHOULD cause a warning that names the exception.
     ##= man/spec/validate.md#what-is-checked
@@ -73,6 +73,21 @@ def test_what_a_report_lets_pass() -> None:
     ]
     assert problems[1].message == "there is code for text that src/doubtful.rs:1 excepts"
     assert problems[2].notes == (Note(Place(5, 5, 15), "first written here"),)
+
+
+@pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
+def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
+    ##= man/spec/validate.md#what-is-checked
+    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
+    said = "//= tea.md#serving\n//# Everybody SHOULD wait\n"
+    texts = {
+        "src/twice.rs": said
+        + "fit();\n" * lines
+        + said
+        + "//= tea.md#serving\n//= type=test\n//# Everybody SHOULD wait\n"
+    }
+    problems = validate(project(texts)).of(["src/twice.rs"]).problems
+    assert [one.code for one in problems] == ["DUV091"] * found
 
 
 def test_a_requirement_file() -> None:
