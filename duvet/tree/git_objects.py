@@ -52,14 +52,18 @@ class Objects:
         try:
             process.stdin.write(f"{name}\n".encode())
             process.stdin.flush()
-            *_, size = process.stdout.readline().split() or [b""]
-            if size.isdigit():
-                return process.stdout.read(int(size) + 1)[:-1]
         except BrokenPipeError:
-            size = b""
-        if not size:
-            # A clone without all objects can end the process.
+            # What it has said before it ended is not about this object.
             self.close()
+            return None
+        *_, size = process.stdout.readline().split() or [b"0"]
+        if not size.isdigit():
+            return None
+        data = process.stdout.read(int(size) + 1)
+        if len(data) > int(size):
+            return data[:-1]
+        # A clone without all objects can end the process.
+        self.close()
         return None
 
     def nodes(self, data: bytes) -> Iterator[tuple[str, Node]]:

@@ -254,6 +254,19 @@ def test_nothing_is_left_running(checkout: Path) -> None:
     assert process.poll() is not None
 
 
+def test_a_git_that_dies_is_started_again(checkout: Path) -> None:
+    with tree_of(checkout) as tree:
+        assert tree.read("a.rs") == b"a"
+        process = tree.paths.objects._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        with pytest.raises(DuvetError, match="this clone lacks the object"):
+            tree.read("crlf.rs")
+        assert tree.paths.lacks == ["sub/crlf.rs"]
+        assert tree.read("crlf.rs") == b"one\r\ntwo\r\n"
+
+
 def _ended(pid: int) -> None:
     """Wait until a process is gone that is nobody's child here."""
     while os.path.exists(f"/proc/{pid}/stat") and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
