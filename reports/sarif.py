@@ -19,8 +19,6 @@ from duvet.templates.rule_pages import rule_page
 from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_ABOUT = "https://github.com/awslabs/duvet"
-"""What the comments mean is told there."""
 _ROOT = "%SRCROOT%"
 _NO_RULE = "duvet"
 _FINGERPRINT = "duvetProblem/v1"
@@ -37,7 +35,6 @@ def render(problems: Sequence[Problem], view: View) -> bytes:
     driver = {
         "name": "duvet",
         "version": VERSION,
-        "informationUri": _ABOUT,
         "rules": [_rule(code) for code in codes],
     }
     run = {
