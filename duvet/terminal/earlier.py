@@ -58,7 +58,8 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> Earlier:
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#faults
-        ##% A revision without a configuration MUST be taken for one in which nothing was required and nothing cited.
+        ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
+        ##% nothing was required and nothing cited.
         return Earlier(Catalogue((), (), (), ()), False, ())
     tree.lend(frozenset([*files, *_configured(project)]), project.downloads)
     catalogue = project.catalogue

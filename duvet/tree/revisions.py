@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from duvet.errors import DuvetError
 from duvet.tree.git import GitTree
 from duvet.tree.git_command import Git
 from duvet.tree.git_objects import Objects
@@ -64,12 +63,5 @@ class Revisions:
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:
-        """The folder in a commit, with the disk for what is outside; a DuvetError where that has no such folder."""
-        objects = Objects(self.git, len(commit) // 2)
-        tree = GitTree(Paths(objects, commit, self.tops, self.prefix), disk)
-        ##= man/spec/diff.md#faults
-        ##% Where a revision lacks the folder of the project, that MUST be said.
-        if self.prefix and not tree.exists(""):
-            tree.close()
-            raise DuvetError("this folder is not in that revision", path=self.prefix)
-        return tree
+        """The folder in a commit, with the disk for what is outside."""
+        return GitTree(Paths(Objects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)

@@ -265,7 +265,8 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#faults
-    ##% A revision without a configuration MUST be taken for one in which nothing was required and nothing cited.
+    ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
+    ##% nothing was required and nothing cited.
     now = commit(folder)
     git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
     git(folder, "commit", "--quiet", "--message=without")

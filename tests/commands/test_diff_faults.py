@@ -107,10 +107,13 @@ def test_no_git(folder: Path, duvet_command: str, tmp_path: Path) -> None:
 
 def test_no_such_folder_then(folder: Path, duvet_command: str) -> None:
     ##= man/spec/diff.md#faults
-    ##% Where a revision lacks the folder of the project, that MUST be said.
+    ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
+    ##% nothing was required and nothing cited.
     new = make(folder / "new", KETTLE)
-    done = run(duvet_command, new, "diff", "main", environ=ENVIRON)
-    assert done == failed("this folder is not in that revision", "main:new")
+    done = run(duvet_command, new, "diff", "main", "--fail-on", "regression", environ=ENVIRON)
+    assert done.code == 0
+    assert done.err.endswith("so everything is new\nPASS\n")
+    assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
