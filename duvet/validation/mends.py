@@ -15,11 +15,13 @@ from duvet.sources.wrapping import words
 from duvet.specs import requirement_edit
 from duvet.specs.requirement_files import read
 from duvet.trace.places import Places
-from duvet.validation.answers import Answer, Answers
+from duvet.validation.answer import Answer
+from duvet.validation.answers import Answers
+from duvet.validation.texts import Texts
 
 _NOWHERE = Source()
-# Text with these may end a comment before its time, or a string around it.
-_CLOSING = ("*/", "*)", "-->", "-}", '"""', "'''")
+# Text with these may begin or end a comment, or a string around it.
+_MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 Readings = dict[Style | None, list[Annotation]]
@@ -30,7 +32,8 @@ class Mender:
     """Gives problems of annotations their answers, and the edits that make them."""
 
     def __init__(self, project: Project, places: Places, styles: dict[str, tuple[Style, ...]]) -> None:
-        self.answers = Answers(project)
+        self.texts = Texts(project)
+        self.answers = Answers(self.texts)
         self.places = places
         self.styles = styles
         self._read: dict[str, Readings] = {}
@@ -89,7 +92,7 @@ class Mender:
             return False
         for old, new in (pair for before, after in pairs for pair in zip(before, after, strict=True)):
             if old == annotation:
-                if not _says(new, annotation, answer) or not self.answers.is_valid(new):
+                if not _says(new, annotation, answer) or not self.texts.is_valid(new):
                     return False
             elif _meaning(old) != _meaning(new):
                 return False
@@ -112,9 +115,10 @@ def _meaning(annotation: Annotation) -> Annotation:
 
 def _is_dangerous(annotation: Annotation, answer: Answer) -> bool:
     """Whether the new words may do something to the code around the comment."""
-    new, old = answer.quote or "", annotation.quote
-    return any(new.count(one) > old.count(one) for one in _CLOSING) or any(
-        word.endswith("\\") for word in set(words(new)) - set(words(old))
+    pairs = [(annotation.target, answer.target), (annotation.quote, answer.quote)]
+    changes = [(old, new) for old, new in pairs if new is not None]
+    return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(
+        word.endswith("\\") for old, new in changes for word in set(words(new)) ^ set(words(old))
     )
 
 

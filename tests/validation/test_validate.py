@@ -148,7 +148,12 @@ def test_no_mend_breaks_the_code_around_it(quote: str, text: str) -> None:
     files = {"tea.md": f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"}
     source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
     assert [one[3] for one in found(project({**files, "src/broken.rs": source}), "src/broken.rs")] == [""]
-    harmless = {"tea.md": files["tea.md"].replace(text, "good"), "src/broken.rs": source}
+    ending = f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n"
+    harmless = {"tea.md": files["tea.md"].replace(text, "good"), "src/broken.rs": ending}
+    assert [one[1::2] for one in found(project(harmless), "src/broken.rs")] == [("DUV050", "")]
+    harmless["src/broken.rs"] = f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n"
+    assert [one[1::2] for one in found(project(harmless), "src/broken.rs")] == [("DUV043", "")]
+    harmless["src/broken.rs"] = source
     assert [one[3] for one in found(project(harmless), "src/broken.rs")] == ["quote what stands there"]
 
 
