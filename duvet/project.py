@@ -19,7 +19,7 @@ from duvet.config.read import read_config
 from duvet.config.schema import Config, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.inputs import Inputs, Patterns
-from duvet.model import Format, Specification
+from duvet.model import Specification
 from duvet.progress import Progress
 from duvet.reading import Reading
 from duvet.specs.extraction import Extraction, extract_configured
@@ -217,15 +217,9 @@ class Project:
 
     def specification(self, card: SpecificationCard) -> Specification:
         """The specification of a card, with its text."""
-        rules = self.config.specifications if self.config else ()
-        configured = (locate(rule.source, rule.format) for rule in rules)
-        others = (locate(card.locator, format) for format in Format)
-        named = dict.fromkeys(one for one in (*configured, *others) if one.name == card.locator)
-        for found in map(self.library.load, named):
-            # One name may be read in two formats.
-            if list(card.titles) == [section.id for section in found.sections]:
-                return found
-        raise UnreadableError("it has changed meanwhile", path=card.path, hint="ask again")
+        from duvet.queries.loading import specification_of
+
+        return specification_of(card, self.library)
 
     def _configured(self) -> Iterator[Specification]:
         """The specifications of the configuration that could be loaded."""

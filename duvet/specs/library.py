@@ -90,9 +90,15 @@ class Library:
         """The file that holds the text."""
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
+    def load_from(self, path: str, locator: Locator) -> Specification:
+        """The specification of that identity, whose text is in this file."""
+        return self._made(locator, path, self.tree.read(path))
+
     def _load(self, locator: Locator) -> Specification:
         path = self.path(locator)
-        data = self._read(locator, path)
+        return self._made(locator, path, self._read(locator, path))
+
+    def _made(self, locator: Locator, path: str, data: bytes) -> Specification:
         how = locator.format.name
         parsed = self.memory.of_text("sections", Parsed, path, how, data, lambda: self._parse(path, data, locator))
         return Specification(

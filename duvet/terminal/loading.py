@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from duvet.model import Specification
 from duvet.queries.catalogue import SpecificationCard
-from duvet.terminal.options import open_project
-from duvet.terminal.progress import Quietly
+from duvet.queries.loading import specification_of
+from duvet.specs.library import Library
 from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
+from duvet.tree.disk import DiskTree
 
 
-def load_specification(card: SpecificationCard, where: Mapping[str, Any]) -> Specification:
+def load_specification(card: SpecificationCard) -> Specification:
     """The specification that a card is about, parsed already where nothing has changed."""
-    return open_project(open_cache(settings()), Quietly(settings()), **where).specification(card)
+    cache = open_cache(settings())
+    # The card says where the text is, so that no configuration needs to be read.
+    library = Library(cache.tree, "", memory=cache) if cache else Library(DiskTree(), "")
+    return specification_of(card, library)

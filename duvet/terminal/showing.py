@@ -33,7 +33,7 @@ def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]
     def load(card: SpecificationCard) -> Specification:
         from duvet.terminal.loading import load_specification
 
-        return load_specification(card, where)
+        return load_specification(card)
 
     material = Material(catalogue, Citations(catalogue, files, context), load)
     pour(_rendered(detail_of(material, found), format))
