@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from duvet.model import Annotation, Kind, Specification
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
@@ -32,9 +32,12 @@ def catalogue_of(trace: Trace, requirements: Iterable[Requirement], configured: 
     )
 
 
-def further(configured: Iterable[Specification], cited: Iterable[Specification]) -> tuple[Specification, ...]:
+def further(configured: Iterable[Specification], cited: Sequence[Specification]) -> tuple[Specification, ...]:
     """The configured specifications that nothing refers to, with ids of their own."""
-    return assign_further_ids({one.locator: one for one in configured}.values(), cited)
+    # A format that is configured is no other specification than the same one found out.
+    known = {(one.locator.name, one.format) for one in cited}
+    others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
+    return assign_further_ids(others.values(), cited)
 
 
 def _citing(annotations: tuple[Annotation, ...]) -> Iterator[int]:

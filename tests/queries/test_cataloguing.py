@@ -5,7 +5,7 @@ from __future__ import annotations
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.requirements import State
-from tests.queries.made import catalogue_of_files
+from tests.queries.made import FILES, catalogue_of_files
 
 SPECIFICATIONS = (
     SpecificationCard(
@@ -90,3 +90,9 @@ def test_the_lines_of_sentences_that_stand_in_another_order() -> None:
         ("lid", "It MUST be flat.", 6),
         ("lid-1", "MUST shine.", 12),
     ]
+
+
+def test_a_format_that_is_configured_is_no_other_specification() -> None:
+    config = FILES[".duvet/config.toml"].replace('source = "pot.md"', 'source = "pot.md"\nformat = "markdown"')
+    changed = catalogue_of_files(**{".duvet/config.toml": config})
+    assert [card.id for card in changed.specifications] == ["pot", "tea", "spoon"]
