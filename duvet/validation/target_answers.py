@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from posixpath import normpath
+
 from duvet.model import Annotation
 from duvet.specs.resolve import displayed
 from duvet.specs.sections import SectionNames, section_index
@@ -48,12 +50,14 @@ def specification(texts: Texts, annotation: Annotation) -> Answer:
 
 
 def spelling(texts: Texts, annotation: Annotation) -> Answer:
-    """The answer for a target with a second name of a text: the first one."""
+    """The answer for a target with a second name of a text: the first one, where the two are spellings of one path."""
     spot = texts.spot(annotation)
+    if spot is None:
+        return Answer()
+    written, _, wanted = annotation.target.partition("#")
     for other, first in second_spellings(texts.project.trace.coverages, texts.project.root):
-        if spot is not None and spot.near.specification.locator == other.locator:
-            if first.locator.name == other.locator.name:
-                return Answer()
-            name = displayed(first.locator, texts.project.root)
-            return Answer(target=f"{name}#{annotation.target.partition('#')[2]}")
+        name = displayed(first.locator, texts.project.root)
+        # A path that begins elsewhere may be the right one for whoever reads the file from there.
+        if spot.near.specification.locator == other.locator and written != name and normpath(written) == normpath(name):
+            return Answer(target=f"{name}#{wanted}")
     return Answer()

@@ -165,6 +165,20 @@ def test_another_specification_has_something_like_it() -> None:
     assert found(one, "src/broken.rs") == [(2, "DUV050", f"the nearest text stands in docs/pot.md#lid:\n{diff}", "")]
 
 
+def test_another_way_to_a_specification_is_no_spelling() -> None:
+    """Who reads the file from elsewhere may need it."""
+    one = project({"src/broken.rs": "//= tea.md#brewing\n//# The leaves MUST be dry.\n"})
+    root = one.root.lstrip("/")
+    files = {
+        f"/{root}/tea.md": FILES["tea.md"],
+        "src/broken.rs": f"//= /{root}/tea.md#brewing\n//# The leaves MUST be dry.\n",
+    }
+    hint = "write tea.md everywhere"
+    assert found(project({**files, "src/right.py": FILES["src/right.py"]}), "src/broken.rs") == [
+        (1, "DUV044", hint, "")
+    ]
+
+
 def test_the_title_of_a_section() -> None:
     """A citation without a quote has nothing to tell its section by but the name."""
     one = project({"src/broken.rs": "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"})
