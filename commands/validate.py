@@ -76,7 +76,7 @@ def validate(
     if explain is not None:
         run_explain(explain)
         return
-    if ("-" in names) != (stdin_path is not None):
+    if ("-" in names) != bool(stdin_path):
         raise click.UsageError("`-` and --stdin-path belong together", ctx)
     if fix and "-" in names and not diff:
         raise click.UsageError("standard input can't be mended; --diff shows how to", ctx)

@@ -95,8 +95,15 @@ def with_stdin(where: Mapping[str, Any], wanted: Request) -> tuple[Project, dict
         raise DuvetError("standard input is closed", path=STDIN)
     data = sys.stdin.buffer.read()
     project = open_quietly(open_cache(settings()), where)
-    path = plain(wanted.stdin_path or "", project.root, project.tree)
+    path = _as_input(wanted.stdin_path or "", project)
     return overlaid(project, {path: data}), {path: data.decode(errors="replace")}
+
+
+def _as_input(name: str, project: Project) -> str:
+    """The path of a file as the patterns call it."""
+    inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
+    found = choose([name], inputs, project.root, project.tree).paths
+    return found[0] if len(found) == 1 else plain(name, project.root, project.tree)
 
 
 def told(

@@ -273,6 +273,18 @@ def test_standard_input(path: str, folder: Path, tmp_path: Path, duvet: Run) -> 
     assert files(folder) == before
 
 
+def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet: Run) -> None:
+    """Patterns may lead out of the project, and call files by the way there."""
+    make(tmp_path, {"other/a.py": RIGHT})
+    config = folder / ".duvet/config.toml"
+    config.write_text(config.read_text() + "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n")
+    wrong = RIGHT.replace("boil", "cook").encode()
+    for path in ("../other/a.py", str(tmp_path / "other/a.py")):
+        done = piped(duvet, tmp_path, wrong, "--stdin-path", path, "--diff", "-")
+        assert (done.code, done.out.splitlines()[:2]) == (1, ["--- a/../other/a.py", "+++ b/../other/a.py"])
+    assert duvet("validate", "../other/a.py") == Done(0, "", RIGHT_COUNT)
+
+
 def test_odd_standard_input(tmp_path: Path, duvet: Run) -> None:
     def problems(data: bytes, path: str) -> tuple[int, list[str], str]:
         done = piped(duvet, tmp_path, data, "--stdin-path", path, "--format", "json", "-")
@@ -301,6 +313,7 @@ def test_standard_input_is_closed(folder: Path, duvet_command: str) -> None:
     [
         (("-",), "`-` and --stdin-path belong together"),
         (("--stdin-path", "a.rs", "src"), "`-` and --stdin-path belong together"),
+        (("--stdin-path", "", "-"), "`-` and --stdin-path belong together"),
         (("--fix", "--stdin-path", "src/a.rs", "-"), "standard input can't be mended; --diff shows how to"),
         (("--diff", "--format", "json"), "only one result can go to standard output; give the others a file"),
     ],
