@@ -17,7 +17,8 @@ def target_problems(project: Project, wishes: Wishes) -> Iterator[Problem]:
     """Every offender, and targets that lead nowhere."""
     problems: list[Problem] = []
     yield from not_implemented(_members(project, wishes.require_citations, "--require-citations", problems))
-    yield from not_tested(_members(project, wishes.require_tests, "--require-tests", problems))
+    testing = _members(project, wishes.require_tests, "--require-tests", problems)
+    yield from not_tested(testing, project.trace.coverages)
     yield from problems
 
 

@@ -89,15 +89,28 @@ def test_requirements_that_lack_code() -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% An offender MUST be named with its place in the file of the specification, and with its target.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT)
-    found = requirements_of(trace_of(TEXT, *annotations).coverages[0], annotations)
+    coverages = trace_of(TEXT, *annotations).coverages
+    found = requirements_of(coverages[0], annotations)
     assert list(not_implemented(found)) == [
         Problem(
             "DUV062", "this requirement is not implemented: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."
         )
     ]
-    assert list(not_tested(found)) == [
-        Problem("DUV063", "this requirement is not tested: missing test", "t.md", Place(2), hint="t.md#t: The pot"),
-        Problem("DUV063", "this requirement is not tested: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."),
+    assert list(not_tested(found, coverages)) == [
+        Problem(
+            "DUV063",
+            "this requirement is not tested, or not all of it: missing test",
+            "t.md",
+            Place(2),
+            hint="t.md#t: The pot",
+        ),
+        Problem(
+            "DUV063",
+            "this requirement is not tested, or not all of it: partial",
+            "t.md",
+            Place(3),
+            hint="t.md#t: MUST be warm.",
+        ),
     ]
 
 
@@ -106,16 +119,34 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested.
+    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
     lacking_code = (State.UNCITED, State.TO_DO, State.MISSING_IMPLEMENTATION, State.PARTIAL)
     lacking_tests = (State.UNCITED, State.TO_DO, State.PARTIAL, State.MISSING_TEST)
-    annotations = (citing(FRONT, Kind.SPEC),)
-    (stated,) = requirements_of(trace_of(TEXT, *annotations).coverages[0], annotations)
+    annotations = citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST)
+    coverages = trace_of(TEXT, *annotations).coverages
+    (stated,) = requirements_of(coverages[0], annotations)
     one = replace(stated, state=state)
-    assert [bool([*gate([one])]) for gate in (not_implemented, not_tested)] == [
-        state in lacking_code,
-        state in lacking_tests,
-    ]
+    found = [*not_implemented([one])], [*not_tested([one], coverages)]
+    assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
+
+
+@pytest.mark.parametrize(
+    ("others", "codes"),
+    [
+        ([citing(FRONT), citing(BACK, Kind.TEST)], ["DUV062", "DUV063"]),
+        ([citing(FRONT), citing(TEXT, Kind.TEST)], ["DUV062"]),
+        ([citing(FRONT, Kind.IMPLICATION), citing(BACK, Kind.TEST)], ["DUV062"]),
+        ([citing(FRONT, Kind.EXCEPTION), citing(BACK, Kind.TEST)], ["DUV062", "DUV063"]),
+        ([citing(FRONT), citing(FRONT, Kind.TEST)], ["DUV062", "DUV063"]),
+    ],
+)
+def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
+    annotations = (citing(TEXT, Kind.SPEC), *others)
+    coverages = trace_of(TEXT, *annotations).coverages
+    found = requirements_of(coverages[0], annotations)
+    assert [one.code for one in (*not_implemented(found), *not_tested(found, coverages))] == codes
 
 
 @given(cited_texts())
