@@ -94,7 +94,7 @@ class _Entry(NamedTuple):
             return []
         if not found:
             stating = [_target(one) for one in self.scopes.requirements]
-            hint = nearest_hint(target, stating)
+            hint = nearest_hint(target, stating) or "name a section that has one, or remove the entry"
             self._wrong(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirement", hint)
         return self._saying(found) if found and self.rule.quote else found
 
@@ -113,7 +113,7 @@ class _Entry(NamedTuple):
             hint = "quote the whole of one sentence"
         else:
             message = f"no requirement of {self.rule.target} says this"
-            hint = nearest_hint(quoted(self.rule.quote), map(quoted, texts.values()))
+            hint = nearest_hint(quoted(self.rule.quote), map(quoted, texts.values())) or _NO_SENTENCE
         self._wrong(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
         return []
 
@@ -123,6 +123,9 @@ class _Entry(NamedTuple):
         ##% reported with what is most like it.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
+
+
+_NO_SENTENCE = "quote a sentence of it that is a requirement, or remove the entry"
 
 
 def _target(requirement: Requirement) -> str:

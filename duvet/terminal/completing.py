@@ -63,7 +63,6 @@ class Fish(_Described, FishComplete):
 
 
 _SHELLS: dict[str, type[_Completion]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-SHELLS = tuple(_SHELLS)
 
 
 def script(shell: str, program: click.Command) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from duvet.errors import DuvetError
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.filters import Filter
+from duvet.queries.filters import Filter, selected
 from duvet.queries.priority import prioritized
 from duvet.queries.reasons import explained_rows, priority_rows
 from duvet.reports import columns
@@ -40,7 +40,7 @@ def run_prioritize(
     catalogue = read_requirements(where)
     ranked = prioritized(catalogue, wanted, finished=finished)
     if prompt is not None:
-        _prompt(prompt, catalogue, ranked, where)
+        _prompt(prompt, catalogue, wanted, ranked, where)
         return
     rows = (explained_rows if explain else priority_rows)(catalogue, ranked, limit or None)
     more = _EXPLANATION if explain else ()
@@ -51,16 +51,23 @@ def run_prioritize(
         say(f"{len(rows)} of {plural(len(ranked), 'requirement')} listed, most urgent first\n")
 
 
-def _prompt(name: str, catalogue: Catalogue, ranked: list[int], where: Mapping[str, Any]) -> None:
+def _prompt(name: str, catalogue: Catalogue, wanted: Filter, ranked: list[int], where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about the most urgent requirement."""
     from duvet.prompts.library import require_prompt
     from duvet.terminal.prompting import pour_prompt
 
     require_prompt(name)
     if not ranked:
-        raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
+        raise _nothing(catalogue, wanted)
     ##= man/spec/queries.md#prompts
     ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
     ##% output.
     pour_prompt(name, catalogue, ranked[0], where)
     tell_errors(catalogue)
+
+
+def _nothing(catalogue: Catalogue, wanted: Filter) -> DuvetError:
+    """Why there is no most urgent requirement."""
+    if selected(catalogue, wanted):
+        return DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
+    return DuvetError("no requirement is what the options ask for", hint="leave out some of them")

@@ -19,6 +19,7 @@ from tests.conftest import ROOT
 from tests.queries.made import FILES
 
 COUNT = "9 of 9 requirements listed, most urgent first\n"
+SERVING = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes.'\n"
 
 
 @pytest.mark.parametrize("format", ListFormat)
@@ -76,8 +77,7 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template(tea: Run, tmp_path: P
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     ##= man/spec/queries.md#priorities
     ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
-    entry = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes.'\n"
-    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
+    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
     asked = tea("prioritize", "--all", "--section", "serving", "--format", "csv").out.splitlines()
     assert [line.split(",", 5)[5] for line in asked[1:]] == [
@@ -86,10 +86,14 @@ def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_left_to_do(tea: Run) -> None:
+def test_nothing_is_left_to_do(tea: Run, tmp_path: Path) -> None:
     help = "`duvet prioritize --all` ranks what is done, too"
     error = f"error: nothing is left to do\n  = help: {help}\n\nencountered 1 errors\n"
-    assert tea("prioritize", "--spec", "spoon", "--prompt") == Done(1, "", error)
+    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
+    assert tea("prioritize", "--section", "serving", "--prompt") == Done(1, "", error)
+    help = "leave out some of them"
+    error = f"error: no requirement is what the options ask for\n  = help: {help}\n\nencountered 1 errors\n"
+    assert tea("prioritize", "--spec", "spoon", "--all", "--prompt") == Done(1, "", error)
 
 
 def test_a_prompt_of_a_project_with_errors(tea: Run, tmp_path: Path) -> None:

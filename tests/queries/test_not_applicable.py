@@ -115,7 +115,7 @@ def test_entries_may_overlap() -> None:
             "DUV082",
             "manners.md has no requirement",
             Place(13, 10, 12),
-            "",
+            "name a section that has one, or remove the entry",
         ),
         (
             entry("tea.md#pot", quote='"The pot MUST be hot."'),
@@ -123,6 +123,13 @@ def test_entries_may_overlap() -> None:
             "no requirement of tea.md#pot says this",
             Place(15, 9, 22),
             'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?',
+        ),
+        (
+            entry("tea.md#pot", quote='"xyz"'),
+            "DUV082",
+            "no requirement of tea.md#pot says this",
+            Place(15, 9, 5),
+            "quote a sentence of it that is a requirement, or remove the entry",
         ),
         (
             entry("tea.md#pot", quote='"MUST"'),
