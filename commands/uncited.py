@@ -28,7 +28,7 @@ from duvet.terminal.options import trace_options
 @section_option
 @click.option(
     "--fail-on",
-    type=click.Choice(list(GATES)),
+    type=click.Choice(list(GATES), case_sensitive=False),
     help="Exit with 1 if anything of this level or a stronger one is on the list; `any` is all of it.",
 )
 @limit()
@@ -50,7 +50,7 @@ def uncited(
     A requirement is cited once any annotation but a todo refers to a part of it. With --untested, those are listed
     that need tests, and those that are not done and that no test refers to; what is implied or excepted with a reason
     needs none. With --todo, those are listed that a todo refers to, whatever else does. With --status alone, those are
-    listed that have this status, cited or not.
+    listed that have this status, cited or not. What the configuration calls not applicable is never listed.
 
     How many there are is said on standard error.
 

@@ -11,7 +11,7 @@ from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.queries.filters import Filter, selected
 from duvet.queries.rows import RequirementRow, fields_of
-from duvet.trace.requirements import Status
+from duvet.trace.requirements import State, Status
 
 
 class Lack(StrEnum):
@@ -27,6 +27,8 @@ class Lacking(Struct, frozen=True):
 
     indexes: tuple[int, ...]
     among: int
+    not_applicable: int = 0
+    """So many others were looked at that are not owed."""
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
@@ -52,13 +54,16 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
 
 def lacking(catalogue: Catalogue, wanted: Filter, lack: Lack | None) -> Lacking:
     """Those of the requirements that lack it, or that have one of the wanted statuses, or both if both are asked for."""
-    among = selected(catalogue, replace(wanted, statuses=()))
-    found = (index for index in among if lack is None or _lacks(catalogue, catalogue.requirements[index], lack))
+    cards = catalogue.requirements
+    looked = selected(catalogue, replace(wanted, statuses=()))
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    owed = [index for index in looked if cards[index].state is not State.NOT_APPLICABLE]
+    found = (index for index in owed if lack is None or _lacks(catalogue, cards[index], lack))
     return Lacking(
-        tuple(
-            index for index in found if not wanted.statuses or catalogue.requirements[index].status in wanted.statuses
-        ),
-        len(among),
+        tuple(index for index in found if not wanted.statuses or cards[index].status in wanted.statuses),
+        len(owed),
+        len(looked) - len(owed),
     )
 
 

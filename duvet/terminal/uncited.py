@@ -77,8 +77,12 @@ def _say_count(found: Lacking, wanted: Filter, lack: Lack | None, limit: int | N
     statuses = " or ".join(status.words for status in wanted.statuses)
     words = [lack.value if lack else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
-    cut = f"; {limit} listed" if limit and limit < count else ""
-    say(f"{count} of {plural(found.among, 'requirement')} {' '.join(filter(None, words))}{cut}\n")
+    notes = [f"{count} of {plural(found.among, 'requirement')} {' '.join(filter(None, words))}"]
+    if found.not_applicable:
+        notes.append(f"{found.not_applicable} not applicable")
+    if limit and limit < count:
+        notes.append(f"{limit} listed")
+    say(f"{'; '.join(notes)}\n")
 
 
 def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Lack | None) -> Iterator[Problem]:

@@ -75,12 +75,25 @@ def test_what_is_listed(args: tuple[str, ...], said: str, count: int, tea: Run) 
     assert (done.code, done.out.count("\n"), done.err) == (0, count, said)
 
 
+def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
+    make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
+    rest = "3 of 4 requirements uncited; 8 not applicable; 1 listed\n"
+    assert tea("uncited", "--limit", "1").err == rest
+    verdict = "PASS: none of them breaks --fail-on any\n"
+    done = Done(0, "", "0 of 0 requirements to do; 8 not applicable\n" + verdict)
+    assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
+
+
 @pytest.mark.parametrize(
     ("args", "code", "verdict"),
     [
         (("--fail-on", "must"), 1, "FAIL: 2 of them break --fail-on must\n"),
         (("--fail-on", "should"), 1, "FAIL: 3 of them break --fail-on should\n"),
         (("--fail-on", "may"), 1, "FAIL: 4 of them break --fail-on may\n"),
+        (("--fail-on", "SHOULD"), 1, "FAIL: 3 of them break --fail-on should\n"),
         (("--fail-on", "any"), 1, "FAIL: 5 of them break --fail-on any\n"),
         (("--fail-on", "should", "--spec", "pot"), 1, "FAIL: 1 of them breaks --fail-on should\n"),
         (("--fail-on", "must", "--section", "serving"), 0, "PASS: none of them breaks --fail-on must\n"),

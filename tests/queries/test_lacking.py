@@ -8,7 +8,7 @@ from duvet.model import Kind, Level
 from duvet.queries.filters import Filter
 from duvet.queries.lacking import Lack, Lacking, TodoNote, TodoRow, at_least, lacking, todo_row
 from duvet.trace.requirements import Status
-from tests.queries.made import catalogue_of_files
+from tests.queries.made import CONFIG, catalogue_of_files
 
 CATALOGUE = catalogue_of_files()
 TEA = Filter(specifications=("tea",))
@@ -38,6 +38,17 @@ def test_to_do() -> None:
     ##= man/spec/queries.md#uncited
     ##% A requirement MUST count as to do if any todo refers to it.
     assert lacking(CATALOGUE, Filter(), Lack.TODO) == Lacking((3, 4), 12)
+
+
+@pytest.mark.parametrize("lack", [*Lack, None])
+def test_what_is_not_applicable(lack: Lack | None) -> None:
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
+    catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
+    found = lacking(catalogue, TEA, lack)
+    assert (found.among, found.not_applicable) == (2, 8)
+    assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
 
 
 @pytest.mark.parametrize(
