@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
-from duvet.queries.names import no_section, section_named, specification_named
+from duvet.queries.names import no_section, sections_named, specification_named
 from duvet.trace.requirements import Status
 
 _Test = Callable[[RequirementCard], bool]
@@ -20,7 +20,7 @@ class Filter(Struct, frozen=True):
     specifications: tuple[str, ...] = ()
     """By id, name, URL or path."""
     sections: tuple[str, ...] = ()
-    """By id or number, of any specification, or as `spec#section`."""
+    """By id, number or title, of any specification, or as `spec#section`; numbered ones with those below them."""
     levels: tuple[Level, ...] = ()
     statuses: tuple[Status, ...] = ()
     kinds: tuple[Kind, ...] = ()
@@ -54,8 +54,10 @@ def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> 
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in specification_named(catalogue, one)]
     looked = indexes if names else range(len(catalogue.specifications))
-    found = [(index, section_named(catalogue.specifications[index], wanted)) for index in looked]
-    spots = [(index, id) for index, id in found if id is not None]
+    cards = [(index, catalogue.specifications[index]) for index in looked]
+    ##= man/spec/queries.md#filters
+    ##% A numbered section MUST stand for the sections below it, too.
+    spots = [(index, id) for index, card in cards for id in sections_named(card, wanted)]
     if not spots:
-        raise no_section([catalogue.specifications[index] for index in looked], wanted)
+        raise no_section([card for _, card in cards], wanted)
     return spots

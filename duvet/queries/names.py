@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from duvet.errors import NotFoundError
 from duvet.queries.catalogue import Catalogue, SpecificationCard
@@ -15,6 +15,7 @@ _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
+_NUMBERED = ("section-", "appendix-")
 
 
 def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
@@ -52,12 +53,30 @@ def section_named(card: SpecificationCard, name: str) -> str | None:
     return next((id for id, title in card.titles.items() if title.casefold() == folded), None) if folded else None
 
 
+def sections_named(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
+    """The same, and the ids of the sections below it where they are numbered."""
+    section = section_named(card, name)
+    if section is None:
+        return
+    yield section
+    if below and section.startswith(_NUMBERED):
+        ##= man/spec/gates.md#not-applicable
+        ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
+        # No id of a section of Markdown has a dot in it.
+        yield from (id for id in card.titles if id.startswith(f"{section}."))
+
+
 def no_section(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
     """The error about a section that none of the specifications has."""
+    from duvet.specs.sections import SectionNames
+
     looked = list(cards)
-    known = [id for card in looked for id in card.titles]
-    where = f" in {looked[0].locator}" if len(looked) == 1 else ""
-    return NotFoundError(f"there is no section {quoted(name)}{where}", hint=nearest_hint(name, known))
+    alone = looked[0] if len(looked) == 1 else None
+    where = f" in {alone.locator}" if alone else ""
+    near = SectionNames(*looked).nearest(name.removeprefix("#"))
+    list_them = f"`duvet show {alone.id if alone else 'SPEC'}` lists the sections"
+    hint = f"did you mean {' or '.join(near)}?" if near else list_them
+    return NotFoundError(f"there is no section {quoted(name)}{where}", hint=hint)
 
 
 def nearest_hint(wanted: str, known: Iterable[str] | Mapping[str, str]) -> str:

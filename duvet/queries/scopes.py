@@ -9,16 +9,13 @@ from duvet.errors import DuvetError
 from duvet.model import Format, Specification
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.cataloguing import further, specification_card
-from duvet.queries.names import no_section, specification_named, specifications_named
+from duvet.queries.names import no_section, sections_named, specification_named, specifications_named
 from duvet.specs.library import Library
 from duvet.specs.resolve import resolve
-from duvet.specs.sections import section_index
 from duvet.specs.urls import canonical_url
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement
 from duvet.tree.protocol import Tree
-
-_NUMBERED = ("section-", "appendix-")
 
 
 class Scopes:
@@ -32,13 +29,12 @@ class Scopes:
         base: str,
         unavailable: Collection[str] = (),
     ) -> None:
-        self.specifications = tuple(specifications)
         self.requirements = requirements
         self.tree = tree
         self.base = base
         self.unavailable = frozenset(map(canonical_url, unavailable))
         """What specifications are called that could not be loaded."""
-        self._names = Catalogue(tuple(map(specification_card, self.specifications)), (), (), ())
+        self._names = Catalogue(tuple(map(specification_card, specifications)), (), (), ())
         self._found: dict[str, list[int]] = {}
         """The specifications of the names that have been asked for."""
         self._stated: defaultdict[_Spot, list[int]] = defaultdict(list)
@@ -51,14 +47,14 @@ class Scopes:
         NotFoundError, with the nearest names, where there is no such specification or section.
         """
         name, hash_sign, section = target.partition("#")
-        specifications = [self.specifications[index] for index in self._named(name)]
+        cards = [self._names.specifications[index] for index in self._named(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
             ##% A specification as target MUST stand for all of its requirements, and a section for its own.
-            return self._at((one.id, part.id) for one in specifications for part in one.sections)
-        spots = {spot for one in specifications for spot in _sections(one, section, below=below)}
+            return self._at((card.id, part.id) for card in cards for part in card.sections)
+        spots = {(card.id, id) for card in cards for id in sections_named(card, section, below=below)}
         if not spots:
-            raise no_section(map(specification_card, specifications), section)
+            raise no_section(cards, section)
         return self._at(spots)
 
     def _at(self, spots: Iterable[_Spot]) -> list[int]:
@@ -101,16 +97,3 @@ def scopes_of(
 
 _Spot = tuple[str, str]
 """The ids of a specification and of a section in it."""
-
-
-def _sections(specification: Specification, wanted: str, *, below: bool) -> Iterable[_Spot]:
-    index = section_index(specification, wanted)
-    if index is None:
-        return
-    section = specification.sections[index].id
-    yield specification.id, section
-    if below and specification.format is Format.IETF and section.startswith(_NUMBERED):
-        ##= man/spec/gates.md#not-applicable
-        ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
-        inner = (one.id for one in specification.sections if one.id.startswith(f"{section}."))
-        yield from ((specification.id, id) for id in inner)

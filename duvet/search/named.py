@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 
 from duvet.errors import NotFoundError
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.names import section_named, specifications_named
+from duvet.queries.names import section_named, sections_named, specifications_named
 from duvet.queries.places import Files
 from duvet.queries.references import Citations, File, Found, Requirements, Spot, Whole, find, placed
 
@@ -73,14 +73,17 @@ def _requirements(catalogue: Catalogue, found: Found) -> Iterable[int]:
         case Citations(indexes) | File(_, indexes):
             return (index for number in indexes for index in catalogue.citations[number].requirements)
         case Whole(specification):
-            return _where(catalogue, specification, None)
+            return _where(catalogue, specification, catalogue.specifications[specification].titles)
         case Spot(specification, section):
-            return _where(catalogue, specification, section)
+            ##= man/spec/queries.md#filters
+            ##% A numbered section MUST stand for the sections below it, too.
+            below = set(sections_named(catalogue.specifications[specification], section))
+            return _where(catalogue, specification, below)
 
 
-def _where(catalogue: Catalogue, specification: int, section: str | None) -> Iterable[int]:
+def _where(catalogue: Catalogue, specification: int, sections: Container[str]) -> Iterable[int]:
     return (
         index
         for index, card in enumerate(catalogue.requirements)
-        if card.specification == specification and section in (None, card.section)
+        if card.specification == specification and card.section in sections
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Protocol
 
 from duvet.model import Format, Specification
 from duvet.specs.slug import slug
@@ -25,11 +27,29 @@ def section_index(specification: Specification, wanted: str) -> int | None:
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
-class SectionNames:
-    """What the sections of a specification are called by their ids and titles."""
+class _Named(Protocol):
+    """A section as people call it."""
 
-    def __init__(self, specification: Specification) -> None:
-        named = [(section.id, _bare(section.id), slug(section.title)) for section in specification.sections]
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+class _Document(Protocol):
+    """A specification, or what there is to know about it without its text."""
+
+    @property
+    def sections(self) -> Iterable[_Named]: ...
+
+
+class SectionNames:
+    """What the sections of specifications are called by their ids and titles."""
+
+    def __init__(self, *documents: _Document) -> None:
+        sections = [section for document in documents for section in document.sections]
+        named = [(section.id, _bare(section.id), slug(section.title)) for section in sections]
         by_title = [(id, title) for id, bare, title in named if title != bare]
         self._ids = [id for id, _, _ in named] + [id for id, _ in by_title]
         self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]

@@ -39,7 +39,7 @@ def section_option(function: click.decorators.FC) -> click.decorators.FC:
         metavar="ID",
         shell_complete=section_ids,
         multiple=True,
-        help="Only of this section: an id, or SPEC#ID.",
+        help="Only of this section: an id, or SPEC#ID; a numbered one with those below it.",
     )(function)
 
 

@@ -122,10 +122,45 @@ FILES = {
     "tests/test_brewing.rs": TESTING,
 }
 
+RFC = "https://www.rfc-editor.org/rfc/rfc7"
+RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc7.txt"
+NUMBERED = """\
+1.  Pot
+
+   One MUST be.
+
+1.1.  Lid
+
+   Two MUST be.
+
+1.1.1.  Knob
+
+   Three MUST be.
+
+10.  Cup
+
+   Four MUST be.
+
+Appendix A.  Saucer
+
+   Five MUST be.
+
+A.1.  Rim
+
+   Six MUST be.
+"""
+
 
 def catalogue_of_files(**changed: str) -> Catalogue:
     """The catalogue of the project with some files changed."""
     tree = MemoryTree({path: text.encode() for path, text in {**FILES, **changed}.items()})
+    return Project(tree=tree).catalogue
+
+
+def numbered_catalogue() -> Catalogue:
+    """That of a project whose only specification has numbered sections."""
+    config = f'\'$schema\' = "duvet-cli/config/v1"\nspecification = [{{ source = "{RFC}" }}]\n'
+    tree = MemoryTree({".duvet/config.toml": config.encode(), RFC_FILE: NUMBERED.encode()})
     return Project(tree=tree).catalogue
 
 

@@ -8,9 +8,10 @@ from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
 from duvet.queries.filters import Filter, selected
 from duvet.trace.requirements import Status
-from tests.queries.made import catalogue_of_files
+from tests.queries.made import catalogue_of_files, numbered_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
+NUMBERED_CATALOGUE = numbered_catalogue()
 
 
 @pytest.mark.parametrize(
@@ -36,12 +37,33 @@ def test_what_is_let_through(wanted: Filter, indexes: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sections", "words"),
+    [
+        (("section-1",), "One Two Three"),
+        (("1.1",), "Two Three"),
+        (("#1.1.1", "rfc7#A"), "Three Five Six"),
+        (("Cup",), "Four"),
+    ],
+)
+def test_a_numbered_section_is_those_below_it_too(sections: tuple[str, ...], words: str) -> None:
+    ##= man/spec/queries.md#filters
+    ##% A numbered section MUST stand for the sections below it, too.
+    found = selected(NUMBERED_CATALOGUE, Filter(sections=sections))
+    assert texts(NUMBERED_CATALOGUE, found) == [f"{word} MUST be." for word in words.split()]
+
+
+@pytest.mark.parametrize(
     ("wanted", "message", "hint"),
     [
         (Filter(specifications=("tee",)), 'there is no specification "tee"', "did you mean tea?"),
         (Filter(specifications=("kettle",)), 'there is no specification "kettle"', "there are pot, tea, spoon"),
         (Filter(sections=("brew",)), 'there is no section "brew"', "did you mean brewing?"),
-        (Filter(sections=("tea#lid",)), 'there is no section "lid" in tea.md', ""),
+        (
+            Filter(sections=("tea#lid",)),
+            'there is no section "lid" in tea.md',
+            "`duvet show tea` lists the sections",
+        ),
+        (Filter(sections=("xyz",)), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
         (
             Filter(specifications=("pot",), sections=("lids",)),
             'there is no section "lids" in pot.md',

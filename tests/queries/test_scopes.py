@@ -8,8 +8,8 @@ from duvet.errors import NotFoundError
 from duvet.project import Project
 from duvet.queries.scopes import Scopes
 from duvet.tree.memory import MemoryTree
+from tests.queries.made import NUMBERED, RFC, RFC_FILE
 
-RFC = "https://www.rfc-editor.org/rfc/rfc7"
 CONFIG = f"""\
 '$schema' = "duvet-cli/config/v1"
 specification = [
@@ -20,35 +20,10 @@ specification = [
 ]
 """
 TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
-NUMBERED = """\
-1.  Pot
-
-   One MUST be.
-
-1.1.  Lid
-
-   Two MUST be.
-
-1.1.1.  Knob
-
-   Three MUST be.
-
-10.  Cup
-
-   Four MUST be.
-
-Appendix A.  Saucer
-
-   Five MUST be.
-
-A.1.  Rim
-
-   Six MUST be.
-"""
 FILES = {
     ".duvet/config.toml": CONFIG,
     "tea.md": TEA,
-    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7.txt": NUMBERED,
+    RFC_FILE: NUMBERED,
     "empty.md": "# Empty\n",
 }
 
@@ -87,6 +62,7 @@ def test_a_section_of_markdown_is_its_own_requirements(scopes: Scopes) -> None:
         ("10", "Four"),
         ("A", "Five Six"),
         ("appendix-A.1", "Six"),
+        ("Saucer", "Five Six"),
     ],
 )
 def test_a_numbered_section_is_those_below_it_too(section: str, found: str, scopes: Scopes) -> None:
@@ -113,8 +89,8 @@ def test_a_specification_without_requirements(scopes: Scopes) -> None:
         ("", 'there is no specification ""', "there are rfc7, tea, empty"),
         ("http://", 'there is no specification "http://"', "there are rfc7, tea, empty"),
         ("tea.md#poot", 'there is no section "poot" in tea.md', "did you mean pot?"),
-        ("tea.md#", 'there is no section "" in tea.md', ""),
-        (f"{RFC}#1.2", f'there is no section "1.2" in {RFC}', ""),
+        ("tea.md#", 'there is no section "" in tea.md', "`duvet show tea` lists the sections"),
+        (f"{RFC}#1.2", f'there is no section "1.2" in {RFC}', "`duvet show rfc7` lists the sections"),
     ],
 )
 def test_what_is_not_there(target: str, message: str, hint: str, scopes: Scopes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.search.named import named
+from tests.queries.made import numbered_catalogue, texts
 from tests.search.made import FILES, catalogue
 
 CATALOGUE = catalogue(FILES)
@@ -37,6 +38,16 @@ NAMED = {
 @pytest.mark.parametrize("query", NAMED)
 def test_named(query: str) -> None:
     assert tuple(CATALOGUE.ids[index][:12] for index in named(CATALOGUE, query)) == NAMED[query]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"), [("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")]
+)
+def test_a_numbered_section_names_those_below_it_too(query: str, words: str) -> None:
+    ##= man/spec/queries.md#filters
+    ##% A numbered section MUST stand for the sections below it, too.
+    numbered = numbered_catalogue()
+    assert texts(numbered, named(numbered, query)) == [f"{word} MUST be." for word in words.split()]
 
 
 def test_an_id_that_several_begin_with_names_them_all() -> None:
