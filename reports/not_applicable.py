@@ -13,9 +13,9 @@ def one_line(text: str) -> str:
 
 def last_day(entry: NotApplicable) -> str:
     """`until 2027-12-31`, or since when it is over; nothing where it does not end."""
-    if entry.expires is None:
+    if entry.expiry is None:
         return ""
-    return f"{'expired' if entry.has_expired else 'until'} {entry.expires}"
+    return f"{'expired' if entry.has_expired else 'until'} {entry.expiry}"
 
 
 def sentence(entry: NotApplicable) -> str:

@@ -50,7 +50,7 @@ def _not_applicable(entry: NotApplicable) -> Iterator[str]:
     ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     yield f"NOT APPLICABLE: {one_line(entry.target)}\n"
     yield f"  REQUIREMENTS: {entry.requirements}\n"
-    facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRES": entry.expires}
+    facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
     yield from (f"  {name}: {one_line(str(fact))}\n" for name, fact in facts.items() if fact)
 
 

@@ -18,10 +18,10 @@ def not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApp
 
 
 def _id(one: NotApplicable) -> str:
-    return entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expires or ""))
+    return entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or ""))
 
 
 def _record(one: NotApplicable) -> NotApplicableRecord:
     return NotApplicableRecord(
-        one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expires
+        one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
     )

@@ -115,7 +115,7 @@ class NotApplicableRecord(Record, frozen=True):
     requirements: Offset
     quote: str | None = None
     owner: str | None = None
-    expires: date | None = None
+    expiry: date | None = None
 
 
 class Sources(Struct, frozen=True):

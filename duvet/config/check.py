@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
-from msgspec import Struct, ValidationError, inspect
+from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
@@ -20,6 +20,7 @@ from duvet.config.schema import Table, TableError
 from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.toml import Toml
 from duvet.model import Place, Problem
+from duvet.text import quoted
 
 _TYPES: dict[type[inspect.Type], tuple[type, str]] = {
     inspect.StructType: (dict, "a table"),
@@ -31,6 +32,7 @@ _TYPES: dict[type[inspect.Type], tuple[type, str]] = {
 }
 _EXTENSIONS: dict[type, type[Table]] = {UpstreamConfig: ExtendedConfig, UpstreamSource: ExtendedSource}
 _EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
+_DAY = "write a day as in `2027-12-31`"
 _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
@@ -63,6 +65,8 @@ def problems(toml: Toml, table: type[ConfigTable], environ: Mapping[str, str]) -
 
 def _value(kind: inspect.Type, value: Any, at: _At) -> Iterable[Problem]:
     choices = options(kind)
+    if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
+        return _day(value, at)
     for choice in choices:
         # A date with a time is an instance of a date, too.
         if type(value) is _TYPES[type(choice.type)][0]:
@@ -83,6 +87,14 @@ def _well_typed(choice: Option, value: Any, at: _At) -> Iterable[Problem]:
     return _template(value, at) if choice.is_template else ()
 
 
+def _day(value: str, at: _At) -> Iterator[Problem]:
+    """A day between quotes means the same as one without."""
+    try:
+        convert(value, date)
+    except ValidationError:
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"{quoted(value)} is no day", _DAY)
+
+
 def _wrong_type(choices: list[Option], value: Any, at: _At) -> Problem:
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
     return at.problem(rules.CONFIG_WRONG_TYPE, wording.invalid_type(value, expected), _rewritten(value, expected, at))
@@ -97,7 +109,7 @@ def _rewritten(value: Any, expected: str, at: _At) -> str:
         case [{}, *_], "a table":
             return f"write `[{name}]`, one table only"
         case _, "a date":
-            return "write a day without quotes, as in `2027-12-31`"
+            return _DAY
     return ""
 
 

@@ -72,7 +72,7 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
     quote: Annotated[Words | None, Meta(description="The one requirement of the section that is meant")] = None
     reason: Annotated[Words, Meta(description="Why they are not owed")]
     owner: Annotated[str | None, Meta(description="Who decided that")] = None
-    expires: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
+    expiry: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
 
     def __post_init__(self) -> None:
         if self.quote is not None and not self.target.partition("#")[2]:
@@ -80,7 +80,7 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 
     def rule(self) -> NotApplicableRule:
         """The rule that this table stands for."""
-        return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expires)
+        return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
 
 
 # The keywords of JSON Schema for what `__post_init__` checks.

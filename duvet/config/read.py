@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert
@@ -48,8 +47,7 @@ def read_tables(toml: Toml, environ: Mapping[str, str]) -> ConfigTable:
 
 def as_table(values: dict[str, Any], table: type[Kind]) -> Kind:
     """The values of a table as its record; ValidationError where they don't fit."""
-    # Text that looks like a date is none.
-    return convert(values, table, builtin_types=(date,))
+    return convert(values, table)
 
 
 def _document(data: bytes, path: str) -> Toml:

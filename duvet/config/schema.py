@@ -56,7 +56,7 @@ class NotApplicableRule(Struct, frozen=True):
     reason: str
     quote: str = ""
     owner: str = ""
-    expires: date | None = None
+    expiry: date | None = None
     """The last day on which that holds."""
 
 

@@ -28,7 +28,7 @@ def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -
     freed: dict[int, int] = {}
     for index, rule in enumerate(config.not_applicable):
         meant = _Entry(config, index, rule, scopes, problems).requirements()
-        has_expired = rule.expires is not None and _is_over(rule.expires, today, memory)
+        has_expired = rule.expiry is not None and _is_over(rule.expiry, today, memory)
         if has_expired:
             problems.append(_expired(config, index, rule))
         else:
@@ -39,7 +39,7 @@ def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -
                 quote=rule.quote,
                 reason=rule.reason,
                 owner=rule.owner,
-                expires=rule.expires,
+                expiry=rule.expiry,
                 requirements=len(meant),
                 has_expired=has_expired,
             )
@@ -67,9 +67,9 @@ def _expired(config: Config, index: int, rule: NotApplicableRule) -> Problem:
     ##% An entry that has expired MUST be reported where its date is written, and its requirements MUST be applicable
     ##% again.
     return rules.NOT_APPLICABLE_EXPIRED.problem(
-        f"this expired on {rule.expires}, and the requirements of {rule.target} are owed again",
+        f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again",
         config.path,
-        config.not_applicable_place(index, "expires"),
+        config.not_applicable_place(index, "expiry"),
         hint="give it a later date, or remove it",
     )
 

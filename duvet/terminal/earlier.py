@@ -66,8 +66,8 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> Earlier:
     _check_whole(tree)
     for entry in project.not_applicable:
         # A commit doesn't change, and yet what it says may end.
-        if entry.expires:
-            today.memory.dated(entry.expires.isoformat(), entry.has_expired)
+        if entry.expiry:
+            today.memory.dated(entry.expiry.isoformat(), entry.has_expired)
     return Earlier(catalogue, True, tuple(tree.taken))
 
 

@@ -22,7 +22,7 @@ class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The one requirement of the section that is meant."""
     reason: str
     owner: str = ""
-    expires: date | None = None
+    expiry: date | None = None
     """The last day on which that holds."""
     has_expired: bool = False
     """Whether that day is over, so that the requirements are owed."""

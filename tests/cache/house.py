@@ -46,12 +46,12 @@ _ENTRIES = """\
 [[not-applicable]]
 target = "spec.md#pouring"
 reason = "no spout"
-expires = 2030-01-31
+expiry = 2030-01-31
 [[not-applicable]]
 target = "specs/tea.txt#1"
 quote = "The pot MUST be warm."
 reason = "no pot"
-expires = 2030-02-01
+expiry = 2030-02-01
 """
 DAYS = (None, *(date(2030, month, day) for month, day in ((1, 30), (1, 31), (2, 1), (2, 2))))
 """Before, while and after one entry and the other expires."""

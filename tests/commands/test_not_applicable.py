@@ -17,7 +17,7 @@ ENTRY = """\
 target = "spec.md#pouring"
 reason = "It has no spout"
 owner = "the foundry"
-expires = {day}
+expiry = {day}
 """
 PAST, FUTURE = "2001-12-31", "9999-12-31"
 SUMMARY = """\
@@ -30,10 +30,10 @@ PASS: 1 of 2 applicable requirements done (50 %), 0 excepted, 1 not applicable
 """
 EXPIRED = """\
 error: this expired on 2001-12-31, and the requirements of spec.md#pouring are owed again [DUV080]
-  --> .duvet/config.toml:14:11
+  --> .duvet/config.toml:14:10
    |
-14 | expires = 2001-12-31
-   |           ^^^^^^^^^^
+14 | expiry = 2001-12-31
+   |          ^^^^^^^^^^
    = help: give it a later date, or remove it
 
 encountered 1 errors
@@ -172,7 +172,7 @@ def test_a_configuration_shows_it(kettle: Path, duvet: Run) -> None:
         ("not-applicable[0].quote", "- default"),
         ("not-applicable[0].reason", "It has no spout .duvet/config.toml:12"),
         ("not-applicable[0].owner", "the foundry .duvet/config.toml:13"),
-        ("not-applicable[0].expires", "9999-12-31 .duvet/config.toml:14"),
+        ("not-applicable[0].expiry", "9999-12-31 .duvet/config.toml:14"),
     ]
 
 

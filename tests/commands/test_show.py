@@ -84,7 +84,7 @@ target = "tea.md#pot"
 quote = "The lid MUST fit"
 reason = "Our pots are open."
 owner = "Ann"
-expires = 2999-12-31
+expiry = 2999-12-31
 """
     make(tea, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
     snapshot.snapshot_dir = GOLD

@@ -251,11 +251,11 @@ reason = " "
 [[not-applicable]]
 target = "spec.md"
 reason = "no"
-expires = "2030-01-31"
+expiry = "2030-02-31"
 [[not-applicable]]
 target = "spec.md"
 reason = "no"
-expires = 2030-01-31T00:00:00Z
+expiry = 2030-01-31T00:00:00Z
 [[not-applicable]]
 target = "spec.md"
 quote = "x"
@@ -267,13 +267,13 @@ ovner = "me"
 
 
 def test_what_is_refused_of_what_is_not_applicable() -> None:
-    keys = "`target`, `quote`, `reason`, `owner`, `expires`"
-    day = "write a day without quotes, as in `2027-12-31`"
+    keys = "`target`, `quote`, `reason`, `owner`, `expiry`"
+    day = "write a day as in `2027-12-31`"
     assert found(ENTRIES, EXTENDED) == [
         "3:10+2 DUV005 this is blank",
         "4:10+3 DUV005 this is blank",
-        f'8:11+12 DUV004 invalid type: string "2030-01-31", expected a date; {day}',
-        f"12:11+20 DUV004 invalid type: datetime, expected a date; {day}",
+        f'8:10+12 DUV005 "2030-02-31" is no day; {day}',
+        f"12:10+20 DUV004 invalid type: datetime, expected a date; {day}",
         "13:1+18 DUV005 a quote needs a section; write the target as SPEC#SECTION",
         "17:1+18 DUV003 missing field `reason`",
         f"19:1+5 DUV002 unknown field `ovner`, expected one of {keys}; did you mean `owner`?",

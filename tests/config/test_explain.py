@@ -69,7 +69,7 @@ requirement = [{ pattern = "r" }]
 specification = [
   { source = "s" },
 ]
-not-applicable = [{ target = "s", reason = "no", expires = 2030-01-31 }]
+not-applicable = [{ target = "s", reason = "no", expiry = 2030-01-31 }]
 """
     assert explained(text) == [
         "config-path .duvet/config.toml default",
@@ -94,7 +94,7 @@ not-applicable = [{ target = "s", reason = "no", expires = 2030-01-31 }]
         "not-applicable[0].quote None default",
         "not-applicable[0].reason no file 7",
         "not-applicable[0].owner None default",
-        "not-applicable[0].expires 2030-01-31 file 7",
+        "not-applicable[0].expiry 2030-01-31 file 7",
         *BUILT_IN,
     ]
 

@@ -102,7 +102,7 @@ OURS: list[dict[str, Any]] = [
     {"source": [{"pattern": ["x", "y"], "exclude": ["z"], "gitignore": True}]},
     {"source": [{"pattern": "x", "exclude": "z", "language": "c"}]},
     {"not-applicable": [{"target": "x", "reason": "y"}]},
-    {"not-applicable": [{"target": "x#y", "quote": "z", "reason": " y", "owner": "", "expires": date(2030, 1, 31)}]},
+    {"not-applicable": [{"target": "x#y", "quote": "z", "reason": " y", "owner": "", "expiry": date(2030, 1, 31)}]},
 ]
 NEITHER: list[dict[str, Any]] = [
     {"sources": []},
@@ -123,7 +123,7 @@ NEITHER: list[dict[str, Any]] = [
     {"not-applicable": [{"target": "x", "quote": "y", "reason": "z"}]},
     {"not-applicable": [{"target": "x#", "quote": "y", "reason": "z"}]},
     {"not-applicable": [{"target": "x#y", "quote": "", "reason": "z"}]},
-    {"not-applicable": [{"target": "x", "reason": "y", "expires": 2030}]},
+    {"not-applicable": [{"target": "x", "reason": "y", "expiry": 2030}]},
     {"not-applicable": {"target": "x", "reason": "y"}},
 ]
 
@@ -171,7 +171,7 @@ SOURCES = table(
     language=WORDS,
 )
 OUTPUTS = table(enabled=st.booleans(), path=WORDS, blob_link=WORDS)
-ENTRIES = table(target=WORDS | st.just("x#y"), quote=WORDS, reason=WORDS, owner=WORDS, expires=st.dates())
+ENTRIES = table(target=WORDS | st.just("x#y"), quote=WORDS, reason=WORDS, owner=WORDS, expiry=st.dates())
 DOCUMENTS = table(
     source=st.lists(SOURCES, max_size=2),
     requirement=st.lists(table(pattern=WORDS), max_size=2),

@@ -131,11 +131,16 @@ target = "spec.md#pot"
 quote = "The pot MUST be warm."
 reason = "it is cold"
 owner = "the kitchen"
-expires = 2030-01-31
+expiry = 2030-01-31
+[[not-applicable]]
+target = "spec.md"
+reason = "no"
+expiry = "2030-02-28"
 """
     assert read(text, EXTENDED).not_applicable == (
         NotApplicableRule("spec.md", "too hot"),
         NotApplicableRule("spec.md#pot", "it is cold", "The pot MUST be warm.", "the kitchen", date(2030, 1, 31)),
+        NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
     )
 
 

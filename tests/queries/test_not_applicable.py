@@ -45,7 +45,7 @@ def test_entries_are_listed_with_how_many_they_mean() -> None:
             target="tea.md#cup",
             reason="We drink from <pots>,\nand always did",
             owner="the & kitchen",
-            expires=TODAY,
+            expiry=TODAY,
             requirements=4,
         ),
         NotApplicable(target="tea.md#pot", quote="It MAY\nbe <b>brown</b>.", reason="We have no brown", requirements=1),
@@ -155,7 +155,7 @@ def test_a_specification_that_could_not_be_loaded_is_told_once() -> None:
     assert [one.code for one in settled(config).trace.problems] == ["DUV045"]
 
 
-UNTIL = entry("tea.md#cup", expires="2030-01-31")
+UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_has_expired() -> None:
             "DUV080",
             "this expired on 2030-01-31, and the requirements of tea.md#cup are owed again",
             ".duvet/config.toml",
-            Place(15, 11, 10),
+            Place(15, 10, 10),
             hint="give it a later date, or remove it",
         ),
     )

@@ -17,7 +17,7 @@ ENTRIES = """\
 target = "tea.md#cup"
 reason = "We drink from <pots>,\\nand always did"
 owner = "the & kitchen"
-expires = 2030-01-31
+expiry = 2030-01-31
 
 [[not-applicable]]
 target = "tea.md#pot"

@@ -35,7 +35,7 @@ CUP = {
     "target": "tea.md#cup",
     "reason": "We drink from <pots>,\nand always did",
     "owner": "the & kitchen",
-    "expires": "2030-01-31",
+    "expiry": "2030-01-31",
     "requirements": 4,
 }
 POT = {
@@ -92,11 +92,11 @@ def test_the_summary(snapshot: Snapshot) -> None:
             'not applicable: 2 requirements of a.md#c, "d e": b c (me)',
         ),
         (
-            NotApplicable(target="a.md", reason="b", expires=TODAY, requirements=0),
+            NotApplicable(target="a.md", reason="b", expiry=TODAY, requirements=0),
             "not applicable: 0 requirements of a.md: b (until 2030-01-31)",
         ),
         (
-            NotApplicable(target="a.md", reason="b", owner="me", expires=TODAY, has_expired=True, requirements=3),
+            NotApplicable(target="a.md", reason="b", owner="me", expiry=TODAY, has_expired=True, requirements=3),
             "expired: 3 requirements of a.md: b (me, expired 2030-01-31)",
         ),
     ],
@@ -118,7 +118,7 @@ NOT APPLICABLE: tea.md#cup
   REQUIREMENTS: 4
   REASON: We drink from <pots>, and always did
   OWNER: the & kitchen
-  EXPIRES: 2030-01-31
+  EXPIRY: 2030-01-31
 
 NOT APPLICABLE: tea.md#pot
   REQUIREMENTS: 1
@@ -156,7 +156,7 @@ def test_json_v2() -> None:
 
 def test_json_v2_is_read_again() -> None:
     data = json_v2_of(not_owed())
-    assert [one.expires for one in decode(data).annotations.not_applicable.values()].count(TODAY) == 1
+    assert [one.expiry for one in decode(data).annotations.not_applicable.values()].count(TODAY) == 1
 
 
 def plain() -> Finished:
@@ -188,7 +188,7 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
     ##= man/spec/trace.md#coverage
     ##% Every report MUST take its numbers from one computation.
     entries = "".join(
-        f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expires = {day}\n" if day else "")
+        f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen
     )
     report = not_owed(with_entries(entries))
