@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
     from duvet.trace.failure import Failure
-    from duvet.trace.finished import Finished, NotApplicable
+    from duvet.trace.finished import Finished
     from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
-    from duvet.trace.requirements import Requirement, State, Status
+    from duvet.trace.requirements import Requirement
+    from duvet.trace.states import NotApplicable, State, Status
     from duvet.tree.disk import DiskTree
     from duvet.tree.memory import MemoryTree
     from duvet.tree.protocol import Tree
@@ -109,9 +110,10 @@ _HOMES = {
     "tree.protocol": "Tree",
     "specs.fetch": "Policy",
     "trace.failure": "Failure",
-    "trace.finished": "Finished NotApplicable",
+    "trace.finished": "Finished",
     "trace.records": "Coverage Fit Match Piece Segment Tally Trace",
-    "trace.requirements": "Requirement State Status",
+    "trace.requirements": "Requirement",
+    "trace.states": "NotApplicable State Status",
     "validation.findings": "Checked Finding Findings",
     "validation.validate": "validate",
 }

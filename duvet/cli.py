@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.errors import DuvetError, describe
 from duvet.terminal.anywhere import NO_CACHE, QUIET, VERBOSE, flag
 from duvet.terminal.command import LazyGroup
-from duvet.terminal.failures import BUG, FAILED, INTERRUPTED, OK
+from duvet.terminal.exit_codes import BUG, FAILED, INTERRUPTED, OK
 from duvet.terminal.known_names import files, folders
 from duvet.terminal.settings import Settings, wants_colour
 from duvet.terminal.streams import open_missing, say, silence

@@ -27,9 +27,10 @@ from duvet.specs.fetch import Outcome, Policy
 from duvet.specs.library import Library
 from duvet.specs.resolve import locate
 from duvet.trace.build import build, with_problems
-from duvet.trace.finished import Finished, NotApplicable, Settled
+from duvet.trace.finished import Finished, Settled
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement, requirements_of
+from duvet.trace.states import NotApplicable
 from duvet.tree.disk import DiskTree
 from duvet.tree.protocol import Tree
 from duvet.tree.recorded import RecordedTree

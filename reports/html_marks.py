@@ -12,7 +12,8 @@ from duvet.reports.html_states import CITED, LOOKS
 from duvet.text import WHITESPACE
 from duvet.trace.coverage import segment_texts
 from duvet.trace.records import TITLE_LINE, Lines, Segment, Tally
-from duvet.trace.requirements import State, state_of
+from duvet.trace.requirements import state_of
+from duvet.trace.states import State
 
 _MARKS = [look.mark for look in LOOKS]
 _CITED = CITED.mark

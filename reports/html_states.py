@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from duvet.trace.totals import Total
 
 

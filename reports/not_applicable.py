@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duvet.text import plural, quoted, shortened
-from duvet.trace.finished import NotApplicable
+from duvet.trace.states import NotApplicable
 
 
 def one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
 from duvet.text import WHITESPACE, parts
-from duvet.trace.finished import Finished, NotApplicable
+from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -21,6 +21,7 @@ from duvet.trace.records import (
     Lines,
     Segment,
 )
+from duvet.trace.states import NotApplicable
 
 _WORDS = (
     (CITATION, "implementation"),

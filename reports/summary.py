@@ -9,7 +9,7 @@ from duvet.model import Level, Problem, Specification
 from duvet.reports.cells import cut, left, right, visible, width
 from duvet.text import plural
 from duvet.trace.finished import Finished
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from duvet.trace.totals import Total, by_specification, totals, verdict
 
 _WIDEST = 100

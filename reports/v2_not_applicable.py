@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from duvet.reports.v2_ids import entity_id
 from duvet.reports.v2_records import NotApplicableRecord
-from duvet.trace.finished import NotApplicable
+from duvet.trace.states import NotApplicable
 
 
 def not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:

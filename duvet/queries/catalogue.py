@@ -8,8 +8,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Problem
-from duvet.trace.finished import NotApplicable
-from duvet.trace.requirements import State, Status
+from duvet.trace.states import NotApplicable, State, Status
 
 SHOWN = 12
 """So many digits of an id are shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.queries.rows import RequirementRow
-from duvet.trace.finished import NotApplicable
+from duvet.trace.states import NotApplicable
 
 
 class Citation(Struct, frozen=True, kw_only=True):

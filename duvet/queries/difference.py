@@ -13,7 +13,7 @@ from duvet.queries.citing import CitationChange, StaleCitation, cited, stale_cit
 from duvet.queries.pairing import Pair, Pairing, paired
 from duvet.queries.rows import RequirementRow, requirement_row
 from duvet.text import plural
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from duvet.trace.totals import Total
 
 _LAYERS = {

@@ -9,7 +9,7 @@ from msgspec import Struct
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.queries.names import no_section, sections_named, specification_named
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 
 _Test = Callable[[RequirementCard], bool]
 

@@ -11,7 +11,7 @@ from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.queries.filters import Filter, selected
 from duvet.queries.rows import RequirementRow, fields_of
-from duvet.trace.requirements import State, Status
+from duvet.trace.states import State, Status
 
 
 class Lack(StrEnum):

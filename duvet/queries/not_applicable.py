@@ -17,8 +17,9 @@ from duvet.normalise import normalise
 from duvet.queries.names import nearest_hint
 from duvet.queries.scopes import Scopes
 from duvet.text import plural, quoted
-from duvet.trace.finished import NotApplicable, Settled
-from duvet.trace.requirements import Requirement, State
+from duvet.trace.finished import Settled
+from duvet.trace.requirements import Requirement
+from duvet.trace.states import NotApplicable, State
 
 
 def settle(config: Config, scopes: Scopes, today: date | None, memory: Memory) -> Settled:

@@ -7,7 +7,7 @@ from typing import Any
 
 from duvet.queries.details import LevelNumbers, Numbers
 from duvet.queries.rows import level_name
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from duvet.trace.totals import Counted, Total, totals_of
 
 

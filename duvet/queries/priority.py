@@ -7,7 +7,7 @@ from msgspec import Struct
 from duvet.model import Kind, Level, Rank
 from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.queries.filters import Filter, selected
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 
 
 class PriorityClass(Rank):

@@ -10,7 +10,7 @@ from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.queries.priority import Priority, priority_of
 from duvet.queries.rows import RequirementRow, fields_of
 from duvet.text import plural
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 
 
 class PriorityRow(RequirementRow, frozen=True, kw_only=True):

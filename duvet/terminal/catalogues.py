@@ -11,7 +11,7 @@ from duvet.cache.key import key
 from duvet.errors import NotFoundError
 from duvet.model import Severity
 from duvet.queries.catalogue import Catalogue
-from duvet.terminal.recalling import open_cache
+from duvet.terminal.options import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.text import plural

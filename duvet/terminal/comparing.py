@@ -13,10 +13,10 @@ from duvet.queries.difference import Difference, compare
 from duvet.queries.losses import regressions, uncited
 from duvet.terminal.catalogues import read_catalogue, tell_errors
 from duvet.terminal.earlier import Earlier, read_earlier
-from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.exit_codes import FAILED, OK
+from duvet.terminal.options import open_cache
 from duvet.terminal.outputs import rendered
 from duvet.terminal.problem_formats import annotate
-from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.text import plural

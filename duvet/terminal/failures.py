@@ -1,4 +1,4 @@
-"""The one printer of errors and warnings, and the one place that chooses exit codes."""
+"""The one printer of errors and warnings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from duvet.model import Place, Problem, ProblemsError, Severity
 from duvet.rules import broken_by
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
-
-##= man/spec/trace.md#diagnostics
-##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an interruption.
-OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def report(problems: Iterable[Problem], shown: Settings | None = None, sources: Sources | None = None) -> None:

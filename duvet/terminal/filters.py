@@ -8,7 +8,7 @@ import click
 
 from duvet.model import Kind, Level
 from duvet.terminal.known_names import section_ids, specification_ids
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 
 if TYPE_CHECKING:
     from duvet.queries.filters import Filter

@@ -6,7 +6,7 @@ from duvet.model import Specification
 from duvet.queries.catalogue import SpecificationCard
 from duvet.queries.loading import specification_of
 from duvet.specs.library import Library
-from duvet.terminal.recalling import open_cache
+from duvet.terminal.options import open_cache
 from duvet.terminal.settings import settings
 from duvet.tree.disk import DiskTree
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from duvet.progress import Progress
 from duvet.terminal.command import repeated
 from duvet.terminal.known_names import files, specification_ids
-from duvet.terminal.progress import Lines
-from duvet.terminal.settings import settings
+from duvet.terminal.settings import Settings, settings, wants_cache
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
     from duvet.config.schema import SourceRule
+    from duvet.progress import Progress
     from duvet.project import Project
     from duvet.terminal.wishes import Gate
 
@@ -136,6 +135,16 @@ def _source_rules(patterns: tuple[str, ...]) -> tuple[SourceRule, ...]:
     return tuple(map(source_rule, patterns))
 
 
+def open_cache(shown: Settings) -> Cache | None:
+    """The cache of the project in the working directory; none where there is no project, or none is wanted."""
+    if not wants_cache(shown):
+        return None
+    from duvet.cache.cache import Cache
+    from duvet.tree.disk import DiskTree
+
+    return Cache(DiskTree(), shown.environ, today=shown.today)
+
+
 def open_project(
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -150,6 +159,7 @@ def open_project(
     """The project in the working directory that these options describe."""
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
+    from duvet.terminal.progress import Lines
 
     shown = settings()
     options = Options(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.model import Problem, Severity
-from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.problem_formats import Answer, tell_problems
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
@@ -39,3 +39,11 @@ def tell(outcome: Outcome, answer: Answer) -> int:
     if not settings().quiet:
         say(outcome.summary)
     return OK if written and not fails(outcome.problems) else FAILED
+
+
+def lasts(problems: Iterable[Problem]) -> bool:
+    """Whether the same run would come to the same; the network and the disk may answer otherwise."""
+    from duvet import rules
+
+    passing = (rules.SPECIFICATION_UNFETCHED, rules.FILE_UNWRITABLE, rules.SNAPSHOT_DIFFERS)
+    return {rule.code for rule in passing}.isdisjoint(problem.code for problem in problems)

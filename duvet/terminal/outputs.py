@@ -8,23 +8,15 @@ from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from duvet.outputs import Data, Write, leads_to_open_file, together
-from duvet.terminal.streams import pour
+from duvet.terminal.streams import STANDARD_OUTPUT, pour
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_STANDARD_OUTPUT = "-"
-_ITS_NAMES = (_STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-
 
 def is_poured(path: str) -> bool:
     """Whether a result goes to someone who listens, and not into a file that is named so."""
-    return path == _STANDARD_OUTPUT or leads_to_open_file(path)
-
-
-def is_standard_output(path: str) -> bool:
-    """Whether a result goes to standard output, under whatever name."""
-    return path in _ITS_NAMES
+    return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -40,7 +32,7 @@ def written_together() -> Iterator[Write]:
     with together() as write:
         ##= man/spec/trace.md#reports
         ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
-        yield lambda path, data: poured.append(data) if path == _STANDARD_OUTPUT else write(path, data)
+        yield lambda path, data: poured.append(data) if path == STANDARD_OUTPUT else write(path, data)
         for data in poured:
             pour(data)
 

@@ -11,10 +11,11 @@ from msgspec import Struct
 from duvet.errors import DuvetError, OutputError
 from duvet.model import Problem
 from duvet.reports.problem_format import ProblemFormat, View, render
-from duvet.terminal.failures import FAILED, Sources, as_problems, heard, report
+from duvet.terminal.exit_codes import FAILED
+from duvet.terminal.failures import Sources, as_problems, heard, report
 from duvet.terminal.known_names import files
-from duvet.terminal.outputs import is_poured, is_standard_output, write_file
 from duvet.terminal.settings import settings
+from duvet.terminal.streams import is_standard_output
 
 
 class Answer(Struct, frozen=True):
@@ -111,6 +112,8 @@ def tell_failure(error: DuvetError, answer: Answer) -> int:
 
 
 def _write(problems: Sequence[Problem], format: ProblemFormat, output: str, sources: Sources) -> None:
+    from duvet.terminal.outputs import is_poured, write_file
+
     data = render(problems, format, View(sources.line, folder=_folder(settings().environ)))
     if is_poured(output):
         write_file(output, data)

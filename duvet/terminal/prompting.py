@@ -13,9 +13,8 @@ from duvet.queries.citations import Citations
 from duvet.queries.detailing import Material
 from duvet.queries.places import Files
 from duvet.reports.cells import visible
-from duvet.terminal.options import open_project
+from duvet.terminal.options import open_cache, open_project
 from duvet.terminal.progress import Quietly
-from duvet.terminal.recalling import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.cache.key import key
 from duvet.errors import DuvetError
-from duvet.model import Problem
-from duvet.terminal.outcome import Outcome, tell
+from duvet.terminal.options import open_cache, open_project
+from duvet.terminal.outcome import Outcome, lasts, tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
-from duvet.terminal.settings import Settings, settings
+from duvet.terminal.settings import settings
 from duvet.terminal.wishes import Wishes
 
 _NAME = "report"
@@ -57,20 +57,6 @@ def remember(cache: Cache, how: str, outcome: Outcome) -> None:
     cache.save()
 
 
-def open_cache(shown: Settings) -> Cache | None:
-    """The cache of the project in the working directory; none where there is no project, or none is wanted."""
-    from duvet.tree.disk import DiskTree
-
-    return Cache(DiskTree(), shown.environ, today=shown.today) if wants_cache(shown) else None
-
-
-def wants_cache(shown: Settings) -> bool:
-    """Whether there is a place for a cache in the working directory, and nobody is against it."""
-    ##= man/spec/cache.md#keeping
-    ##% With `--no-cache`, duvet MUST neither read nor write the cache.
-    return shown.cache and os.path.isdir(".duvet")
-
-
 def _recalled(cache: Cache, how: str) -> Outcome | None:
     ##= man/spec/cache.md#freshness
     ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
@@ -85,15 +71,6 @@ def _recalled(cache: Cache, how: str) -> Outcome | None:
 
 
 def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes) -> Outcome:
-    from duvet.terminal.options import open_project
     from duvet.terminal.reporting import run_report
 
     return run_report(open_project(cache, **where), wishes)
-
-
-def lasts(problems: Iterable[Problem]) -> bool:
-    """Whether the same run would come to the same; the network and the disk may answer otherwise."""
-    from duvet import rules
-
-    passing = (rules.SPECIFICATION_UNFETCHED, rules.FILE_UNWRITABLE, rules.SNAPSHOT_DIFFERS)
-    return {rule.code for rule in passing}.isdisjoint(problem.code for problem in problems)

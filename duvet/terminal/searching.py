@@ -18,9 +18,9 @@ from duvet.search.named import near
 from duvet.search.query import MOST
 from duvet.search.search import Answer, Search, search
 from duvet.terminal.catalogues import read_requirements, tell_errors
-from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.listings import pour_list
-from duvet.terminal.recalling import open_cache
+from duvet.terminal.options import open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.tree.disk import DiskTree

@@ -53,3 +53,10 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
     if environ.get("CLICOLOR_FORCE", "0") != "0":
         return True
     return (stream or sys.stderr).isatty() and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
+
+
+def wants_cache(shown: Settings) -> bool:
+    """Whether there is a place for a cache in the working directory, and nobody is against it."""
+    ##= man/spec/cache.md#keeping
+    ##% With `--no-cache`, duvet MUST neither read nor write the cache.
+    return shown.cache and os.path.isdir(".duvet")

@@ -8,6 +8,9 @@ from typing import TextIO
 
 from duvet.errors import OutputError, describe
 
+STANDARD_OUTPUT = "-"
+_ITS_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
 
 def open_missing() -> None:
     """Give a process that was started without standard error one that nobody reads."""
@@ -35,6 +38,11 @@ def pour(data: bytes | bytearray) -> None:
     except OSError as error:
         silence(sys.stdout)
         raise OutputError(f"can't write to standard output: {describe(error)}", path="-") from error
+
+
+def is_standard_output(path: str) -> bool:
+    """Whether a result goes to standard output, under whatever name."""
+    return path in _ITS_NAMES
 
 
 def silence(stream: TextIO) -> None:

@@ -15,7 +15,7 @@ from duvet.queries.rows import requirement_row
 from duvet.reports import columns
 from duvet.reports.listing import Column, Listing
 from duvet.terminal.catalogues import error_count, read_requirements, tell_errors
-from duvet.terminal.failures import FAILED, OK
+from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.filters import GATES
 from duvet.terminal.listings import pour_list
 from duvet.terminal.problem_formats import annotate

@@ -14,11 +14,11 @@ from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import visible
 from duvet.reports.problem_format import tally
-from duvet.terminal.failures import FAILED, OK, Sources
-from duvet.terminal.options import open_quietly
-from duvet.terminal.outcome import as_errors, fails
+from duvet.terminal.exit_codes import FAILED, OK
+from duvet.terminal.failures import Sources
+from duvet.terminal.options import open_cache, open_quietly
+from duvet.terminal.outcome import as_errors, fails, lasts
 from duvet.terminal.problem_formats import Answer, tell_failure, tell_problems
-from duvet.terminal.recalling import lasts, open_cache
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.text import plural

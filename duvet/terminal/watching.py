@@ -13,9 +13,9 @@ from duvet.terminal.options import open_project
 from duvet.terminal.outcome import tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
-from duvet.terminal.recalling import key_of, remember, wants_cache
+from duvet.terminal.recalling import key_of, remember
 from duvet.terminal.reporting import run_report
-from duvet.terminal.settings import settings
+from duvet.terminal.settings import settings, wants_cache
 from duvet.terminal.wishes import Wishes
 from duvet.tree.disk import DiskTree
 from duvet.watching.changes import Changes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -11,23 +10,7 @@ from msgspec import Struct
 from duvet.model import Problem
 from duvet.trace.records import Trace
 from duvet.trace.requirements import Requirement
-
-
-class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Requirements that are not owed, as an entry of the configuration says."""
-
-    target: str
-    """A specification, or a section of one."""
-    quote: str = ""
-    """The one requirement of the section that is meant."""
-    reason: str
-    owner: str = ""
-    expiry: date | None = None
-    """The last day on which that holds."""
-    has_expired: bool = False
-    """Whether that day is over, so that the requirements are owed."""
-    requirements: int
-    """How many are meant."""
+from duvet.trace.states import NotApplicable
 
 
 class Settled(NamedTuple):

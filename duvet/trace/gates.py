@@ -8,7 +8,8 @@ from duvet import rules
 from duvet.model import Place, Problem
 from duvet.text import LineNumbers, shortened
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, TEST, Coverage, Match, Tally, Trace
-from duvet.trace.requirements import Requirement, State, Status
+from duvet.trace.requirements import Requirement
+from duvet.trace.states import State, Status
 
 _IMPLEMENTED = CITATION | EXCEPTION | IMPLICATION
 _TESTED = TEST | EXCEPTION | IMPLICATION

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from duvet.model import Level, Problem, Severity, Specification
 from duvet.text import plural
-from duvet.trace.requirements import Requirement, State, Status
+from duvet.trace.requirements import Requirement
+from duvet.trace.states import State, Status
 
 _LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
 

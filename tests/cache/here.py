@@ -15,7 +15,8 @@ from duvet.cache.cache import Cache
 from duvet.cli import run
 from duvet.commands.report import report
 from duvet.errors import DuvetError
-from duvet.terminal.failures import FAILED, as_problems
+from duvet.terminal.exit_codes import FAILED
+from duvet.terminal.failures import as_problems
 from duvet.terminal.failures import report as tell
 from duvet.terminal.problem_formats import Answer
 from duvet.terminal.recalling import report_with

@@ -10,7 +10,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import Project
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from duvet.trace.totals import totals
 from tests.commands.examples import examples
 from tests.commands.made import make

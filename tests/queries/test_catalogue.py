@@ -7,7 +7,7 @@ from msgspec import msgpack
 
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.requirements import State, Status
+from duvet.trace.states import State, Status
 
 SPECIFICATION = SpecificationCard(
     "rfc1", "RFC 1", "https://a.example/rfc1", "", "https://a.example/rfc1", "rfc1.txt", (SectionCard("s-1", "Tea"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from tests.queries.made import FILES, catalogue_of_files
 
 SPECIFICATIONS = (

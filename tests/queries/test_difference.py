@@ -10,7 +10,7 @@ from duvet.queries.catalogue import Catalogue
 from duvet.queries.citing import CitationChange, StaleCitation
 from duvet.queries.difference import Change, CoverageChange, Difference, compare
 from duvet.queries.rows import RequirementRow
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from tests.queries.compared import FILES, SOURCE, SPECIFICATION, WARM, catalogue, catalogue_of, changed, cites
 
 PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]

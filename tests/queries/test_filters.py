@@ -7,7 +7,7 @@ import pytest
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
 from duvet.queries.filters import Filter, selected
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from tests.queries.made import catalogue_of_files, numbered_catalogue, texts
 
 CATALOGUE = catalogue_of_files()

@@ -7,7 +7,7 @@ import pytest
 from duvet.model import Kind, Level
 from duvet.queries.filters import Filter
 from duvet.queries.lacking import Lack, Lacking, TodoNote, TodoRow, at_least, lacking, todo_row
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from tests.queries.made import CONFIG, catalogue_of_files
 
 CATALOGUE = catalogue_of_files()

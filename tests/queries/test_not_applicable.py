@@ -8,8 +8,7 @@ import pytest
 
 from duvet.model import Place, Problem
 from duvet.project import Project
-from duvet.trace.finished import NotApplicable
-from duvet.trace.requirements import State
+from duvet.trace.states import NotApplicable, State
 from tests.reports.made import project
 from tests.reports.made_not_owed import ENTRIES, TODAY, with_entries
 

@@ -12,7 +12,7 @@ from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.queries.filters import Filter
 from duvet.queries.priority import Priority, PriorityClass, prioritized, priority_of
-from duvet.trace.requirements import State, Status
+from duvet.trace.states import State, Status
 from tests.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()

@@ -18,7 +18,7 @@ from duvet.reports import html, json_v1
 from duvet.reports.html_states import LOOKS
 from duvet.reports.html_views import title_of
 from duvet.trace.finished import Finished
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from duvet.trace.totals import Total, totals, verdict
 from tests.conftest import ROOT
 from tests.reports.made import finished

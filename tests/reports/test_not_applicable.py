@@ -22,8 +22,8 @@ from duvet.reports import html, json_v1, snapshot, summary
 from duvet.reports.html_states import LOOKS
 from duvet.reports.not_applicable import sentence
 from duvet.reports.v2_codec import decode
-from duvet.trace.finished import Finished, NotApplicable
-from duvet.trace.requirements import State
+from duvet.trace.finished import Finished
+from duvet.trace.states import NotApplicable, State
 from duvet.trace.totals import totals
 from tests.conftest import ROOT
 from tests.reports.made import finished, json_v2_of

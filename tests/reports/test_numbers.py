@@ -6,7 +6,7 @@ from io import BytesIO
 
 from duvet.reports import html, json_v1, summary
 from duvet.trace.finished import Finished
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 from duvet.trace.totals import totals, verdict
 from tests.reports.made import finished
 from tests.reports.made_states import FILES

@@ -14,7 +14,8 @@ from duvet.model import Level
 from duvet.reports.cells import width
 from duvet.reports.summary import render
 from duvet.trace.finished import Finished
-from duvet.trace.requirements import Requirement, State
+from duvet.trace.requirements import Requirement
+from duvet.trace.states import State
 from tests.conftest import ROOT
 from tests.trace.made import finished, requirement
 

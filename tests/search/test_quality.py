@@ -9,7 +9,7 @@ from duvet.cache.memory import NoMemory
 from duvet.model import Level
 from duvet.queries.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard
 from duvet.search.search import Search, search
-from duvet.trace.requirements import State
+from duvet.trace.states import State
 
 
 def of_corpus(lines: list[dict[str, str]]) -> Catalogue:

@@ -11,7 +11,7 @@ from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind, Level
 from duvet.queries.filters import Filter
 from duvet.search.search import Answer, Search, search
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 from tests.search.made import CONFIG, FILES, catalogue
 
 CATALOGUE = catalogue(FILES)

@@ -16,7 +16,7 @@ from duvet.terminal.filters import (
     status_option,
     without_filter,
 )
-from duvet.trace.requirements import Status
+from duvet.trace.states import Status
 
 
 def chosen(*args: str) -> tuple[Filter, dict[str, object]]:

@@ -27,7 +27,8 @@ from duvet.trace.records import (
     Tally,
     Trace,
 )
-from duvet.trace.requirements import Status, requirements_of
+from duvet.trace.requirements import requirements_of
+from duvet.trace.states import Status
 from tests.trace.sections import HEADING, citing, trace_of
 
 WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)

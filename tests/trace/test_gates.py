@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Place, Problem
 from duvet.trace.gates import check, freed_by, not_implemented, not_tested
-from duvet.trace.requirements import State, requirements_of
+from duvet.trace.requirements import requirements_of
+from duvet.trace.states import State
 from tests.trace.sections import citing, trace_of
 from tests.trace.test_coverage import cited_texts
 

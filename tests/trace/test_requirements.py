@@ -6,7 +6,8 @@ import pytest
 from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
-from duvet.trace.requirements import Requirement, State, Status, requirements_of
+from duvet.trace.requirements import Requirement, requirements_of
+from duvet.trace.states import State, Status
 from tests.trace.sections import citing, trace_of
 
 TEXT = "The pot MUST be warm."

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Level, Problem, Severity
-from duvet.trace.requirements import Requirement, State, Status
+from duvet.trace.requirements import Requirement
+from duvet.trace.states import State, Status
 from duvet.trace.totals import Total, Verdict, by_specification, totals, verdict
 from tests.trace.made import requirement
 
