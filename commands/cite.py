@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.filters import KIND
 from duvet.terminal.known_names import files, references
 from duvet.terminal.options import TEXT, trace_options
-
-KINDS = ["citation", "test", "exception", "implication", "todo"]
 
 
 @click.command(cls=Subcommand)
@@ -18,7 +17,7 @@ KINDS = ["citation", "test", "exception", "implication", "todo"]
 @click.option(
     "--at", "place", required=True, metavar="FILE:LINE", shell_complete=files, help="Insert it above this line."
 )
-@click.option("--type", "kind", type=click.Choice(KINDS), help="What it is [default: what the source gives].")
+@click.option("--type", "kind", type=KIND, help="What it is [default: what the source gives].")
 @click.option("--reason", type=TEXT, metavar="TEXT", help="Why; an exception needs one.")
 @click.option("--feature", type=TEXT, metavar="TEXT", help="What a todo belongs to.")
 @click.option("--tracking-issue", type=TEXT, metavar="ID|URL", help="Where a todo is tracked.")

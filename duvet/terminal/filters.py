@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,23 @@ GATES = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Le
 """By the word for a gate, the weakest level that it holds for."""
 
 _STATUSES = {status.words.replace(" ", "-"): status for status in Status}
-_KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.SPEC}
+_KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
+
+
+class _Words(click.Choice[str]):
+    """One of a few words, some of which can be written in another way, too."""
+
+    def __init__(self, words: Iterable[str], also: Mapping[str, str]) -> None:
+        super().__init__(list(words), case_sensitive=False)
+        self.also = also
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(self.also.get(str(value).lower(), value), param, ctx)
+
+
+KIND = _Words(_KINDS, {"implementation": "citation"})
+"""A type of annotations that cite."""
+_STATUS = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
 
 
 def spec_option(function: click.decorators.FC) -> click.decorators.FC:
@@ -54,15 +71,13 @@ def level_option(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def status_option(function: click.decorators.FC) -> click.decorators.FC:
-    return click.option(
-        "--status", "statuses", type=click.Choice(list(_STATUSES)), multiple=True, help="Only with this status."
-    )(function)
+    return click.option("--status", "statuses", type=_STATUS, multiple=True, help="Only with this status.")(function)
 
 
 def kind_option(function: click.decorators.FC) -> click.decorators.FC:
-    return click.option(
-        "--type", "kinds", type=click.Choice(list(_KINDS)), multiple=True, help="Only with an annotation of this type."
-    )(function)
+    return click.option("--type", "kinds", type=KIND, multiple=True, help="Only with an annotation of this type.")(
+        function
+    )
 
 
 def filter_of(

@@ -45,6 +45,8 @@ def chosen(*args: str) -> tuple[Filter, dict[str, object]]:
         (("--spec", "tea", "--spec", "pot"), Filter(specifications=("tea", "pot"))),
         (("--section", "tea#brewing"), Filter(sections=("tea#brewing",))),
         (("--level", "must", "--level", "May"), Filter(levels=(Level.MUST, Level.MAY))),
+        (("--status", "Needs tests", "--status", "DONE"), Filter(statuses=(Status.NEEDS_TESTS, Status.DONE))),
+        (("--type", "implementation"), Filter(kinds=(Kind.CITATION,))),
         (("--level", "should", "--level", "none"), Filter(levels=(Level.SHOULD, Level.AUTO))),
         (
             ("--status", "not-started", "--status", "in-progress", "--status", "needs-tests", "--status", "done"),
