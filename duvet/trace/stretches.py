@@ -30,14 +30,28 @@ class Stretch(NamedTuple):
     text: str
     score: float
     second: float = 0.0
+    is_whole: bool = True
+    """Whether it begins and ends as the quote does, or where sentences do."""
 
     @property
     def is_clear(self) -> bool:
         """Whether nothing else can be meant: it is like the quote, and all else is twice as far from it."""
         ##= man/spec/validate.md#mending
+        ##% A quote that begins or ends with words that stand nowhere near MUST be left as it is, unless a sentence begins or
+        ##% ends there.
+        if not self.is_whole:
+            return False
+        ##= man/spec/validate.md#mending
         ##% Where two answers are nearly as good, an annotation MUST be left as it is.
         far, further = 100 - self.score, 100 - self.second
         return self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
+
+
+class Common(NamedTuple):
+    """The words of a quote and of a text from the first to the last that are the same."""
+
+    quoted: range
+    found: range
 
 
 class Words:
@@ -83,7 +97,34 @@ class Words:
 
         wanted, text = " ".join(quote), _as_quoted(quote, self.words[span[0] : span[1]])
         score = fuzz.ratio(wanted, text)
-        return Stretch(text, score, self._second(wanted, *span)) if score >= LIKE else None
+        if score < LIKE:
+            return None
+        return Stretch(text, score, self._second(wanted, *span), self._is_whole(quote, *span))
+
+    def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
+        """Whether the words at both ends of a quote stay, or give way to a whole sentence.
+
+        One of them may be another word now, unless that belongs to the sentence beside it.
+        """
+        common = self._common(quote, start, end)
+        if common is None:
+            return False
+        gone, come = _inked(quote[: common.quoted.start]), _inked(self.words[start : common.found.start])
+        begins = gone == come <= 1 and not (come and common.found.start in self._starts)
+        gone, come = _inked(quote[common.quoted.stop :]), _inked(self.words[common.found.stop : end])
+        ends = gone == come <= 1 and not (come and common.found.stop in self._ends)
+        return (begins or start in self._starts) and (ends or end in self._ends)
+
+    def _common(self, quote: list[str], start: int, end: int) -> Common | None:
+        """What lies between the first and the last word that a quote has in common with these words."""
+        from rapidfuzz.distance import Levenshtein
+
+        blocks = Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
+        same = [block for block in blocks if block.tag == "equal"]
+        if not same:
+            return None
+        first, last = same[0], same[-1]
+        return Common(range(first.src_start, last.src_end), range(start + first.dest_start, start + last.dest_end))
 
     def _best_of_core(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
         """The best words for a quote that may begin or end with a mere sign, such as the mark of an item of a list.
@@ -99,7 +140,7 @@ class Words:
     def _best(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
         """The words around these that take the fewest changes, and of those as many as are quoted."""
         from rapidfuzz import fuzz
-        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.distance import OSA
 
         reach = min(_MOST, max(_FEWEST, len(quote) // 4))
         wanted, bare = " ".join(quote), list(map(_bare, quote))
@@ -107,8 +148,9 @@ class Words:
         def rank(span: tuple[int, int]) -> tuple[int, int, int, float]:
             start, end = span
             words = self._bare_words[start:end]
-            changes: int = Levenshtein.distance(bare, words)
-            edges = (words[0] != bare[0]) + (words[-1] != bare[-1]) + _are_signs(words[:1]) + _are_signs(words[-1:])
+            changes: int = OSA.distance(bare, words)
+            edges = _is_other_start(bare, words) + _is_other_start(bare[::-1], words[::-1])
+            edges += _are_signs(words[:1]) + _are_signs(words[-1:])
             return changes, edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
 
         spans = product(self._around(first, reach), self._around(last, reach))
@@ -118,16 +160,23 @@ class Words:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
 
     def _whole(self, quote: list[str], start: int, end: int) -> tuple[int, int]:
-        """Where the quote began or ended with a sentence, and that word is another now: its whole sentence."""
+        """Where another word is now at an end of the quote, and a sentence begins or ends there: up to that.
+
+        That is so where the quote began or ended with a sentence, and where a sentence ends before the words that differ.
+        """
         from rapidfuzz import fuzz
 
-        starts, ends = [start], [end]
-        if self._bare_words[start] != _bare(quote[0]) and _BEGINS.match(quote[0]):
-            starts = [one for one in self._around(start, _FURTHER) if one in self._starts and one < end] or starts
-        if self._bare_words[end - 1] != _bare(quote[-1]) and _ENDS.search(quote[-1]):
-            ends = [one for one in self._around(end, _FURTHER) if one in self._ends and one > start] or ends
+        common = self._common(quote, start, end)
+        first, last = (common.found.start, common.found.stop) if common else (end - 1, start + 1)
+        starts, ends = [], []
+        if self._bare_words[start] != _bare(quote[0]):
+            known = [one for one in self._around(start, _FURTHER) if one in self._starts and one <= first]
+            starts = known if _BEGINS.match(quote[0]) or any(start <= one for one in known) else []
+        if self._bare_words[end - 1] != _bare(quote[-1]):
+            known = [one for one in self._around(end, _FURTHER) if one in self._ends and one >= last]
+            ends = known if _ENDS.search(quote[-1]) or any(one <= end for one in known) else []
         wanted = " ".join(quote)
-        spans = [span for span in product(starts, ends) if span[0] < span[1]]
+        spans = product(starts or [start], ends or [end])
         return max(spans, key=lambda span: fuzz.ratio(wanted, " ".join(self.words[span[0] : span[1]])))
 
     def _second(self, wanted: str, start: int, end: int) -> float:
@@ -142,8 +191,18 @@ def _bare(word: str) -> str:
     return _PUNCTUATION.sub("", word) or word
 
 
+def _is_other_start(quote: list[str], found: list[str]) -> bool:
+    """Whether the first words are others, which two in the wrong order are not."""
+    return quote[0] != found[0] and found[:2] != quote[1::-1]
+
+
 def _are_signs(words: list[str]) -> bool:
-    return not any(map(_INK.search, words))
+    return not _inked(words)
+
+
+def _inked(words: list[str]) -> int:
+    """How many of these are more than mere signs."""
+    return sum(_INK.search(word) is not None for word in words)
 
 
 def _as_quoted(quote: list[str], found: list[str]) -> str:

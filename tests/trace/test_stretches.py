@@ -39,6 +39,13 @@ def nearest(quote: str, text: str = TEXT) -> str | None:
         ("- The cup SHOULD be hot and clean at all times.", "* The cup SHOULD be warm and clean at all times."),
         # Where a sentence began or ended with another word, it is meant as a whole.
         ("This section tells of tea.", "This section is about tea."),
+        # Two words in the wrong order.
+        ("water The MUST boil before the leaves are put into the pot.", None),
+        ("The water MUST boil before the leaves are put into pot. the", None),
+        # Words that stand nowhere go away where they follow a sentence, or lead to one.
+        ("The water MUST boil before the leaves are put into the pot. and so on", None),
+        ("See also: The water MUST boil before the leaves are put into the pot.", None),
+        ("The water MUST boil before the leaves are put into the pot. This is all.", None),
     ],
 )
 def test_a_quote_keeps_its_extent(quote: str, found: str | None) -> None:
@@ -57,6 +64,9 @@ def test_a_known_sentence_is_whole() -> None:
 @pytest.mark.parametrize(
     "quote",
     [
+        # In the middle of a sentence it ends, or begins, with words that stand nowhere near.
+        "The water MUST boil before the leaves and so on",
+        "now and then before the leaves are put into the pot.",
         # Nothing is like it, it is too short, or two are.
         "Nobody has ever written down anything of this kind.",
         "boil the",
@@ -65,6 +75,9 @@ def test_a_known_sentence_is_whole() -> None:
     ],
 )
 def test_no_answer_is_clear(quote: str) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A quote that begins or ends with words that stand nowhere near MUST be left as it is, unless a sentence begins or
+    ##% ends there.
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert nearest(quote, f"{TEXT} {frames}") is None
     assert nearest(quote, "") is None

@@ -44,7 +44,32 @@ def dashes(quote: str, choice: random.Random) -> str:
     return quote.replace("-", choice.choice(("\u2013", " - ", "\u2014")))
 
 
-QUOTES: dict[str, Callable[[str, random.Random], str]] = {"drop": drop, "change": change, "dashes": dashes}
+def swap(quote: str, choice: random.Random) -> str:
+    words = quote.split()
+    at = choice.randrange(1, len(words))
+    words[at - 1 : at + 1] = words[at - 1 : at + 1][::-1]
+    return " ".join(words)
+
+
+def case(quote: str, choice: random.Random) -> str:
+    words = quote.split()
+    at = choice.randrange(len(words))
+    words[at] = words[at].swapcase()
+    return " ".join(words)
+
+
+def end(quote: str, choice: random.Random) -> str:
+    return f"{quote} {choice.choice(('and so on', 'This is all.', 'in all cases, as said above.'))}"
+
+
+QUOTES: dict[str, Callable[[str, random.Random], str]] = {
+    "drop": drop,
+    "change": change,
+    "dashes": dashes,
+    "swap": swap,
+    "case": case,
+    "end": end,
+}
 MOVE, WRAP = "move", "wrap"
 HOW = (*QUOTES, MOVE, WRAP)
 

@@ -11,6 +11,7 @@ import pytest
 
 from duvet import rules
 from duvet.project import Options, Project
+from duvet.sources.wrapping import words
 from duvet.specs.fetch import Policy
 from duvet.validation.findings import Findings
 from duvet.validation.fixing import mended
@@ -19,8 +20,11 @@ from tests.commands.made import make
 from tests.validation.mutations import HOW, MOVE, WRAP, Spoiler, Spoilt, around
 
 SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))
-LEAST = {"drop": 80, "change": 80, "dashes": 60, MOVE: 80}
+LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
+RESTORED, OTHER, LEFT = "restored", "other", "left"
+_RESTORED = 90
+"""Of what is mended, so many in a hundred say again what they said; for the others as good an answer is known."""
 GOLDEN = ("h3-704b37a", "s2n-tls-132053b")
 CODES = {
     rule.code
@@ -67,8 +71,8 @@ def wrong(findings: Findings) -> set[int]:
     return {one.id for one in findings.found if one.problem.code in CODES}
 
 
-def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, bool]]:
-    """Check all that has to be so whatever was changed; how many were wrong, and whether they were mended."""
+def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
+    """Check all that has to be so whatever was changed; what became of how many that were wrong."""
     changed = overlaid(project, spoilt.files)
     done = mended(changed, lambda findings: findings.files)
     before, after = wrong(done.first), wrong(done.findings)
@@ -86,9 +90,15 @@ def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, bool]]:
         assert old == new
     ##= man/spec/validate.md#mending
     ##% Mending what has been mended MUST change nothing.
-    again = mended(overlaid(project, {**spoilt.files, **done.after}), lambda findings: findings.files)
-    assert again.after == {}
-    return Counter((spoilt.how[id], id not in after) for id in before if id in spoilt.how)
+    result = overlaid(project, {**spoilt.files, **done.after})
+    assert mended(result, lambda findings: findings.files).after == {}
+
+    def became(id: int) -> str:
+        was, now = (one.trace.annotations[id] for one in (project, result))
+        same = (was.target, words(was.quote)) == (now.target, words(now.quote))
+        return LEFT if id in after else RESTORED if same else OTHER
+
+    return Counter((spoilt.how[id], became(id)) for id in before if id in spoilt.how)
 
 
 def _numbers(project: Project) -> dict[int, int]:
@@ -108,15 +118,19 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
     ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
     project = golden(shared, name)
     counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
-    shares = {how: 100 * counts[how, True] // (counts[how, True] + counts[how, False] or 1) for how in LEAST}
-    assert all(shares[how] >= least for how, least in LEAST.items()), (counts, shares)
-    assert not counts[WRAP, True] and not counts[WRAP, False]
+    for how, least in LEAST.items():
+        restored, other, left = (counts[how, what] for what in (RESTORED, OTHER, LEFT))
+        assert 100 * (restored + other) >= least * (restored + other + left), (how, counts)
+    restored, other = (sum(counts[how, what] for how in HOW) for what in (RESTORED, OTHER))
+    assert 100 * restored >= _RESTORED * (restored + other), counts
+    assert not any(counts[WRAP, what] for what in (RESTORED, OTHER, LEFT))
 
 
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
 def test_citations_of_a_small_project(seed: int, own: Project) -> None:
     counts = hold(own, Spoiler(own).spoil(random.Random(seed)))
-    assert not any(count for (_, is_mended), count in counts.items() if not is_mended)
+    # What goes on after a part of a sentence has no answer, nor has such a part that ends with two other words.
+    assert {how for (how, what), count in counts.items() if what == LEFT} <= {"end", "swap"}
 
 
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
