@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 GAP = "  "
 _INDENT = 2
@@ -13,7 +14,7 @@ than the second and take more than so many lines."""
 _WIDEST_CHARACTER = 2
 
 
-class Band(NamedTuple):
+class Band(Struct, frozen=True):
     """Columns beside one another, with their widths."""
 
     indent: int

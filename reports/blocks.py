@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.reports.listing import Listing
 
 
-class Title(NamedTuple):
+class Title(Struct, frozen=True):
     """What the page, or a part of it, is about, and what there is to know of that at once."""
 
     text: str
@@ -17,7 +18,7 @@ class Title(NamedTuple):
     """1 for the page, 2 for its parts, 3 for theirs."""
 
 
-class Facts(NamedTuple):
+class Facts(Struct, frozen=True):
     """Names and what stands for them; those that nothing stands for are left out."""
 
     pairs: Sequence[tuple[str, str | None]]
@@ -28,19 +29,19 @@ class Facts(NamedTuple):
         return [(name, value) for name, value in self.pairs if value]
 
 
-class Words(NamedTuple):
+class Words(Struct, frozen=True):
     """The words of a specification on one line, to be wrapped."""
 
     text: str
 
 
-class Passage(NamedTuple):
+class Passage(Struct, frozen=True):
     """Lines of a specification, as they stand there."""
 
     text: str
 
 
-class Code(NamedTuple):
+class Code(Struct, frozen=True):
     """Lines of a file, and which of them matter."""
 
     path: str
@@ -50,7 +51,7 @@ class Code(NamedTuple):
     last: int
 
 
-class Rows(NamedTuple):
+class Rows(Struct, frozen=True):
     """A list."""
 
     listing: Listing

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from duvet.reports.cells import visible
 from duvet.reports.marks import BOLD, MARKDOWN, PLAIN, Marks, Spans, painted
@@ -22,7 +24,7 @@ class ListFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """What a column is called, and what stands in it for a row; long texts are wrapped where there is no room."""
 
     name: str
@@ -34,7 +36,7 @@ class Column(NamedTuple):
     """Whether headings say it, so that it is left out below them."""
 
 
-class Listing(NamedTuple):
+class Listing(Struct, frozen=True):
     """Rows, which are records, with the columns that people see of them."""
 
     columns: tuple[Column, ...]
@@ -55,7 +57,7 @@ class Listing(NamedTuple):
         return [(heading, list(rows)) for heading, rows in groupby(self.rows, self.heading)]
 
 
-class Look(NamedTuple):
+class Look(Struct, frozen=True):
     """How a table may look."""
 
     width: int = 100

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 Spans = Sequence[tuple[int, int]]
 """Stretches of a text in order, apart from one another."""
 
 
-class Marks(NamedTuple):
+class Marks(Struct, frozen=True):
     """What stands around a stretch that matters."""
 
     before: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from duvet.reports.blocks import Block, Code, Facts, Passage, Rows, Title, Words
 from duvet.reports.cells import CUT, fitting, left, visible, width, wrapped
 from duvet.reports.listing import Look
@@ -59,7 +61,7 @@ class _Writer:
             case Code():
                 yield from self._code(block)
             case Rows(listing):
-                shown = table(listing, self.look._replace(width=self.look.width - len(_INDENT)))
+                shown = table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
 
     def _title(self, title: Title) -> Iterator[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from duvet.reports.bands import GAP, Band, bands
 from duvet.reports.cells import visible, width, wrapped
@@ -11,7 +13,7 @@ from duvet.reports.listing import Column, Listing, Look
 from duvet.reports.marks import BOLD, HEAD, PLAIN, Spans, painted, pieces
 
 
-class _Cell(NamedTuple):
+class _Cell(Struct, frozen=True):
     """A value as it is seen, with the stretches that have to be coloured."""
 
     text: str

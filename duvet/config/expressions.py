@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.text import quoted, trim
@@ -15,7 +16,7 @@ class ExpressionError(DuvetError):
     """A template that has no value."""
 
 
-class Expansion(NamedTuple):
+class Expansion(Struct, frozen=True):
     """The text that a template stands for, and the variables that it was made of."""
 
     text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
@@ -53,7 +53,7 @@ _ONLY_FOR = {"reason": _REASONED, "feature": frozenset({Kind.TODO}), "tracking-i
 _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-issue")
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """A line `key=value`, or a value alone, which is the target; where key and value begin."""
 
     key: str

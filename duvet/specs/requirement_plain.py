@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.config.toml_text import has_controls
 from duvet.model import Annotation, Format, Kind, Level, Source
@@ -13,7 +14,7 @@ from duvet.specs.requirement_fields import FIELDS, FORMATS, LEVELS, REQUIRED, TA
 _Span = tuple[int, int]
 
 
-class _Table(NamedTuple):
+class _Table(Struct, frozen=True):
     """A `[[name]]`, and where the values below it stand."""
 
     name: str

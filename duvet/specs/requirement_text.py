@@ -1,7 +1,8 @@
 """Writes what was extracted from a section, as a requirement file or as Rust comments."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.config.toml_text import has_controls, multi_line_string, one_line_string, without_controls
 from duvet.model import Annotation, Extracted, Format, Kind, Level, Section, Source
@@ -12,7 +13,7 @@ _AFTER_QUOTE = "\n\n"
 _BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level in Level}
 
 
-class _Parts(NamedTuple):
+class _Parts(Struct, frozen=True):
     """What stands above the first table of a file, and the text of each table, bare and in its quotes."""
 
     head: str

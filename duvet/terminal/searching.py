@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from duvet.cache.memory import NoMemory
 from duvet.errors import QueryError
@@ -25,7 +26,7 @@ from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.tree.disk import DiskTree
 
-_COLUMNS = (ID, LEVEL, STATUS, SECTION, TEXT._replace(marks=lambda row: row.marks))
+_COLUMNS = (ID, LEVEL, STATUS, SECTION, replace(TEXT, marks=lambda row: row.marks))
 
 
 def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> int:

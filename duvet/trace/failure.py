@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from duvet.model import Annotation, Problem
 from duvet.rules import Rule
 from duvet.trace.places import Places
 
 
-class Failure(NamedTuple):
+class Failure(Struct, frozen=True):
     """What is to say of an annotation, wherever it stands."""
 
     rule: Rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -13,7 +12,7 @@ from duvet.trace.requirements import Requirement
 from duvet.trace.states import NotApplicable
 
 
-class Settled(NamedTuple):
+class Settled(Struct, frozen=True):
     """The requirements, some of which may not be applicable; the entries that say so, and what is wrong with them."""
 
     requirements: tuple[Requirement, ...]

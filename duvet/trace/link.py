@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet import rules
 from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
@@ -17,7 +18,7 @@ from duvet.trace.targets import Spot, Targets
 from duvet.tree.protocol import Tree
 
 
-class Linked(NamedTuple):
+class Linked(Struct, frozen=True):
     """The outcome for all annotations: matches by specification, and what is wrong."""
 
     matches: dict[Locator, list[Match]]

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
-from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError
@@ -24,7 +26,7 @@ Quotes = defaultdict[str, list[int]]
 """Ids of annotations by what they quote."""
 
 
-class Spot(NamedTuple):
+class Spot(Struct, frozen=True):
     """A section that annotations refer to, and their ids by quote."""
 
     specification: Specification
@@ -132,7 +134,7 @@ class Targets:
         """The failure, which has been told where the specification of that name is configured."""
         if name not in self._unavailable:
             return failure
-        return failure._replace(is_told=True)
+        return replace(failure, is_told=True)
 
     def _unknown_section(self, specification: Specification, wanted: str) -> Failure:
         locator = specification.locator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.reports.bands import GAP, bands
+from duvet.reports.bands import GAP, Band, bands
 
 BESIDE = {
     "nothing wraps": (([4, 6], [], 20), {0: 4, 1: 6}),
@@ -27,12 +27,12 @@ BELOW = {
 
 def test_beside_one_another() -> None:
     found = {name: bands(*given) for name, (given, _) in BESIDE.items()}
-    assert found == {name: [(0, widths)] for name, (_, widths) in BESIDE.items()}
+    assert found == {name: [Band(0, widths)] for name, (_, widths) in BESIDE.items()}
 
 
 def test_below_the_others() -> None:
     assert {name: bands(*given) for name, (given, _) in BELOW.items()} == {
-        name: below for name, (_, below) in BELOW.items()
+        name: [Band(*band) for band in below] for name, (_, below) in BELOW.items()
     }
 
 
