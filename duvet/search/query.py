@@ -65,21 +65,17 @@ def parsed(text: str) -> Query:
     for piece in _PIECE.finditer(text[:MOST]):
         ##= man/spec/search.md#queries
         ##% What stands in double quotes MUST be found as a phrase.
-        term = _plain(piece["word"] or piece["phrase"] or "")
+        typed = storable(piece["word"] or piece["phrase"] or "").strip().lower()
+        term = _ENDING.sub("", typed)
         if not any(map(str.isalnum, term)):
             continue
         if piece["word"] is None:
             phrases.append(term)
         elif not _counting(term):
-            dropped[term] = None
+            dropped[typed] = None
             continue
         terms[term] = None
     return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MOST)
-
-
-def _plain(piece: str) -> str:
-    """The piece in one spelling."""
-    return _ENDING.sub("", storable(piece).strip()).lower()
 
 
 def _counting(term: str) -> list[str]:

@@ -40,6 +40,15 @@ def rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _
     return [CompletionItem(rule.code, help=rule.name) for rule in found]
 
 
+def prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Names of prompts."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.templates import prompt_names
+
+    return [CompletionItem(name) for name in prompt_names() if name.startswith(incomplete)]
+
+
 def specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Ids of specifications."""
     return _known(ctx, incomplete, _specifications)

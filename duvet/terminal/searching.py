@@ -58,7 +58,7 @@ def _words_on(answer: Answer) -> Iterator[str]:
         yield f"only the first {MOST:,} characters of the query count"
     if answer.dropped:
         words = ", ".join(answer.dropped)
-        yield f'every sentence has such words, so they don\'t count: {words}; put them in "…" to find them as a phrase'
+        yield f'words as common as these don\'t count: {words}; put them in "…" to find them as a phrase'
     if answer.is_loose:
         yield "nothing has all words; these have some"
     if len(answer.rows) < answer.total:

@@ -129,6 +129,7 @@ def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -
         ("fish", ("report", "--json", "x"), "file,x\n"),
         ("zsh", ("nothing", "x"), ""),
         ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),
+        ("fish", ("prioritize", "--prompt", "w"), "plain,write_test\n"),
         ("powershell", ("rep",), ""),
         ("", ("rep",), ""),
     ],

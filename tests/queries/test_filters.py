@@ -76,3 +76,12 @@ def test_unknown_names(wanted: Filter, message: str, hint: str) -> None:
     with pytest.raises(NotFoundError) as caught:
         selected(CATALOGUE, wanted)
     assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_an_unknown_specification_among_many() -> None:
+    many = "".join(f"[[specification]]\nsource = 's{number}.md'\n" for number in range(10, 33))
+    texts = {f"s{number}.md": f"# {number}\n" for number in range(10, 33)}
+    catalogue = catalogue_of_files(**texts, **{".duvet/config.toml": f"'$schema' = 'duvet-cli/config/v1'\n{many}"})
+    with pytest.raises(NotFoundError) as caught:
+        selected(catalogue, Filter(specifications=("kettle",)))
+    assert caught.value.hint == f"there are {', '.join(f's{number}' for number in range(10, 30))} and 3 more"
