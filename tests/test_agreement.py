@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
@@ -121,6 +122,56 @@ def golden(
     folder = tmp_path_factory.mktemp("golden") / request.param
     copy_with_links(shared / "golden" / request.param / "project", folder)
     return Golden(runner(duvet_command, folder), folder)
+
+
+class OwedLess(NamedTuple):
+    """A golden project in which most of a specification's requirements are not applicable."""
+
+    project: Golden
+    freed: frozenset[Key]
+    owed: dict[Key, Requirement]
+    """As the report has them without the entry."""
+
+
+@pytest.fixture
+def owed_less(golden: Golden, duvet_command: str, tmp_path: Path) -> OwedLess:
+    chapters = Counter((path, section.split(".")[0]) for path, section, _ in golden.requirements if "-" in section)
+    ((path, chapter), _), *_ = chapters.most_common(1)
+    folder = tmp_path / "owed less"
+    shutil.copytree(golden.folder, folder, symlinks=True)
+    config = folder / ".duvet" / "config.toml"
+    _, rest = config.read_text().split("\n", 1)
+    entry = f"[[not-applicable]]\ntarget = '{path}#{chapter}'\nreason = 'It is elsewhere.'\n"
+    config.write_text(f"'$schema' = 'duvet-cli/config/v1'\n{rest}\n{entry}")
+    freed = frozenset(key for key in golden.requirements if key[0] == path and key[1].split(".")[0] == chapter)
+    owed = {key: one for key, one in golden.requirements.items() if key not in freed}
+    return OwedLess(Golden(runner(duvet_command, folder), folder), freed, owed)
+
+
+def test_what_is_not_applicable(owed_less: OwedLess) -> None:
+    project, freed, owed = owed_less
+    found = Counter(one.status for one in owed.values())
+    excepted = sum(one.excepted for one in owed.values())
+    done, among = found["done"] - excepted, len(owed) - excepted
+    assert project.summary.endswith(
+        f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted, "
+        f"{len(freed)} not applicable\n"
+    )
+    assert [entry["requirements"] for entry in project.report["not_applicable"]] == [len(freed)]
+    counts = f"{found['not started']} of {len(owed)} requirements uncited; {len(freed)} not applicable\n"
+    assert project.duvet("uncited").err == counts
+    assert project.keys("uncited") == {key for key, one in owed.items() if one.status == "not started"}
+    assert project.keys("uncited", "--todo") == {key for key, one in owed.items() if one.todos}
+    assert project.keys("uncited", *(f"--status={one.replace(' ', '-')}" for one in STATUSES)) == owed.keys()
+    left = {key for key, one in owed.items() if one.status != "done"}
+    assert project.keys("prioritize", "--limit", "0") == left
+    assert project.keys("prioritize", "--limit", "0", "--all", "--status", "done") == freed | owed.keys() - left
+    shown = [one["numbers"] for one in project.specifications]
+    assert {name: sum(one[name] for one in shown) for name in (*numbers_of([]), "not_applicable")} == {
+        **numbers_of(list(owed.values())),
+        "requirements": len(freed) + len(owed),
+        "not_applicable": len(freed),
+    }
 
 
 def test_the_summary(golden: Golden) -> None:
