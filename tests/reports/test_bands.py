@@ -9,6 +9,7 @@ from duvet.reports.bands import GAP, Band, bands
 
 BESIDE = {
     "nothing wraps": (([4, 6], [], 20), {0: 4, 1: 6}),
+    "nothing wraps, and all is taken": (([4, 6], [], 12), {0: 4, 1: 6}),
     "there is room": (([4, 30], [1], 60), {0: 4, 1: 30}),
     "one takes what is left": (([4, 100], [1], 60), {0: 4, 1: 54}),
     "two share what is left": (([4, 100, 100], [1, 2], 100), {0: 4, 1: 46, 2: 46}),
@@ -20,6 +21,8 @@ BELOW = {
     "too narrow": (([4, 80], [1], 25), [(0, {0: 4}), (2, {1: 23})]),
     "narrow, and many lines": (([4, 200], [1], 45), [(0, {0: 4}), (2, {1: 43})]),
     "two long texts": (([4, 30, 50], [1, 2], 36), [(0, {0: 4}), (2, {1: 30}), (2, {2: 34})]),
+    "one of two long texts is too long": (([4, 10, 200], [1, 2], 45), [(0, {0: 4}), (2, {1: 10}), (2, {2: 43})]),
+    "what is below just fits": (([12, 12, 12], [], 28), [(0, {0: 12, 1: 12}), (2, {2: 12})]),
     "no room for the others": (([12, 12, 12], [], 30), [(0, {0: 12, 1: 12}), (2, {2: 12})]),
     "no room for one": (([40], [], 30), [(0, {0: 28})]),
 }

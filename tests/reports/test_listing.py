@@ -239,6 +239,10 @@ blue  table  It **holds** **coffee**,
     )
 
 
+def test_a_row_without_values_is_a_line() -> None:
+    assert shown((Cup("", "", ""), CUPS[0]), "table") == ("name  place  text\n\nred   shelf  It holds **tea**.\n")
+
+
 def test_a_mark_over_two_lines() -> None:
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
     assert shown((marked,), "table", Look(40, colour=True)) == (

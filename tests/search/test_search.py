@@ -111,6 +111,11 @@ def test_what_is_named_comes_first() -> None:
     assert [row.score for row in asked("tea.md#brewing").rows] == [None] * 3
 
 
+@pytest.mark.parametrize(("query", "total"), [("src/server.rs", 2), ("tea.md#nothing", 0), ("src/none.rs:9", 0)])
+def test_words_of_what_is_named_are_not_looked_for_one_by_one(query: str, total: int) -> None:
+    assert (asked(query).total, asked(query).is_loose) == (total, False)
+
+
 def test_the_limit_leaves_the_total() -> None:
     found = asked("must", limit=2)
     assert (len(found.rows), found.total, found.rows) == (2, 6, asked("must").rows[:2])
