@@ -65,12 +65,20 @@ def _changed(change: Change) -> Item:
     reworded = (Line("-", change.then.text), Line("+", change.now.text))
     same = (Line("", change.now.text),)
     lines = same if change.then.text == change.now.text else reworded
-    return Item(change.now.target, _listed(level, change.now.status), lines)
+    return Item(change.now.target, _listed(level, change.now.status), (*_way(change), *lines))
 
 
 def _moved(change: Change) -> Item:
-    lines = (Line("-", change.then.target), Line("+", change.now.target), Line("", change.now.text))
-    return Item(change.now.target, _listed(change.now.level, change.now.status), lines)
+    return Item(
+        change.now.target, _listed(change.now.level, change.now.status), (*_way(change), Line("", change.now.text))
+    )
+
+
+def _way(change: Change) -> tuple[Line, ...]:
+    """From where to where, if that is not the same."""
+    if change.then.target == change.now.target:
+        return ()
+    return Line("-", change.then.target), Line("+", change.now.target)
 
 
 def _stale(one: StaleCitation) -> Item:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ _REACH = 100
 Pair = tuple[int, int]
 """The index of a requirement then, and of what it is now."""
 _Key = Callable[[Catalogue, RequirementCard], Hashable]
+_Section = tuple[str, str]
+"""A specification and what a section of it is called."""
 
 
 class Pairing(Struct, frozen=True):
@@ -42,8 +44,9 @@ def paired(then: Catalogue, now: Catalogue) -> Pairing:
     ##% A sentence that stands in another section than before MUST be told as moved.
     moved = sorted([*rest.take(_in_specification), *rest.take(_text)], key=lambda pair: pair[1])
     ##= man/spec/diff.md#requirements
-    ##% A sentence that resembles an earlier one of its section MUST be told as changed.
-    changed = rest.take_alike()
+    ##% A sentence that resembles an earlier one of its section MUST be told as changed, also where the section or the
+    ##% specification has another name now.
+    changed = [*rest.take_alike({}), *rest.take_alike(_successors(then, now, moved))]
     return Pairing(same, moved, changed, rest.then, rest.now)
 
 
@@ -61,9 +64,15 @@ class _Rest:
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
         return self._taken(pairs)
 
-    def take_alike(self) -> list[Pair]:
-        """Pair those of one section, the most alike first."""
-        ours, theirs = self._by(_section)
+    def take_alike(self, successors: Mapping[_Section, _Section]) -> list[Pair]:
+        """Pair those of one section, or of a section and its successor, the most alike first."""
+
+        def today(catalogue: Catalogue, card: RequirementCard) -> _Section:
+            section = _section(catalogue, card)
+            return successors.get(section, section)
+
+        then, now = self.catalogues
+        ours, theirs = _grouped(then, self.then, today), _grouped(now, self.now, _section)
         return self._taken(
             [pair for one in ours.keys() & theirs.keys() for pair in self._alike(ours[one], theirs[one])]
         )
@@ -105,11 +114,33 @@ def _grouped(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hashab
     return groups
 
 
+def _successors(then: Catalogue, now: Catalogue, moved: Iterable[Pair]) -> dict[_Section, _Section]:
+    """The sections that have another name now, or are in another specification: where most of their sentences are.
+
+    Of a specification that took the place of another, sections that nothing has moved to may have kept their names.
+    """
+    sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
+    specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for old, new in moved:
+        before, after = _section(then, then.requirements[old]), _section(now, now.requirements[new])
+        sections[before][after] += 1
+        specifications[before[0]][after[0]] += 1
+    for known in now.specifications:
+        specifications.pop(known.locator, None)
+    found = {}
+    for locator, name in {_section(then, card) for card in then.requirements}:
+        if (locator, name) in sections:
+            found[locator, name] = sections[locator, name].most_common(1)[0][0]
+        elif locator in specifications:
+            found[locator, name] = specifications[locator].most_common(1)[0][0], name
+    return found
+
+
 def _place(catalogue: Catalogue, card: RequirementCard) -> Hashable:
     return (*_section(catalogue, card), card.text)
 
 
-def _section(catalogue: Catalogue, card: RequirementCard) -> tuple[str, str]:
+def _section(catalogue: Catalogue, card: RequirementCard) -> _Section:
     return catalogue.specification_of(card).locator, card.section
 
 

@@ -14,12 +14,27 @@ from duvet.tree.protocol import Tree
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
+def _git(folder: str, environ: Mapping[str, str]) -> Git:
+    """The git of a folder.
+
+    A hook is told of a repository, but not of its top, which git takes to be any folder that it is started in.
+    """
+    given = Git(folder, environ)
+    if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
+        return given
+    found = Git(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
+    own, other = (git.ask("rev-parse", "--absolute-git-dir") for git in (found, given))
+    ##= man/spec/diff.md#reading
+    ##% In a hook of git, the folder of the project MUST be found in the repository, wherever it is.
+    return found if own is not None and other in (own, None) else given
+
+
 class Revisions:
     """The revisions of the repository that a folder is in."""
 
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
-        self.git = Git(root, environ)
+        self.git = _git(root, environ)
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
         """The folder, from the top of the repository."""

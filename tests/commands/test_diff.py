@@ -134,6 +134,14 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
     assert (done.code, done.err, "Nothing has changed." in done.out) == (0, "PASS\n", True)
 
 
+def test_a_reworded_sentence_of_a_section_with_another_name(folder: Path, diff: Run) -> None:
+    make(folder, {"spec.md": KETTLE["spec.md"].replace("## Heating", "## Heat").replace("whistle", "whistle aloud")})
+    assert (
+        "Requirements changed (1)\n  spec.md#heat  SHOULD; not started\n      - spec.md#heating\n"
+        "      + spec.md#heat\n      - It SHOULD whistle when done.\n      + It SHOULD whistle aloud when done.\n"
+    ) in diff().out
+
+
 def test_a_new_requirement(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gate
     ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
@@ -261,6 +269,19 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
     assert (done.code, done.err) == (1, "FAIL: 1 requirement lost coverage\n")
     assert "  ../spec.md#heating  MUST; done, now not started; implementation and tests lost\n" in done.out
+
+
+def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/diff.md#reading
+    ##% In a hook of git, the folder of the project MUST be found in the repository, wherever it is.
+    folder = history(tmp_path / "all", {f"sub/{name}": text for name, text in KETTLE.items()})
+    git(folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    for top in (folder, tmp_path / "tree"):
+        (top / "sub" / "src" / "a.rs").unlink()
+        for place in (git(top, "rev-parse", "--absolute-git-dir"), ".git"):
+            environ = {**ENVIRON, "GIT_DIR": place}
+            done = run(duvet_command, top, "-C", "sub", "diff", "HEAD", "--fail-on", "regression", environ=environ)
+            assert (done.code, done.err) == (1, "FAIL: 1 requirement lost coverage\n")
 
 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run) -> None:

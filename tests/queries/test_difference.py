@@ -118,9 +118,53 @@ def test_a_section_has_another_name() -> None:
 
 def test_a_sentence_is_reworded() -> None:
     ##= man/spec/diff.md#requirements
-    ##% A sentence that resembles an earlier one of its section MUST be told as changed.
+    ##% A sentence that resembles an earlier one of its section MUST be told as changed, also where the section or the
+    ##% specification has another name now.
     assert told(changed(tea=SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green"))) == {
         "requirements_changed": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#pot: The pot MUST be blue or green.")]
+    }
+
+
+def test_a_sentence_is_reworded_in_a_section_with_another_name() -> None:
+    """What it has lost is lost all the same."""
+    now = SPECIFICATION.replace("## Pot", "## Can").replace("MUST be warm", "MUST be as warm")
+    assert told(changed(tea=now, pot="")) == {
+        "coverage_lost": [("done", "not started", ("implementation", "tests"), ())],
+        "requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#can: The pot MUST be as warm.")],
+        "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#can: The pot SHOULD be blue.")],
+        "citations_removed": [("citation", WARM, ("pot.rs:1",)), ("test", WARM, ("pot.rs:4",))],
+    }
+
+
+def test_a_sentence_is_reworded_in_a_specification_with_another_name() -> None:
+    """A draft has become a standard: sections that nothing else has moved to are known by their names."""
+    now = {
+        ".duvet/config.toml": FILES[".duvet/config.toml"].replace("tea.md", "mug.md"),
+        "mug.md": SPECIFICATION.replace("MAY be chipped", "MAY be a little chipped"),
+        "pot.rs": SOURCE.replace("tea.md", "mug.md"),
+    }
+    assert told(compare(catalogue(), catalogue_of(now))) == {
+        "requirements_changed": [
+            ("tea.md#cup: The cup MAY be chipped.", "mug.md#cup: The cup MAY be a little chipped.")
+        ],
+        "requirements_moved": [
+            (f"tea.md#pot: {WARM}", f"mug.md#pot: {WARM}"),
+            ("tea.md#pot: The pot SHOULD be blue.", "mug.md#pot: The pot SHOULD be blue."),
+        ],
+    }
+
+
+def test_a_specification_that_is_still_there_has_no_successor() -> None:
+    config = FILES[".duvet/config.toml"]
+    now = {
+        ".duvet/config.toml": config + config[config.index("[[specification]]") :].replace("tea.md", "mug.md"),
+        "tea.md": "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n",
+        "mug.md": "# Mug\n\n## Pot\n\nThe pot SHOULD be blue.\n\n## Cup\n\nThe cup MAY be a little chipped.\n",
+    }
+    assert told(compare(catalogue(pot=""), catalogue_of(now))) == {
+        "requirements_added": ["mug.md#cup: The cup MAY be a little chipped."],
+        "requirements_removed": ["tea.md#cup: The cup MAY be chipped."],
+        "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "mug.md#pot: The pot SHOULD be blue.")],
     }
 
 
