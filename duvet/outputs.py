@@ -6,6 +6,8 @@ import errno
 import os
 import re
 import stat
+import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -18,7 +20,9 @@ Write = Callable[[str, Data], None]
 # What stands here leads to open files, whatever it looks like, and is never replaced.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
-_UNFINISHED = r"\.\d+-[0-9a-f]{8}\.new\Z"
+_UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
+_ABANDONED = 3600
+"""Seconds after which nobody is still writing a file."""
 
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
@@ -41,6 +45,7 @@ def together() -> Iterator[Write]:
     ##% The reports of one run MUST be written all of them and whole, or none of them at all.
     moves: list[tuple[str, str]] = []
     streams: list[tuple[str, Data]] = []
+    folders: set[str] = set()
 
     def write(path: str, data: Data) -> None:
         with _named(path):
@@ -49,6 +54,7 @@ def together() -> Iterator[Write]:
                 streams.append((path, data))
             else:
                 moves.append((path, temporary := _temporary(path)))
+                folders.add(os.path.dirname(temporary))
                 _fill(temporary, data, mode)
 
     try:
@@ -61,6 +67,8 @@ def together() -> Iterator[Write]:
             with _named(path):
                 os.replace(temporary, os.path.realpath(path))
             del moves[0]
+        for folder in folders:
+            _sweep(folder)
     finally:
         for _, temporary in moves:
             with suppress(OSError):
@@ -91,12 +99,65 @@ def _temporary(path: str) -> str:
     """A new name beside the file itself, which may be behind a link."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
-    return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{os.urandom(4).hex()}.new")
+    return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{_place()}{os.urandom(4).hex()}.new")
+
+
+def _place() -> str:
+    """Where the numbers of processes mean what they mean here: on this machine, and in this container."""
+    if os.name != "posix":
+        return "0" * 8
+    space = ""
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")
+    return f"{zlib.crc32(os.fsencode(os.uname().nodename + space)):08x}"
 
 
 def is_unfinished(name: str) -> bool:
     """Whether a file has a name that is given to one while it is written."""
-    return name.startswith(".") and re.search(_UNFINISHED, name) is not None
+    return _unfinished(name) is not None
+
+
+def _unfinished(name: str) -> re.Match[str] | None:
+    return re.fullmatch(_UNFINISHED, name, re.DOTALL) if name.endswith(".new") else None
+
+
+def _sweep(folder: str) -> None:
+    """Remove what runs left that were killed as they wrote."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            ##= man/spec/trace.md#reports
+            ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
+            if (found := _unfinished(name)) and _is_abandoned(found, path := os.path.join(folder, name)):
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def _is_abandoned(name: re.Match[str], path: str) -> bool:
+    """Whether the run is gone that was writing this file."""
+    ##= man/spec/trace.md#reports
+    ##% A file that a run is still writing MUST NOT be removed by another one.
+    try:
+        return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > _ABANDONED
+    except OSError:
+        return False
+
+
+def _age(path: str) -> float:
+    return time.time() - os.lstat(path).st_mtime
+
+
+def _is_gone(process: int) -> bool:
+    """Whether there is no such process; elsewhere than on POSIX the question would end it."""
+    if os.name != "posix":
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        # It is somebody else's.
+        pass
+    return False
 
 
 def _fill(temporary: str, data: Data, mode: int | None) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +15,22 @@ import pytest
 from duvet.errors import OutputError
 from duvet.outputs import store, store_changed, together
 
+KILLED = """
+import os, signal, sys
+from duvet.outputs import together
+with together() as write:
+    write(sys.argv[1], b"never")
+    write(sys.argv[2], b"never")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def listed(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def listed_names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
 
 
 def test_nothing_stays_behind(tmp_path: Path) -> None:
@@ -58,6 +75,45 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
     store(str(tmp_path / "link"), b"new")
     assert listed(tmp_path) == {"a": b"new", "link": b"new"}
     assert (os.readlink(tmp_path / "link"), stat.S_IMODE((tmp_path / "a").stat().st_mode)) == ("a", 0o640)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#reports
+    ##= type=test
+    ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
+    (tmp_path / ".mine.new").write_bytes(b"mine")
+    (tmp_path / "a").write_bytes(b"old")
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "a"), str(tmp_path / ("b" * 90))]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(listed(tmp_path)) == 4
+    assert store_changed(str(tmp_path / "a"), b"old") is False
+    assert len(listed(tmp_path)) == 4
+    store(str(tmp_path / "a"), b"new")
+    assert listed(tmp_path) == {"a": b"new", ".mine.new": b"mine"}
+
+
+def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#reports
+    ##= type=test
+    ##% A file that a run is still writing MUST NOT be removed by another one.
+    with together() as write:
+        write(str(tmp_path / "a"), b"slow")
+        store(str(tmp_path / "a"), b"quick")
+        store(str(tmp_path / "b"), b"quick")
+    assert listed(tmp_path) == {"a": b"slow", "b": b"quick"}
+
+
+def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
+    """Where a folder is shared, another machine counts its processes for itself."""
+    elsewhere, folder = (tmp_path / f".a.{1 << 40}-01234567{number}.new" for number in ("89abcdef", "fedcba98"))
+    elsewhere.touch()
+    folder.mkdir()
+    os.utime(folder, (0, 0))
+    for seconds, names in ((3500, {elsewhere.name, folder.name, "b"}), (3700, {folder.name, "b"})):
+        os.utime(elsewhere, (time.time() - seconds,) * 2)
+        store(str(tmp_path / "b"), b"1")
+        assert listed_names(tmp_path) == names
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from contextlib import suppress
 from io import FileIO
 from typing import TypeVar
@@ -22,8 +21,6 @@ _DIGEST, _SIZE = 32, 8
 _HEAD = len(MAGIC) + _DIGEST + _SIZE + _DIGEST
 """Whose it is, how much follows, and a digest of that."""
 IGNORE, IGNORED = ".gitignore", b"*\n"
-_ABANDONED = 600
-"""Seconds after which a file that nobody finished writing is swept away."""
 
 Value = TypeVar("Value")
 
@@ -33,7 +30,6 @@ class Blobs:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._swept = False
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
         """What was saved under the name."""
@@ -83,18 +79,7 @@ class Blobs:
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store(ignore, IGNORED)
-        if not self._swept:
-            self._sweep()
         return True
-
-    def _sweep(self) -> None:
-        """Remove what runs left that were killed as they wrote."""
-        self._swept = True
-        for name in self.names(unfinished=True):
-            path = os.path.join(self.folder, name)
-            with suppress(OSError):
-                if time.time() - os.lstat(path).st_mtime > _ABANDONED:
-                    os.unlink(path)
 
     def names(self, *, unfinished: bool = False) -> list[str]:
         """The files in the folder, those that are whole or those that nobody finished."""

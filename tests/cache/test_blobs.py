@@ -146,7 +146,8 @@ def test_names_that_can_not_be_encoded(blobs: Blobs) -> None:
 
 
 def test_what_nobody_finished_is_swept_away_after_a_while(blobs: Blobs) -> None:
-    old, new, mine = (Path(blobs.folder, name) for name in (".name.1-0123abcd.new", ".name.2-0123abcd.new", "mine.new"))
+    names = (f".name.{process}-0123456789abcdef.new" for process in (1, 2))
+    old, new, mine = (Path(blobs.folder, name) for name in (*names, "mine.new"))
     saved(blobs)
     for path in (old, new, mine):
         path.touch()
