@@ -16,6 +16,11 @@ class Rank(IntEnum):
     # Enum's own is a function in Python, and members are looked up for every annotation.
     __hash__ = int.__hash__
 
+    @property
+    def words(self) -> str:
+        """How people write it: `in progress`."""
+        return self.name.lower().replace("_", " ")
+
 
 class Level(Rank):
     """How strongly a requirement binds, weakest first."""

@@ -139,3 +139,10 @@ def shortened(text: str, most: int = 80) -> str:
     if len(text) <= most:
         return text
     return text[:most].rsplit(" ", 1)[0] + " …"
+
+
+def text_id(text: str) -> str:
+    """The hex BLAKE3 of a text."""
+    from blake3 import blake3
+
+    return blake3(text.encode()).hexdigest()

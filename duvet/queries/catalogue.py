@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from blake3 import blake3
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Problem
+from duvet.text import text_id
 from duvet.trace.states import NotApplicable, State, Status
 
 SHOWN = 12
@@ -64,7 +64,7 @@ class RequirementCard(Struct, frozen=True, array_like=True):
     @property
     def id(self) -> str:
         """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
-        return blake3(self.text.encode()).hexdigest()
+        return text_id(self.text)
 
     @property
     def status(self) -> Status:

@@ -17,10 +17,6 @@ class PriorityClass(Rank):
     NOT_STARTED = 1
     FULLY_IMPLEMENTED = 2
 
-    @property
-    def words(self) -> str:
-        return self.name.lower().replace("_", " ")
-
 
 class Priority(Struct, frozen=True):
     """What decides about the rank of a requirement; where it is the same, the order of the specifications does."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from duvet.model import Annotation, Level, Section, Specification
 from duvet.normalise import normalise, unspaced
+from duvet.text import text_id
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, SPEC, TEST, TODO, Coverage, Match, Tally
 from duvet.trace.states import State, Status
 
@@ -31,11 +32,9 @@ class Requirement(Struct, frozen=True):
     @property
     def id(self) -> str:
         """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
-        from blake3 import blake3
-
         ##= man/spec/trace.md#requirements
         ##% A requirement's id MUST NOT change when its specification is wrapped anew.
-        return blake3(self.text.encode()).hexdigest()
+        return text_id(self.text)
 
     @property
     def status(self) -> Status:

@@ -17,10 +17,6 @@ class Status(Rank):
     NEEDS_TESTS = 2
     DONE = 3
 
-    @property
-    def words(self) -> str:
-        return self.name.lower().replace("_", " ")
-
 
 class State(Rank):
     """The finer state behind a status, worst first."""
@@ -34,10 +30,6 @@ class State(Rank):
     IMPLIED = 6
     COMPLETE = 7
     NOT_APPLICABLE = 8
-
-    @property
-    def words(self) -> str:
-        return self.name.lower().replace("_", " ")
 
     @property
     def status(self) -> Status:
