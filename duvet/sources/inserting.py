@@ -61,6 +61,9 @@ def _lines(path: str, text: str, line: int, wanted: Wanted, style: Style, most: 
     own = indent if alone else f"{indent} "
     lines = annotation_lines(style, own, wanted.target, wanted.quote, kind=wanted.kind, fields=wanted.fields, most=most)
     if pair is None:
+        if lines[-1].endswith("\\"):
+            message = "the code below would belong to a comment that ends with a backslash"
+            raise DuvetError(message, hint="quote another part, by --part")
         return lines
     if any(pair.last in one for one in lines):
         raise DuvetError(
@@ -77,9 +80,27 @@ def _check_line(path: str, text: str, line: int) -> None:
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     if not 0 < line <= count:
         raise DuvetError("there is no such line", path=path, line=line, hint=f"the file has {plural(count, 'line')}")
-    if line == 1 and text.startswith((BOM, f"{BOM}#!", "#!")):
-        what = "a byte order mark" if text.startswith(BOM) else "the name of the program that runs it"
-        raise DuvetError(f"the file has to begin with {what}", path=path, line=1, hint="put it above another line")
+    if line == 1:
+        _check_top(path, text)
+    elif _goes_on(text[: line_starts(text)[line - 1]]):
+        ##= man/spec/cite.md#what-is-refused
+        ##% An annotation that would stand within a line that goes on in the next one, or whose own last line would go on in
+        ##% the code, MUST be refused.
+        message = "the line above it goes on in this one"
+        raise DuvetError(message, path=path, line=line, hint="put it above the line where that begins")
+
+
+def _check_top(path: str, text: str) -> None:
+    known = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
+    for sign, what in known.items():
+        if text.startswith(sign):
+            raise DuvetError(f"the file has to begin with {what}", path=path, line=1, hint="put it above another line")
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a text ends with a line that a backslash joins to the next one; two of them are one of TeX's own signs."""
+    line = text.removesuffix("\n").removesuffix("\r")
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: Style) -> None:

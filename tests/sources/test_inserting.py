@@ -89,6 +89,7 @@ def test_a_comment_that_begins_and_ends() -> None:
         ("a\n", 0, "there is no such line"),
         ("#!/bin/sh\n", 1, "the file has to begin with the name of the program that runs it"),
         ("\ufeffa\n", 1, "the file has to begin with a byte order mark"),
+        ("<?php\n", 1, "the file has to begin with what opens its code"),
         ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line belongs to the annotation at a.rs:1"),
         ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line belongs to the annotation at a.rs:1"),
     ],
@@ -99,6 +100,26 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
     with pytest.raises(DuvetError) as caught:
         inserted("a.rs", text, line)
     assert (caught.value.message, caught.value.line) == (words, line)
+
+
+def test_lines_that_go_on() -> None:
+    """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
+    ##= man/spec/cite.md#what-is-refused
+    ##% An annotation that would stand within a line that goes on in the next one, or whose own last line would go on in the
+    ##% code, MUST be refused.
+    for end in ("\n", "\r\n"):
+        text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
+        for line in (2, 3):
+            with pytest.raises(DuvetError) as caught:
+                inserted("a.rs", text, line, TITLE)
+            assert (caught.value.message, caught.value.line) == ("the line above it goes on in this one", line)
+        for line in (1, 4, 5, 6):
+            assert inserted("a.rs", text, line, TITLE).count(end) == 6
+    assert inserted("a.rs", "f(\\\n\n);\n", 3, TITLE) == "f(\\\n\n//= tea.md#pot\n);\n"
+    path = Wanted("tea.md#pot", "The path is C:\\", Kind.CITATION)
+    with pytest.raises(DuvetError, match="the code below would belong to a comment that ends with a backslash"):
+        inserted("a.rs", "f();\n", 1, path)
+    assert inserted("a.c", "f();\n", 1, path, C) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
 
 
 @pytest.mark.parametrize(
