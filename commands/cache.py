@@ -10,10 +10,8 @@ from duvet.terminal.command import Subcommand
 @click.command(cls=Subcommand)
 @click.option("--clear", is_flag=True, help="Remove the cache.")
 def cache(clear: bool) -> None:
-    """Show what is kept between runs, or remove it.
-
-    `duvet report` keeps in .duvet/cache what it has read, so that the next run reads only what has changed. The cache
-    is a hint: every answer is the same without it, and `duvet --no-cache` leaves it alone.
+    """`duvet report` keeps in .duvet/cache what it has read, so that the next run reads only what has changed. The
+    cache is a hint: every answer is the same without it, and `duvet --no-cache` leaves it alone.
 
     \b
     Examples:

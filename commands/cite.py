@@ -43,11 +43,9 @@ def cite(
     dry_run: bool,
     **where: Any,
 ) -> None:
-    """Insert a citation into a source.
-
-    REF is the beginning of an id of a requirement, its path, SPEC#SECTION for the title of a section, or FILE:LINE for
-    what is cited there. The citation is written above the line that --at names, as comments of that file are, indented
-    like the line, and wrapped.
+    """REF is the beginning of an id of a requirement, its path, SPEC#SECTION for the title of a section, or FILE:LINE
+    for what is cited there. The citation is written above the line that --at names, as comments of that file are,
+    indented like the line, and wrapped.
 
     It is checked as `duvet validate` would, before anything is written: what would not be valid is refused.
 

@@ -11,9 +11,7 @@ from duvet.terminal.command import Subcommand
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete the words of duvet.
-
-    Subcommands, options and their values are completed, and the ids of requirements and specifications that the last
+    """Subcommands, options and their values are completed, and the ids of requirements and specifications that the last
     question about the project has found. Bash has to be 4.4 or newer.
 
     \b

@@ -21,9 +21,7 @@ from duvet.terminal.known_names import files
 )
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", help="How settings are shown.")
 def config(config_path: str | None, schema: str | None, format: str) -> None:
-    """Show every setting that is in force, its value, and where that comes from.
-
-    A value comes from a line of the file, from an environment variable that the line names, from the
+    """A value comes from a line of the file, from an environment variable that the line names, from the
     command line, or it is the default. All problems of a file are listed when it can't be read.
 
     \b

@@ -25,9 +25,7 @@ from duvet.terminal.options import trace_options
 def diff(
     ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **where: Any
 ) -> None:
-    """Show what has changed since a git revision: requirements, coverage, citations.
-
-    What is on disk is compared with the commit where HEAD left BASE, which is what a pull request adds. BASE is the
+    """What is on disk is compared with the commit where HEAD left BASE, which is what a pull request adds. BASE is the
     default branch of origin unless it is given, or HEAD where there is no origin. Nothing is checked out. What was
     never committed, such as downloaded specifications, is taken as it is on disk, and that is said.
 

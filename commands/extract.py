@@ -21,9 +21,7 @@ FORMATS = ["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]
 @click.option("-o", "--out", metavar="DIR", shell_complete=folders, default=".", help="The folder to write below.")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **where: Any) -> None:
-    """Extract the requirements of one specification.
-
-    TARGET_PATH is a URL or a file. Sentences with a keyword of RFC 2119 are written section by section, as TOML that
+    """TARGET_PATH is a URL or a file. Sentences with a keyword of RFC 2119 are written section by section, as TOML that
     `duvet report` reads or as Rust comments. The specifications of a configuration need no command: `duvet report`
     extracts them.
 

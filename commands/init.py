@@ -33,9 +33,7 @@ def _language_options(function: click.decorators.FC) -> click.decorators.FC:
 @_language_options
 @click.option("--extended", is_flag=True, help="Write the extended schema, which has more keys than upstream's.")
 def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: bool) -> None:
-    """Set up a project in this folder.
-
-    Writes .duvet/config.toml and .duvet/.gitignore; a file that is there already is left alone. Without a language,
+    """Writes .duvet/config.toml and .duvet/.gitignore; a file that is there already is left alone. Without a language,
     the files in the folder tell which ones are used.
 
     \b

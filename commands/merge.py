@@ -23,9 +23,7 @@ from duvet.terminal.known_names import files
     "--output", metavar="FILE", shell_complete=files, required=True, help="The file to write; `-` is standard output."
 )
 def merge(input: tuple[str, ...], output: str) -> None:
-    """Merge the JSON v2 reports of several packages.
-
-    Sources, requirements and citations are found again by their ids. Reports that say different things of one id are
+    """Sources, requirements and citations are found again by their ids. Reports that say different things of one id are
     refused, with every difference; comments and tags that differ are reconciled, with a warning. Files of several
     packages are told apart by their repositories: give each report a --blob-link.
 

@@ -42,9 +42,7 @@ def prioritize(
     format: str | None,
     **options: Any,
 ) -> None:
-    """List what to work on next, most urgent first, with the reasons.
-
-    Requirements are ranked by level: MUST, SHOULD, MAY, then those without one. Within a level, what is partially
+    """Requirements are ranked by level: MUST, SHOULD, MAY, then those without one. Within a level, what is partially
     implemented comes first, then what is not started, then what is done. Among these, what more todos refer to comes
     first. What is alike in all of this is in the order of the specifications.
 

@@ -39,9 +39,7 @@ def report(
     watch: bool,
     **given: Any,
 ) -> None:
-    """Check every citation and report what is covered.
-
-    Extracts the requirements of the configured specifications, reads the annotations of all sources, and writes the
+    """Extracts the requirements of the configured specifications, reads the annotations of all sources, and writes the
     reports that the configuration or the options name. A summary goes to standard error.
 
     Exits with 1 when an annotation is wrong, or when a check of --ci fails.

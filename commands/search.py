@@ -27,9 +27,7 @@ from duvet.terminal.options import trace_options
 def search(
     ctx: click.Context, /, words: tuple[str, ...], raw: bool, limit: int, format: str | None, **options: Any
 ) -> None:
-    """Find requirements.
-
-    QUERY is looked for in sentences, in the titles of their sections and in the names of their specifications, in
+    """QUERY is looked for in sentences, in the titles of their sections and in the names of their specifications, in
     whatever form the words stand there. All words have to be found, or, where nothing has them all, any of them. What
     stands in double quotes is found as a phrase; words joined by hyphens, dots and the like are one, too.
 

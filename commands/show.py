@@ -29,11 +29,9 @@ from duvet.terminal.options import TEXT, trace_options
     help="How to write it. [default: text]",
 )
 def show(reference: str, context: int, format: str, **where: Any) -> None:
-    """Show all there is to know about one thing.
-
-    REF is the beginning of an id of a requirement, SPEC#SECTION, a specification, FILE:LINE, a file, or the path of a
-    resource, as other commands print them. A line of code means the citations right above it, a line of a specification
-    the requirement that begins there.
+    """REF is the beginning of an id of a requirement, SPEC#SECTION, a specification, FILE:LINE, a file, or the path of
+    a resource, as other commands print them. A line of code means the citations right above it, a line of a
+    specification the requirement that begins there.
 
     A requirement is shown with the reason of its status, its citations with the code around them, and what stands
     beside it; a section with its text; a specification with its numbers; a file with all of its citations.

@@ -45,9 +45,7 @@ def uncited(
     format: str | None,
     **options: Any,
 ) -> None:
-    """List the requirements that nothing cites.
-
-    A requirement is cited once any annotation but a todo refers to a part of it. With --untested, those are listed
+    """A requirement is cited once any annotation but a todo refers to a part of it. With --untested, those are listed
     that need tests, and those that are not done and that no test refers to; what is implied or excepted with a reason
     needs none. With --todo, those are listed that a todo refers to, whatever else does. With --status alone, those are
     listed that have this status, cited or not. What the configuration calls not applicable is never listed.

@@ -46,11 +46,10 @@ def validate(
     output: str | None,
     **where: Any,
 ) -> None:
-    """Check the annotations in some files, or in all.
-
-    Every target has to lead to a section, and every quote has to stand there. What `duvet report` lets pass is looked
-    for, too: exceptions without a reason, annotations that are repeated, that stand in a string, or that contradict
-    an exception. For a quote that is not found, the nearest text is shown, with `[-what is gone-]{+what has come+}`.
+    """Every target has to lead to a section, and every quote has to stand there. What `duvet report` lets pass is
+    looked for, too: exceptions without a reason, annotations that are repeated, that stand in a string, or that
+    contradict an exception. For a quote that is not found, the nearest text is shown, with
+    `[-what is gone-]{+what has come+}`.
 
     Only what is wrong in the files that are named counts, and the configuration; a folder means all files in it, and
     `-` a text from standard input, checked as if it stood in the file that --stdin-path names. Files that no pattern

@@ -19,27 +19,29 @@ from duvet.terminal.settings import Settings, wants_colour
 from duvet.terminal.streams import open_missing, say, silence
 from duvet.version import VERSION
 
-COMMANDS = (
-    "init",
-    "extract",
-    "report",
-    "validate",
-    "merge",
-    "search",
-    "uncited",
-    "prioritize",
-    "show",
-    "cite",
-    "diff",
-    "config",
-    "cache",
-    "completion",
-)
+COMMANDS = {
+    "init": "Set up a project in this folder.",
+    "extract": "Extract the requirements of one specification.",
+    "report": "Check every citation and report what is covered.",
+    "validate": "Check the annotations in some files, or in all.",
+    "merge": "Merge the JSON v2 reports of several packages.",
+    "search": "Find requirements.",
+    "uncited": "List the requirements that nothing cites.",
+    "prioritize": "List what to work on next, most urgent first, with the reasons.",
+    "show": "Show all there is to know about one thing.",
+    "cite": "Insert a citation into a source.",
+    "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
+    "config": "Show every setting that is in force, its value, and where that comes from.",
+    "cache": "Show what is kept between runs, or remove it.",
+    "completion": "Print what makes a shell complete the words of duvet.",
+}
+"""By name, what each one does: its help begins with that."""
 
 
 @click.group(
     cls=LazyGroup,
-    modules={name: f"duvet.commands.{name}" for name in COMMANDS},
+    package="duvet.commands",
+    summaries=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND [ARGS]...",
 )

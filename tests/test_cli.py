@@ -42,7 +42,7 @@ def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
     ##% interruption.
     _, code, words = OUTCOMES[outcome]
-    monkeypatch.setitem(cli.modules, "ending", __name__)
+    monkeypatch.setitem(cli.commands, "ending", ending)
     assert run(["ending", outcome]) == code
     out, err = capsys.readouterr()
     assert (out, words in err) == ("", True)

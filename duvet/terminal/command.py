@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from collections.abc import Mapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,29 +60,42 @@ def _shown(param: click.Parameter, ctx: click.Context) -> str:
 
 
 class LazyGroup(click.Group):
-    """Imports the module of a subcommand when it is asked for."""
+    """Knows what its subcommands do, and imports the module of one when it is asked for more."""
 
-    def __init__(self, *args: Any, modules: dict[str, str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.modules = modules
+        self.package = package
+        self.summaries = summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.modules)
+        return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.modules:
-            return None
-        command = getattr(import_module(self.modules[cmd_name]), cmd_name)
+        if cmd_name in self.summaries and cmd_name not in self.commands:
+            self.add_command(self._imported(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def _imported(self, name: str) -> click.Command:
+        command = getattr(import_module(f"{self.package}.{name}"), name)
         assert isinstance(command, click.Command)
+        command.help = f"{self.summaries[name]}\n\n{cleandoc(command.help or '')}"
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The names and what they do, which takes no module."""
+        # As much as click leaves for it: three times the usual gap stays free.
+        room = formatter.width - 6 - max(map(len, self.summaries))
+        told = [click.Command(name, help=summary) for name, summary in self.summaries.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([(one.name or "", one.get_short_help_str(room)) for one in told])
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """The names alone: what a subcommand does is asked of its module where it is shown."""
+        """The names and what they do, which takes no module."""
         from click.shell_completion import CompletionItem
 
         found = [
-            CompletionItem(name, command=partial(self.get_command, ctx, name))
-            for name in self.modules
+            CompletionItem(name, help=summary)
+            for name, summary in self.summaries.items()
             if name.startswith(incomplete)
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
@@ -95,9 +109,9 @@ class LazyGroup(click.Group):
         if args == ["--help"]:
             click.echo(ctx.get_help())
             ctx.exit()
-        if args[0] not in self.modules and not args[0].startswith("-"):
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             from duvet.config.wording import did_you_mean
 
-            near = did_you_mean(args[0], self.modules)
+            near = did_you_mean(args[0], self.summaries)
             ctx.fail(f"No such command '{args[0]}'{near and '; '}{near}")
         return super().resolve_command(ctx, args)

@@ -13,7 +13,6 @@ from duvet.terminal.streams import pour
 VARIABLE = "_DUVET_COMPLETE"
 """Set by the scripts of shells to what they ask for."""
 _PROGRAM = "duvet"
-_WIDE = 100
 
 Items = list[CompletionItem[str]]
 
@@ -45,8 +44,6 @@ class _Described(_Completion):
         found = super().get_completions(args, incomplete)
         name, sign, _ = incomplete.partition("=")
         for item in found:
-            if item.command:
-                item.help = item.command().get_short_help_str(limit=_WIDE)
             if sign and name[:2] == "--" and item.type == "plain":
                 item.value = f"{name}={item.value}"
         return found
