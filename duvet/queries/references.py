@@ -23,6 +23,7 @@ from duvet.text import quoted, shortened
 
 _SHORTEST = 4
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
+_LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _SHOWN_CANDIDATES = 10
 
 
@@ -236,7 +237,8 @@ def _unknown(catalogue: Catalogue, wanted: str, files: Files | None) -> NotFound
     path = place.path if place else wanted
     if files and any(map(files.tree.is_file, plain_paths(path, files.root))):
         return NotFoundError(f"there is no annotation in {quoted(path)}")
-    ids = {id[: len(path)]: id[:SHOWN] for id in catalogue.ids}
+    # Words are like some of thousands of ids by chance.
+    ids = {id[: len(path)]: id[:SHOWN] for id in catalogue.ids} if _LIKE_ID.match(path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
     hint = nearest_hint(path, ids | specification_names(catalogue) | paths)
     return NotFoundError(

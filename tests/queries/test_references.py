@@ -225,6 +225,7 @@ def test_what_could_mean_several_things() -> None:
         ("5bfa", 'there is no requirement "5bfa"\ndid you mean 5bfbf88bbb38?'),
         ("5b", '"5b" is too short for an id\ngive at least 4 digits'),
         ("5bfx", 'nothing is called "5bfx"\ndid you mean 5bfbf88bbb38?'),
+        ("5b:f:b", 'nothing is called "5b:f:b"\n' + HELP),
         ("src/pots.rs:3", 'nothing is called "src/pots.rs:3"\ndid you mean src/pot.rs or src/c#.rs or src/1dd6.rs?'),
         ("teas.md#pot", 'there is no specification "teas.md"\ndid you mean tea?'),
         ("rfc7186#2", 'there is no specification "rfc7186"\ndid you mean rfc7168?'),
