@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from duvet import rules
 from duvet.model import Place, Problem
@@ -86,7 +86,7 @@ def not_implemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
     lacking = (one for one in requirements if one.status <= Status.IN_PROGRESS)
-    return _named(lacking, rules.GATE_NOT_CITED, "this requirement is not implemented")
+    return _named(lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}")
 
 
 def not_tested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
@@ -95,7 +95,13 @@ def not_tested(requirements: Iterable[Requirement], coverages: Iterable[Coverage
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
     lacking = (one for one in requirements if one.status < Status.DONE and not _is_tested(one, tallies))
-    return _named(lacking, rules.GATE_NOT_TESTED, "this requirement is not tested, or not all of it")
+    return _named(lacking, rules.GATE_NOT_TESTED, _not_tested)
+
+
+def _not_tested(one: Requirement) -> str:
+    if one.state is State.MISSING_IMPLEMENTATION:
+        return "a part of this requirement is not tested"
+    return f"this requirement is not tested: {one.state.words}"
 
 
 def _is_tested(one: Requirement, tallies: Mapping[int, Tally]) -> bool:
@@ -105,14 +111,16 @@ def _is_tested(one: Requirement, tallies: Mapping[int, Tally]) -> bool:
     return one.state is State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
 
 
-def _named(requirements: Iterable[Requirement], rule: rules.Rule, message: str) -> Iterator[Problem]:
+def _named(
+    requirements: Iterable[Requirement], rule: rules.Rule, message: Callable[[Requirement], str]
+) -> Iterator[Problem]:
     lines = LineNumbers()
     for one in requirements:
         specification = one.specification
         ##= man/spec/gates.md#gates-for-targets
         ##% An offender MUST be named with its place in the file of the specification, and with its target.
         yield rule.problem(
-            f"{message}: {one.state.words}",
+            message(one),
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
             hint=f"{specification.locator.name}#{one.section.id}: {shortened(one.text)}",

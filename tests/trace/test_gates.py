@@ -100,14 +100,14 @@ def test_requirements_that_lack_code() -> None:
     assert list(not_tested(found, coverages)) == [
         Problem(
             "DUV063",
-            "this requirement is not tested, or not all of it: missing test",
+            "this requirement is not tested: missing test",
             "t.md",
             Place(2),
             hint="t.md#t: The pot",
         ),
         Problem(
             "DUV063",
-            "this requirement is not tested, or not all of it: partial",
+            "this requirement is not tested: partial",
             "t.md",
             Place(3),
             hint="t.md#t: MUST be warm.",
@@ -148,6 +148,13 @@ def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) 
     coverages = trace_of(TEXT, *annotations).coverages
     found = requirements_of(coverages[0], annotations)
     assert [one.code for one in (*not_implemented(found), *not_tested(found, coverages))] == codes
+
+
+def test_the_words_for_what_is_tested_in_part() -> None:
+    annotations = citing(TEXT, Kind.SPEC), citing(FRONT), citing(BACK, Kind.TEST)
+    coverages = trace_of(TEXT, *annotations).coverages
+    (problem,) = not_tested(requirements_of(coverages[0], annotations), coverages)
+    assert problem.message == "a part of this requirement is not tested"
 
 
 @given(cited_texts())
