@@ -55,6 +55,8 @@ class Patterns(Struct, frozen=True):
     requirements: tuple[str, ...]
     extracted: Mapping[str, bytes]
     """Requirement files that may not be on disk yet."""
+    root: str
+    """The working directory."""
 
     def match(self, tree: Tree, memory: Memory) -> Inputs:
         """All that there is."""
@@ -68,11 +70,12 @@ class Patterns(Struct, frozen=True):
         def work() -> Listed:
             problems: list[Problem] = []
             groups: dict[tuple[Style, ...], list[str]] = {}
-            for wanted in find_sources(rules, tree, problems.append):
+            for wanted in find_sources(rules, tree, self.root, problems.append):
                 groups.setdefault(wanted.styles, []).append(wanted.path)
             return Listed(list(groups.items()), problems)
 
-        return memory.of_tree("sources", Listed, key([rule for rule, _ in rules], *self._problem_places), work)
+        how = key(self.root, [rule for rule, _ in rules], *self._problem_places)
+        return memory.of_tree("sources", Listed, how, work)
 
     def _found(self, tree: Tree, memory: Memory) -> Found:
         config = self.config

@@ -156,7 +156,9 @@ class Project:
     @cached_property
     def inputs(self) -> Inputs:
         """The files to read annotations from."""
-        patterns = Patterns(self.config, self.options.sources, self.options.requirements, self.extraction.files)
+        patterns = Patterns(
+            self.config, self.options.sources, self.options.requirements, self.extraction.files, self.root
+        )
         self.progress.begin("Scanning sources")
         found = patterns.match(self.tree, self.memory)
         self.progress.end(f"Scanned {found.count} sources")

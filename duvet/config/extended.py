@@ -29,7 +29,13 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
         str | tuple[str, ...],
         Meta(description="Which of these files to leave out, or folders with all that is in them"),
     ] = ()
-    gitignore: Annotated[bool, Meta(description="Leave out what git ignores")] = False
+    gitignore: Annotated[
+        bool,
+        Meta(
+            description="Leave out what git ignores, by the `.gitignore` files of the repository and its "
+            "`.git/info/exclude`; the `core.excludesFile` of a user doesn't count"
+        ),
+    ] = False
     language: Annotated[Language | None, Meta(description="The language, for its files and comments")] = None
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from duvet.errors import DuvetError
@@ -12,40 +13,89 @@ _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 class Ignored:
-    """What the `.gitignore` files of a tree name, and `.git` itself."""
+    """What is named by the `.gitignore` files of a repository and by its own list, and `.git` itself."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
+        self._start = f"{root.rstrip('/')}/"
+        """The folder that paths of the tree are relative to."""
         self._files: dict[str, Says | None] = {}
-        self._folders: dict[str, bool] = {}
+        self._folders: dict[str, tuple[bool, str]] = {}
+        """Whether a folder is ignored, and the top of its repository."""
+        self._tops: dict[str, str] = {}
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """Whether git ignores the path, or a folder that it is in."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._folders:
-            above = (folder[: end.start()] for end in _FOLDER.finditer(folder))
-            self._folders[folder] = any(self._is_named(f"{one}/") for one in above)
-        return self._folders[folder] or self._is_named(f"{path}/" if is_folder else path)
+        whole = posixpath.join(self._start, path)
+        if "/." in whole:
+            whole = posixpath.normpath(whole)
+        folder = whole.rpartition("/")[0]
+        known = self._folders.get(folder)
+        if known is None:
+            top = self._top(f"{folder}/")
+            above = (whole[: end.end()] for end in _FOLDER.finditer(f"{folder}/"))
+            is_hidden = any(self._is_named(one, top) for one in above if len(one) > len(top))
+            known = self._folders[folder] = is_hidden, top
+        return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
-    def _is_named(self, path: str) -> bool:
+    def _is_named(self, path: str, top: str) -> bool:
         """The nearest file that says something about the path decides; folders end with a slash."""
         start = len(path)
-        while start:
+        while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
-            if path.startswith(("/", "../"), start):
-                break
             if path[start:].rstrip("/") == ".git":
                 return True
-            says = self._file(path[:start])
-            verdict = says(path[start:]) if says else None
+            verdict = self._verdict(f"{path[:start]}.gitignore", path[start:])
             if verdict is not None:
                 return verdict
-        return False
+        ##= man/spec/trace.md#sources
+        ##% What the repository itself is told to ignore, in its `info/exclude`, MUST be left out unless a `.gitignore`
+        ##% file says otherwise.
+        own = self._own(top)
+        return bool(own and self._verdict(f"{own}/info/exclude", path[len(top) :]))
 
-    def _file(self, folder: str) -> Says | None:
-        if folder not in self._files:
+    def _verdict(self, file: str, path: str) -> bool | None:
+        if file not in self._files:
             try:
-                self._files[folder] = reads(self.tree.read(f"{folder}.gitignore"))
+                self._files[file] = reads(self.tree.read(self._spelt(file)))
             except DuvetError:
-                self._files[folder] = None
-        return self._files[folder]
+                self._files[file] = None
+        says = self._files[file]
+        return says(path) if says else None
+
+    def _spelt(self, path: str) -> str:
+        return path.removeprefix(self._start)
+
+    def _top(self, folder: str) -> str:
+        """The top of the repository; without one, the working directory, or for what is elsewhere that of the disk."""
+        ##= man/spec/trace.md#sources
+        ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
+        inside = folder.startswith(self._start)
+        at = self._start if inside else folder
+        while not self.tree.exists(self._spelt(f"{at}.git")):
+            if at == "/":
+                return self._start if inside else at
+            at = at[: at.rindex("/", 0, -1) + 1]
+        return at
+
+    def _own(self, top: str) -> str:
+        """The folder of the repository that all its working trees share; empty where there is none."""
+        if top not in self._tops:
+            self._tops[top] = self._shared(f"{top}.git")
+        return self._tops[top]
+
+    def _shared(self, path: str) -> str:
+        if not self.tree.is_file(self._spelt(path)):
+            return path
+        # Of a submodule, and of a further working tree.
+        own = self._named_in(path, "gitdir: ")
+        return own and (self._named_in(f"{own}/commondir", "") or own)
+
+    def _named_in(self, file: str, start: str) -> str:
+        """The folder that a file of git names, relative to its own."""
+        try:
+            text = self.tree.read(self._spelt(file)).decode(errors="surrogateescape")
+        except DuvetError:
+            return ""
+        name = text.removeprefix(start).removesuffix("\n")
+        return posixpath.normpath(posixpath.join(posixpath.dirname(file), name))

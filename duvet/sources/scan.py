@@ -46,12 +46,12 @@ class Scanned(Struct, frozen=True):
     problems: list[Problem] = []
 
 
-def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report: Report) -> list[Wanted]:
+def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, root: str, report: Report) -> list[Wanted]:
     """Every file that a rule matches, once, with every different style."""
     styles: dict[str, dict[Style, None]] = {}
     for rule, origin in given:
         style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
-        view = _view(rule, origin, tree, report)
+        view = _view(rule, origin, tree, root, report)
         for path in find_files("pattern", rule.patterns, view, report, origin):
             ##= man/spec/trace.md#sources
             ##% A file that several patterns match MUST be read once in each different style.
@@ -59,7 +59,7 @@ def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, report:
     return [Wanted(path, tuple(found)) for path, found in styles.items()]
 
 
-def _view(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Tree:
+def _view(rule: SourceRule, origin: Origin, tree: Tree, root: str, report: Report) -> Tree:
     """What the rule lets its patterns see."""
     view = tree
     ##= man/spec/trace.md#sources
@@ -73,7 +73,7 @@ def _view(rule: SourceRule, origin: Origin, tree: Tree, report: Report) -> Tree:
     if rule.gitignore:
         from duvet.sources.ignored import Ignored
 
-        view = FilteredTree(view, Ignored(tree).hides)
+        view = FilteredTree(view, Ignored(tree, root).hides)
     return view
 
 

@@ -49,7 +49,8 @@ class GitTree:
     def read(self, path: str) -> bytes:
         def today(outside: str) -> bytes:
             data = self.disk.read(outside)
-            self.taken[path] = None
+            if not _is_of_git(outside):
+                self.taken[path] = None
             return data
 
         return self._asked(path, self._read, today)
@@ -141,7 +142,7 @@ class GitTree:
     def _asked(self, path: str, then: Callable[[str], Answer], today: Callable[[str], Answer]) -> Answer:
         """The answer of the revision, or that of the disk about what is not in the repository."""
         try:
-            return today(path) if self._is_lent(path) else then(path)
+            return today(path) if _is_of_git(path) or self._is_lent(path) else then(path)
         except Outside as outside:
             return today(outside.path)
 
@@ -155,6 +156,11 @@ class GitTree:
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
             return False
         return not self._exists(path) and self.disk.is_file(path)
+
+
+def _is_of_git(path: str) -> bool:
+    """Whether a path leads to what git keeps for itself, of which there is no other state."""
+    return "/.git/" in f"/{path}/"
 
 
 def _is_cache(path: str) -> bool:

@@ -82,6 +82,8 @@ CHANGES: dict[str, Change] = {
     "a specification says something else": rewrite("spec.md", "boil", "cook"),
     "a specification is gone": remove("spec.md"),
     "git ignores a source": write("src/.gitignore", "a.rs"),
+    "there is a repository that ignores a source": write(".git/info/exclude", "a.rs"),
+    "there is a repository around that ignores a source": write("../.git/info/exclude", "a.rs"),
     "the configuration is another one": rewrite(".duvet/config.toml", "src/**/*.rs", "src/**/b.rs"),
     "a requirement file is by hand": write(".duvet/requirements/spec/heating.toml", "target = 'spec.md#pouring'"),
     "a stale requirement file": write(".duvet/requirements/spec/gone.toml", "target = 'spec.md#pouring'"),

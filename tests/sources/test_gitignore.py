@@ -101,7 +101,7 @@ def kept_by_git(folder: Path) -> list[str]:
 
 def kept(folder: Path) -> list[str]:
     tree = DiskTree(str(folder))
-    view = FilteredTree(tree, Ignored(tree).hides)
+    view = FilteredTree(tree, Ignored(tree, str(folder)).hides)
     return [path for path in expand(compile_pattern("**/*"), view, print) if tree.is_file(path)]
 
 
@@ -125,3 +125,82 @@ def test_equals_git(repository: Path, top: list[str], inner: list[str], innermos
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)
     assert kept(repository) == kept_by_git(repository)
+
+
+SOURCES = ["a.rs", "b.rs", "c.rs", "own.rs", "sub/a.rs", "sub/b.rs", "sub/own.rs", "gone/c.rs", "gone/keep/a.rs"]
+HOUSES = {
+    "nothing": {},
+    "top": {".gitignore": "b.rs\n/p/project/c.rs\nproject/gone\n/a.rs\n"},
+    "between": {".gitignore": "*.rs\n", "p/.gitignore": "!a.rs\n!project/sub/*\n"},
+    "own list": {".git/info/exclude": "own.rs\n/c.rs\np/project/sub/b.rs\n"},
+    "own list comes last": {
+        ".git/info/exclude": "*.rs\n",
+        ".gitignore": "!a.rs\n",
+        "p/project/.gitignore": "!own.rs\n",
+    },
+    "the project": {"p/.gitignore": "project/\n", "p/project/.gitignore": "!*\n"},
+    "a folder above": {".gitignore": "p\n", "p/.gitignore": "!project\n"},
+    "above the top": {"../.gitignore": "a.rs\nhouse\n"},
+}
+
+
+def shown_by_git(folder: Path, paths: list[str]) -> list[str]:
+    """The paths that `git check-ignore` doesn't name."""
+    done = subprocess.run(
+        ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", *paths],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return sorted(set(paths) - set(done.stdout.splitlines()))
+
+
+def shown(folder: Path, paths: list[str]) -> list[str]:
+    tree = DiskTree(str(folder))
+    view = FilteredTree(tree, Ignored(tree, str(folder)).hides)
+    return sorted(path for path in paths if path in expand(compile_pattern(path), view, print) and view.is_file(path))
+
+
+@needs_git
+@pytest.mark.parametrize("house", HOUSES)
+@pytest.mark.parametrize("kind", ["repository", "worktree", "submodule"])
+def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#sources
+    ##= type=test
+    ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
+    ##= man/spec/trace.md#sources
+    ##= type=test
+    ##% What the repository itself is told to ignore, in its `info/exclude`, MUST be left out unless a `.gitignore`
+    ##% file says otherwise.
+    top = tmp_path / "house"
+    own = made(kind, top)
+    project = top / "p" / "project"
+    beside = ["../a.rs", "../b.rs", "../../other/a.rs", "../../other/own.rs"]
+    for path in [*SOURCES, *beside]:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_bytes(b"")
+    for path, text in HOUSES[house].items():
+        file = own / "info/exclude" if path == ".git/info/exclude" else top / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    paths = [*SOURCES, *beside]
+    assert shown(project, paths) == shown_by_git(project, paths)
+
+
+def made(kind: str, top: Path) -> Path:
+    """The folder of the repository that keeps what all its working trees share."""
+    main = top if kind == "repository" else top.parent / "main"
+    main.mkdir()
+    git(main, "init", "--quiet")
+    if kind == "worktree":
+        git(main, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--quiet", "--allow-empty", "-m", "a")
+        git(main, "worktree", "add", "--quiet", str(top))
+    if kind == "submodule":
+        top.mkdir()
+        git(top, "init", "--quiet", f"--separate-git-dir={top.parent / 'own'}")
+        (top / ".git").write_text("gitdir: ../own\n")
+        return top.parent / "own"
+    return main / ".git"

@@ -33,7 +33,7 @@ TREE = MemoryTree(
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
     """The files of some rules, where nothing may be wrong."""
     problems: list[Problem] = []
-    wanted = find_sources([(rule, Origin()) for rule in rules], tree, problems.append)
+    wanted = find_sources([(rule, Origin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []
     return sorted(one.path for one in wanted)
 
@@ -47,7 +47,7 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
         SourceRule(("src/a.rs",), blob_link="https://host"),
         SourceRule(("src/a.rs",)),
     ]
-    wanted = find_sources([(rule, Origin()) for rule in rules], TREE, print)
+    wanted = find_sources([(rule, Origin()) for rule in rules], TREE, "/root", print)
     linked = Style(blob_link="https://host")
     assert wanted == [
         Wanted("src/a.rs", (Style(), Style("//@", "//-", Kind.TEST), linked)),
@@ -111,7 +111,7 @@ def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
-    wanted = find_sources([(rule, Origin("c.toml", place))], TREE, problems.append)
+    wanted = find_sources([(rule, Origin("c.toml", place))], TREE, "/root", problems.append)
     assert [one.path for one in wanted] == ["src/a.rs"]
     error = "Pattern syntax error near position"
     assert problems == [

@@ -130,6 +130,13 @@ def test_the_disk_is_not_looked_at(checkout: Path) -> None:
         assert set(tree.taken) == {"out", "../../beside.md"}
 
 
+def test_what_git_keeps_for_itself_is_that_of_today(checkout: Path) -> None:
+    with tree_of(checkout) as tree:
+        for path in ("../.git", "../.git/info/exclude", f"{checkout.parent}/.git/info/exclude", ".git"):
+            assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
+        assert tree.taken == {}
+
+
 def test_what_is_lent(checkout: Path) -> None:
     ##= man/spec/diff.md#reading
     ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
