@@ -132,6 +132,21 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
     ]
 
 
+def test_a_broken_configuration_where_a_branch_began(folder: Path, diff: Run) -> None:
+    make(folder, {".duvet/config.toml": "'$schema' = 1\n"})
+    began = commit(folder)[:12]
+    git(folder, "switch", "--quiet", "--create=more")
+    make(folder, KETTLE)
+    commit(folder)
+    git(folder, "switch", "--quiet", "main")
+    make(folder, {"other.md": "# Other\n"})
+    commit(folder)
+    git(folder, "switch", "--quiet", "more")
+    done = diff("main")
+    assert (done.code, done.out) == (1, "")
+    assert f" --> {began}:.duvet/config.toml:1:13" in done.err.splitlines()
+
+
 def test_no_configuration_now(folder: Path, diff: Run) -> None:
     os.remove(folder / ".duvet" / "config.toml")
     hint = "write one with `duvet init`"

@@ -275,6 +275,23 @@ def test_a_citation_goes_stale() -> None:
     assert difference.losses == "1 requirement lost coverage, 2 citations went stale"
 
 
+def test_why_each_citation_went_stale() -> None:
+    now = SPECIFICATION.replace("be warm", "be hot").replace("## Cup", "## Mug")
+    both = cites(WARM) + cites("The cup MAY be chipped.", section="cup")
+    assert told(compare(catalogue(pot=both), catalogue(tea=now, pot=both)))["citations_stale"] == [
+        ("pot.rs:1", "citation", WARM, 'could not find text in section "pot" of tea.md'),
+        ("pot.rs:5", "citation", "The cup MAY be chipped.", 'missing section "cup" in tea.md'),
+    ]
+
+
+def test_the_last_of_equal_citations_is_the_new_one() -> None:
+    for one, two in ((1, 2), (1, 3), (2, 3)):
+        was, now = (catalogue(pot="", more=cites(WARM) * count) for count in (one, two))
+        places = tuple(f"more.rs:{1 + 4 * number}" for number in range(one, two))
+        assert told(compare(was, now)) == {"citations_added": [("citation", WARM, places)]}
+        assert told(compare(now, was)) == {"citations_removed": [("citation", WARM, places)]}
+
+
 def test_what_is_not_applicable_loses_nothing() -> None:
     ##= man/spec/diff.md#coverage
     ##% What is or was not applicable MUST NOT be told as a change of coverage.

@@ -24,6 +24,11 @@ def only(text: str, style: Style = Style()) -> Annotation:  # noqa: B008 - froze
     return annotation
 
 
+def test_of_edits_that_meet_the_first_is_made() -> None:
+    edits = [Edit(1, 3, 1, 6, "Y"), Edit(1, 2, 1, 4, "X"), Edit(1, 4, 1, 4, "Z"), Edit(1, 2, 1, 4, "X")]
+    assert edited("abcdefg\n", edits) == "aXZdefg\n"
+
+
 def mended(text: str, quote: str, style: Style = Style()) -> str:  # noqa: B008 - frozen
     return edited(text, quote_edits(text, only(text, style), style, quote))
 

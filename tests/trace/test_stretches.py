@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.trace.stretches import Words
+from duvet.trace.stretches import Stretch, Words
 
 TEXT = (
     "This section is about tea. The water MUST boil before the leaves are put into the pot. The leaves MUST be dry, "
@@ -81,6 +81,17 @@ def test_no_answer_is_clear(quote: str) -> None:
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert nearest(quote, f"{TEXT} {frames}") is None
     assert nearest(quote, "") is None
+
+
+@pytest.mark.parametrize(
+    ("score", "second", "is_clear"),
+    [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
+)
+def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
+    ##= man/spec/validate.md#mending
+    ##% Where two answers are nearly as good, an annotation MUST be left as it is.
+    assert Stretch("", score, second).is_clear is is_clear
+    assert not Stretch("", score, second, is_whole=False).is_clear
 
 
 def test_one_text_in_two_places_is_one_answer() -> None:

@@ -307,6 +307,15 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
     assert revisions.find("--all") == head
 
 
+def test_nothing_is_traced(checkout: Path, tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
+    log = tmp_path / "log"
+    environ = {**ENVIRON, "GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
+    assert Revisions(str(checkout), environ).find("HEAD")
+    assert not log.exists()
+
+
 def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
     other = history(tmp_path / "other", {"sub/x.rs": "x"})
     environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
