@@ -42,11 +42,16 @@ _Numbers = list[int]
 
 def stale_citations(then: Catalogue, now: Catalogue) -> list[tuple[int, int]]:
     """The numbers, then and now, of citations that have become wrong where they stand."""
+    ##= man/spec/diff.md#citations
+    ##% A citation that was right and is wrong now, though it says the same, MUST be told as stale, with its place.
+    return _lasting(then, now, are_valid=False)
+
+
+def _lasting(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[tuple[int, int]]:
+    """The numbers, then and now, of citations that were right and still say the same, whether that is right or wrong."""
     right = _by_words(then, are_valid=True)
     found: list[tuple[int, int]] = []
-    for words, numbers in _by_words(now, are_valid=False).items():
-        ##= man/spec/diff.md#citations
-        ##% A citation that was right and is wrong now, though it says the same, MUST be told as stale, with its place.
+    for words, numbers in _by_words(now, are_valid=are_valid).items():
         found += _matched(then, right.get(words, []), now, numbers)
     return sorted(found, key=lambda pair: pair[1])
 
@@ -104,7 +109,7 @@ def stale_rows(now: Catalogue, stale: Iterable[tuple[int, int]]) -> Iterator[Sta
 class Cited:
     """The citations of a catalogue by text and kind; texts that are the same in two catalogues have the same key."""
 
-    def __init__(self, catalogue: Catalogue, names: dict[int, _Text], left_out: Iterable[int] = ()) -> None:
+    def __init__(self, catalogue: Catalogue, names: dict[int, _Text], left_out: Iterable[int]) -> None:
         self.catalogue = catalogue
         self.texts: dict[_Text, tuple[str, str | None, str]] = {}
         """The target, the id and the words of each text."""
@@ -146,10 +151,16 @@ class Cited:
 
 
 def cited(then: Catalogue, now: Catalogue, pairing: Pairing, outlived: Iterable[int]) -> tuple[Cited, Cited]:
-    """The citations of both; those then that stand where they are wrong now are left out."""
+    """The citations of both, without those that are as they were, and those then that are wrong now."""
+    # What they cite may have become a requirement, or be none any more.
+    lasting = _lasting(then, now, are_valid=True)
     new_of = dict(pairing.pairs)
     ours: dict[int, _Text] = {old: ("now", new_of[old]) if old in new_of else ("then", old) for old in _all(then)}
-    return Cited(then, ours, outlived), Cited(now, {new: ("now", new) for new in _all(now)})
+    theirs: dict[int, _Text] = {new: ("now", new) for new in _all(now)}
+    return (
+        Cited(then, ours, [*outlived, *(old for old, _ in lasting)]),
+        Cited(now, theirs, [new for _, new in lasting]),
+    )
 
 
 def _all(catalogue: Catalogue) -> range:

@@ -275,6 +275,17 @@ def test_a_citation_goes_stale() -> None:
     assert difference.losses == "1 requirement lost coverage, 2 citations went stale"
 
 
+def test_what_is_cited_is_no_requirement_any_more() -> None:
+    """The citation is what it was."""
+    config = FILES[".duvet/config.toml"]
+    files = {**FILES, ".duvet/config.toml": config[: config.index("[[specification]]")]}
+    without = catalogue_of(files)
+    texts = [WARM, "The pot SHOULD be blue.", "The cup MAY be chipped."]
+    rows = [f"tea.md#{section}: {text}" for section, text in zip(("pot", "pot", "cup"), texts, strict=True)]
+    assert told(compare(catalogue(), without)) == {"requirements_removed": rows}
+    assert told(compare(without, catalogue())) == {"requirements_added": rows}
+
+
 def test_why_each_citation_went_stale() -> None:
     now = SPECIFICATION.replace("be warm", "be hot").replace("## Cup", "## Mug")
     both = cites(WARM) + cites("The cup MAY be chipped.", section="cup")
