@@ -25,7 +25,7 @@ def drifted(texts: Texts, annotation: Annotation) -> Answer:
     if held:
         answer = moved(annotation, spot.near, held)
         return answer._replace(target=None) if own is not None and own.score > _SAFE else answer
-    return _far(texts, annotation, spot.near) if own is None else _here(quote, own)
+    return elsewhere(texts, annotation, spot.near) if own is None else _here(quote, own)
 
 
 def one_edit(texts: Texts, annotation: Annotation) -> Answer:
@@ -43,8 +43,8 @@ def _here(quote: str, own: Stretch) -> Answer:
     return Answer(hint, quote=own.text if own.is_clear else None)
 
 
-def _far(texts: Texts, annotation: Annotation, near: Neighbourhood) -> Answer:
-    """The answer for a quote with nothing like it in its section: another section, or another specification."""
+def elsewhere(texts: Texts, annotation: Annotation, near: Neighbourhood) -> Answer:
+    """The answer for a quote with nothing like it where its target leads: another section, or another specification."""
     found = near.anywhere(annotation.quote)
     if found is None or found.stretch.score < _FAR:
         for name, other in texts.others(near):

@@ -9,6 +9,7 @@ from duvet.specs.resolve import displayed
 from duvet.specs.sections import SectionNames, section_index
 from duvet.trace.build import second_spellings
 from duvet.validation.answer import SHOWN, Answer, moved
+from duvet.validation.quote_answers import elsewhere
 from duvet.validation.texts import Texts
 
 _LIKENESS = 60
@@ -29,8 +30,11 @@ def section(texts: Texts, annotation: Annotation) -> Answer:
         meant = [ids[id] for id in near if id in ids]
         answer = moved(annotation, spot.near, meant if len(meant) == 1 else held)
         return answer._replace(target=f"{name}#{spot.near.section_id(meant[0])}") if len(meant) == 1 else answer
-    sure = not annotation.quote and len(near) == 1
-    return Answer(target=f"{name}#{near[0]}" if sure else None)
+    if annotation.quote:
+        found = elsewhere(texts, annotation, spot.near)
+        # A section that is called nearly so has to have the text; without one, any section will do.
+        return found if not near or (found.target and found.target.partition("#")[2] in near) else Answer()
+    return Answer(target=f"{name}#{near[0]}" if len(near) == 1 else None)
 
 
 def specification(texts: Texts, annotation: Annotation) -> Answer:

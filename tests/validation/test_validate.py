@@ -75,6 +75,25 @@ def test_what_a_report_lets_pass() -> None:
     assert problems[2].notes == (Note(Place(5, 5, 15), "first written here"),)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint", "fix"),
+    [
+        # The section has got another name, and its text has been reworded.
+        (
+            "rinsing",
+            f"the nearest text stands in #cleaning:\n{SOAP}",
+            "name tea.md#cleaning and quote what stands there",
+        ),
+        # What is called nearly so has no such text: one of the two is right, and nobody knows which.
+        ("serving-it", "did you mean #serving?", ""),
+    ],
+)
+def test_a_section_that_is_gone_and_a_quote_that_is_wrong(name: str, hint: str, fix: str) -> None:
+    quote = "The pot MUST be rinsed with water, but MUST NOT be washed with soap."
+    texts = {"src/gone.rs": f"//= tea.md#{name}\n//# {quote}\n"}
+    assert found(project(texts), "src/gone.rs") == [(1, "DUV043", hint, fix)]
+
+
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
 def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
     ##= man/spec/validate.md#what-is-checked
