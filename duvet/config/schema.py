@@ -129,6 +129,11 @@ class Config(Struct, frozen=True):
         """Where extracted requirements are written."""
         return self._beside("requirements")
 
+    @property
+    def finds_extracted(self) -> bool:
+        """Whether a built-in pattern finds the requirements that are extracted."""
+        return f"{self.requirements_folder}/**/*.toml" in BUILT_IN_REQUIREMENTS
+
     def source_place(self, source: int, key: str = "pattern", index: int = 0) -> Place:
         """Where a value of a source stands, or else the source itself."""
         return self.toml.value_place("source", source, key, index)

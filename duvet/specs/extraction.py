@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
-from posixpath import normpath
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,15 +11,13 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config.schema import Config
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Extracted, Locator, Place, Problem, ProblemsError, Section, Specification
+from duvet.model import Annotation, Extracted, Locator, Problem, ProblemsError, Section, Specification
 from duvet.specs.extract import requirements
 from duvet.specs.library import Library
 from duvet.specs.output_paths import requirements_file, requirements_folder
-from duvet.specs.requirement_files import read
 from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
 from duvet.specs.resolve import displayed, locate
 from duvet.text import plural
-from duvet.tree.protocol import Tree
 
 
 class Extraction(Struct, frozen=True):
@@ -33,11 +28,15 @@ class Extraction(Struct, frozen=True):
     folders: dict[str, str]
     """The folder of requirement files of each specification, and how their targets begin."""
     problems: list[Problem]
+    all_below: str = ""
+    """The folder in which there are no files but those of these specifications; empty where others have some there."""
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, in memory."""
-    extraction = Extraction({}, {}, {}, [])
+    # Without any specification, what is there was put there by other means.
+    is_owner = config.specifications and config.finds_extracted
+    extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
     library.prefetch(_located(config))
     for index, rule in enumerate(config.specifications):
         try:
@@ -135,58 +134,3 @@ def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
     if isinstance(error, ProblemsError):
         return replace(error.problems[0], path=config.path, place=place, label=label)
     return rules.broken_by(error).problem(str(error), config.path, place, label=label, hint=error.hint)
-
-
-@cache
-def _generated() -> re.Pattern[bytes]:
-    """The form of a file that an extraction wrote; compiled only where one may be stale."""
-    return re.compile(
-        rb"""
-        target[ ]=[ ]"[^\n]*"\n
-        \n
-        (?:\#[^\n]*\n)+
-        \n
-        (?:\[\[spec\]\]\n
-        level[ ]=[ ]"[A-Z]+"\n
-        quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
-        \n)+
-        """,
-        re.VERBOSE | re.DOTALL,
-    )
-
-
-def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
-    """Files that an earlier extraction wrote for sections that ask for nothing any more."""
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
-    wanted = set(map(normpath, extraction.files))
-    for folder, target in sorted(extraction.folders.items()):
-        for name in sorted(entry.name for entry in tree.entries(folder)):
-            path = f"{folder}/{name}"
-            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(folder, path, target, tree):
-                yield path
-
-
-def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
-    ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
-    try:
-        data = tree.read(path)
-    except DuvetError:
-        return False
-    if not _generated().fullmatch(data):
-        return False
-    annotations, _ = read(path, data)
-    sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
-    return [requirements_file(folder, section) for section in sections] == [path]
-
-
-def stale_problem(path: str) -> Problem:
-    """The warning about a stale file."""
-    return rules.REQUIREMENT_STALE.problem(
-        "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
-        path,
-        Place(1),
-        hint="`--prune` removes it",
-    )

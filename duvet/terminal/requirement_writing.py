@@ -8,7 +8,8 @@ from duvet.errors import OutputError, describe
 from duvet.model import Problem
 from duvet.outputs import store_changed, together
 from duvet.project import Project
-from duvet.specs.extraction import Extraction, stale_files, stale_problem
+from duvet.specs.extraction import Extraction
+from duvet.specs.stale import left_files, left_problem, stale_files, stale_problem
 
 
 def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
@@ -20,11 +21,12 @@ def write_requirements(project: Project, extraction: Extraction, *, prune: bool)
             store_changed(project.disk.at(path), extraction.files[path], write)
     for path in doubtful:
         memory.wrote(path, extraction.files[path])
-    stale = list(stale_files(extraction, project.tree))
+    stale = {path: stale_problem(path) for path in stale_files(extraction, project.tree)}
+    stale |= {path: left_problem(path, name) for path, name in left_files(extraction, project.library)}
     ##= man/spec/trace.md#requirements
     ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     if not prune:
-        return [stale_problem(path) for path in stale]
+        return list(stale.values())
     ##= man/spec/trace.md#requirements
     ##% With `--prune`, such files MUST be removed, and no other file.
     for path in stale:

@@ -53,6 +53,15 @@ warning: this file was extracted from an earlier text of the specification; its 
 
 1 warning
 """
+LEFT = """\
+warning: this file was extracted from "spec.md", which is not in the configuration [DUV036]
+ --> .duvet/requirements/spec/pouring.toml:1
+  |
+1 | target = "spec.md#pouring"
+  | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+  = help: `--prune` removes it; a `[[specification]]` would keep it up to date
+
+"""
 CLASH = """\
 warning: the requirements of spec.md#heating and 1 more section are lost: they have the same requirement files as these [DUV037]
   --> .duvet/config.toml:11:10
@@ -182,3 +191,59 @@ def test_a_specification_without_requirements_left(stale: Path, duvet: Run) -> N
     make(stale, {"spec.md": "# Kettle\n\n## Heating\n", "src/a.rs": "", ".duvet/config.toml": CONFIG})
     assert duvet("-q", "report", "--prune") == Done(0, "", "")
     assert list((stale / ".duvet/requirements/spec").iterdir()) == []
+
+
+@pytest.fixture
+def left(reported: Path) -> Path:
+    """A project that has another specification now, and one file of the first one, which nobody changed."""
+    config = CONFIG.replace("spec.md", "tea.md")
+    make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
+    (reported / ".duvet/requirements/spec/heating.toml").unlink()
+    return reported
+
+
+def test_a_specification_that_is_configured_no_more(left: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##= type=test
+    ##% A file that was extracted from a specification that is configured no more SHOULD cause a warning.
+    done = duvet("report")
+    assert (done.code, problems(done.err)) == (0, LEFT + "1 warning\n")
+    before = files(left)
+    assert duvet("-q", "report", "--prune") == Done(0, "", "")
+    assert files(left).keys() == before.keys() - {SPOUT}
+    assert duvet("-q", "report", "--strict") == Done(0, "", "")
+
+
+ELSEWHERE = ".duvet/requirements/by/hand.toml"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {SPOUT: "{}# Ours.\n"},
+        {SPOUT: "[[spec]]\ntarget = 'spec.md#pouring'\nquote = 'The spout MAY drip.'\n"},
+        {ELSEWHERE: "{}"},
+        {".duvet/requirements/spec/other.toml": "{}"},
+        {".duvet/exceptions/spec/pouring.toml": "{}"},
+        {SPOUT: "{}", ".duvet/config.toml": CONFIG.partition("[[specification]]")[0]},
+        {SPOUT: "{}", ".duvet/config.toml": CONFIG.replace('"spec.md"', '"./spec.md"')},
+    ],
+)
+def test_what_people_keep_there_is_not_pruned(change: dict[str, str], left: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##= type=test
+    ##% With `--prune`, such files MUST be removed, and no other file.
+    text = (left / SPOUT).read_text()
+    (left / SPOUT).unlink()
+    make(left, {path: content.replace("{}", text) for path, content in change.items()})
+    duvet("report", "--prune")
+    assert set(change) <= set(files(left))
+    assert "DUV036" not in duvet("report").err
+
+
+def test_what_is_left_stays_while_a_specification_is_missing(left: Path, duvet: Run) -> None:
+    (left / "tea.md").unlink()
+    done = duvet("report", "--prune")
+    assert done.code == 1
+    assert "DUV036" not in done.err
+    assert (left / SPOUT).exists()

@@ -6,8 +6,9 @@ import pytest
 
 from duvet.config.read import read_config
 from duvet.model import Place, Problem, Severity
-from duvet.specs.extraction import Extraction, extract_configured, stale_files, stale_problem
+from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.library import Library
+from duvet.specs.stale import stale_files, stale_problem
 from duvet.tree.memory import MemoryTree
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
