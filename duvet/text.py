@@ -143,6 +143,6 @@ def shortened(text: str, most: int = 80) -> str:
 
 def text_id(text: str) -> str:
     """The hex BLAKE3 of a text."""
-    from blake3 import blake3
+    import blake3
 
-    return blake3(text.encode()).hexdigest()
+    return blake3.blake3(text.encode()).hexdigest()

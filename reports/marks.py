@@ -25,6 +25,8 @@ HEAD = Marks("\x1b[1m", "\x1b[0m")
 
 def painted(text: str, spans: Spans, marks: Marks, shown: Callable[[str], str]) -> str:
     """The text with marks around the stretches; each piece of it as it is shown."""
+    if not spans:
+        return shown(text)
     return "".join(
         f"{marks.before}{shown(piece)}{marks.after}" if matters else shown(piece)
         for piece, matters in pieces(text, spans)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.cache.environment import RecordedEnvironment
-from duvet.cache.parsed import Parsed
 from duvet.cache.results import Results
 from duvet.tree.disk import CACHE_FOLDER, DiskTree
 from duvet.tree.recorded import RecordedTree
 from duvet.tree.seen import Seen, digest
+
+if TYPE_CHECKING:
+    from duvet.cache.parsed import Parsed
 
 Value = TypeVar("Value")
 
@@ -93,6 +95,8 @@ class Cache:
 
     def _files(self, name: str, kind: type[Value]) -> Parsed[Value]:
         if name not in self._parsed:
+            from duvet.cache.parsed import Parsed
+
             self._parsed[name] = Parsed(self.blobs, name, kind, self.tree)
         return self._parsed[name]
 

@@ -48,6 +48,10 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         """Where a section of it stands among all resources."""
         return f"{self.full_path}/sections/{id}"
 
+    def requirement_path(self, section: str, id: str) -> str:
+        """The same for a requirement of a section."""
+        return f"{self.section_path(section)}/requirements/{id[:SHOWN]}"
+
 
 class RequirementCard(Struct, frozen=True, array_like=True):
     """A normative sentence of a section."""
@@ -131,4 +135,4 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     def full_path_of(self, card: RequirementCard) -> str:
         """Where it stands among all resources."""
-        return f"{self.specification_of(card).section_path(card.section)}/requirements/{card.id[:SHOWN]}"
+        return self.specification_of(card).requirement_path(card.section, card.id)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
-from duvet.queries.names import no_section, sections_named, specification_named
 from duvet.trace.states import Status
 
 _Test = Callable[[RequirementCard], bool]
@@ -35,6 +34,8 @@ def selected(catalogue: Catalogue, wanted: Filter) -> list[int]:
 
 def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:
     if wanted.specifications:
+        from duvet.queries.names import specification_named
+
         named = {index for name in wanted.specifications for index in specification_named(catalogue, name)}
         yield lambda card: card.specification in named
     if wanted.sections:
@@ -50,6 +51,8 @@ def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:
 
 def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
     """The sections of that name, each with its specification."""
+    from duvet.queries.names import no_section, sections_named, specification_named
+
     spec, _, wanted = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in specification_named(catalogue, one)]

@@ -35,10 +35,10 @@ def requirement_row(catalogue: Catalogue, card: RequirementCard) -> RequirementR
 
 def fields_of(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
     """The fields of its row, for rows that have more."""
-    specification = catalogue.specification_of(card)
+    specification, id = catalogue.specification_of(card), card.id
     return {
-        "identifier": card.id[:SHOWN],
-        "full_path": catalogue.full_path_of(card),
+        "identifier": id[:SHOWN],
+        "full_path": specification.requirement_path(card.section, id),
         "specification": specification.id,
         "section": card.section,
         "section_title": specification.titles.get(card.section, ""),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
 from duvet.model import Place, Problem, ProblemsError, Severity
-from duvet.rules import broken_by
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
 
@@ -32,6 +31,8 @@ def as_problems(error: DuvetError) -> tuple[Problem, ...]:
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
+        from duvet.rules import broken_by
+
         return (broken_by(error).problem(error.message, error.path, Place(error.line), hint=error.hint),)
     return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
 

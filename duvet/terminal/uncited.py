@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from duvet import rules
 from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import Filter
 from duvet.queries.lacking import Lack, Lacking, at_least, lacking, todo_row
-from duvet.queries.offences import offence
 from duvet.queries.rows import requirement_row
 from duvet.reports import columns
 from duvet.reports.listing import Column, Listing
@@ -18,15 +16,10 @@ from duvet.terminal.catalogues import error_count, read_requirements, tell_error
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.filters import GATES
 from duvet.terminal.listings import pour_list
-from duvet.terminal.problem_formats import annotate
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.text import plural
 
-_OFFENCES = {
-    Lack.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
-    Lack.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
-}
 _TODOS = Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 
 
@@ -52,6 +45,8 @@ def run_uncited(
     ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, each requirement that breaks
     ##% a gate on citations or tests MUST be written as a workflow command, too.
     if format is None:
+        from duvet.terminal.problem_formats import annotate
+
         annotate(_offences(catalogue, breaking, lack))
     return _judged(catalogue, len(breaking), fail_on)
 
@@ -86,10 +81,17 @@ def _say_count(found: Lacking, wanted: Filter, lack: Lack | None, limit: int | N
 
 
 def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Lack | None) -> Iterator[Problem]:
-    if lack not in _OFFENCES:
+    from duvet import rules
+    from duvet.queries.offences import offence
+
+    named = {
+        Lack.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
+        Lack.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
+    }
+    if lack not in named:
         return
     for index in indexes:
-        yield offence(requirement_row(catalogue, catalogue.requirements[index]), *_OFFENCES[lack])
+        yield offence(requirement_row(catalogue, catalogue.requirements[index]), *named[lack])
 
 
 def _judged(catalogue: Catalogue, breaking: int, fail_on: str) -> int:

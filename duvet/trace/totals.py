@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from duvet.model import Level, Problem, Severity, Specification
 from duvet.text import plural
-from duvet.trace.requirements import Requirement
 from duvet.trace.states import State, Status
+
+if TYPE_CHECKING:
+    from duvet.trace.requirements import Requirement
 
 _LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
 
