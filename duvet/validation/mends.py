@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from duvet.model import Annotation, Edit, Fix, Kind, Problem, Source
@@ -126,12 +124,3 @@ def _described(answer: Answer) -> str:
     if answer.quote is None:
         return f"name {answer.target}"
     return "quote what stands there" if answer.target is None else f"name {answer.target} and quote what stands there"
-
-
-def edits_of(problems: Iterable[Problem]) -> dict[str, list[Edit]]:
-    """The edits of all fixes by the files that they belong to."""
-    found: dict[str, list[Edit]] = {}
-    for problem in problems:
-        if problem.fix is not None:
-            found.setdefault(problem.path, []).extend(problem.fix.edits)
-    return found
