@@ -37,6 +37,11 @@ def _generated() -> re.Pattern[bytes]:
     )
 
 
+def _match(data: bytes) -> re.Match[bytes] | None:
+    """The parts of a file, if an extraction can have written it."""
+    return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
+
+
 def stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     """Files that an earlier extraction wrote for sections that ask for nothing any more."""
     ##= man/spec/trace.md#requirements
@@ -57,7 +62,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
         data = tree.read(path)
     except DuvetError:
         return False
-    if not _generated().fullmatch(data):
+    if not _match(data):
         return False
     annotations, _ = read(path, data)
     sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
@@ -98,7 +103,7 @@ def left_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, 
 def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
     """The specification that a file was extracted from; empty where people wrote it, changed it or put it there."""
     try:
-        found = _generated().fullmatch(library.tree.read(path))
+        found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""
         source = library.path(locate(name))
     except (DuvetError, UnicodeDecodeError):
