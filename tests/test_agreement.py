@@ -1,127 +1,19 @@
-"""On real projects, every command counts what the JSON report of awslabs duvet's format says."""
+"""On real projects, every command that counts or lists agrees with the JSON report of awslabs duvet's format."""
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 from collections import Counter
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from msgspec import to_builtins
 
-from duvet import rules
-from duvet.project import Project
-from duvet.queries.citations import Citations
-from duvet.queries.detailing import Material, detail_of
-from duvet.queries.details import RequirementDetail
-from duvet.queries.places import Files
-from duvet.queries.references import find
-from tests.commands.running import Run, runner
-from tests.test_conformance import copy_with_links
+from tests.commands.running import runner
+from tests.golden_projects import STATUSES, Golden, Key, Requirement, golden, key_of, numbers_of
 
-PROJECTS = ("h3-704b37a", "s2n-tls-132053b")
-OWN_RULES = {"DUV090", "DUV091", "DUV092", "DUV093"}
-"""Those of `duvet validate` alone."""
-
-STATUSES = ("not started", "in progress", "needs tests", "done")
-
-Key = tuple[str, str, str]
-"""Where a requirement stands, and what it says."""
-Row = dict[str, Any]
-
-
-class Requirement(NamedTuple):
-    """What the JSON report says about a requirement."""
-
-    status: str
-    level: str | None
-    todos: int
-    tests: int
-    excepted: bool
-    related: frozenset[int]
-    """The numbers of the annotations that refer to it."""
-
-
-class Golden:
-    """A golden project with the commands in it."""
-
-    def __init__(self, duvet: Run, folder: Path) -> None:
-        self.duvet, self.folder = duvet, folder
-        self.summary = duvet("report", "--json", "report.json").err
-        self.report = json.loads((folder / "report.json").read_text())
-
-    @cached_property
-    def requirements(self) -> dict[Key, Requirement]:
-        """What the JSON report says, from its numbers of bytes alone."""
-        stated: dict[Key, list[int]] = {}
-        for id, one in enumerate(self.report["annotations"]):
-            if one.get("type") == "SPEC":
-                key = (one["target_path"], one["target_section"], " ".join(one["comment"].split()))
-                stated.setdefault(key, []).append(id)
-        return {key: self._requirement(ids) for key, ids in stated.items()}
-
-    def _requirement(self, ids: list[int]) -> Requirement:
-        found = [self.report["statuses"][str(id)] for id in ids]
-        numbers = frozenset(one for status in found for one in status.get("related", ()))
-        related = [self.report["annotations"][one] for one in numbers]
-        # The comment of an exception is its reason.
-        excused = any(one.get("type") == "EXCEPTION" and one.get("comment") for one in related)
-        worst = min((status_of(one, excused) for one in found), key=STATUSES.index)
-        types = Counter(one.get("type") for one in related)
-        excepted = worst == "done" and not types["IMPLICATION"] and excused
-        (level,) = {self.report["annotations"][id].get("level") for id in ids}
-        return Requirement(worst, level, types["TODO"], types["TEST"], excepted, numbers)
-
-    def rows(self, *args: str) -> list[Row]:
-        """The rows of a list."""
-        done = self.duvet(*args, "--format", "json")
-        return list(json.loads(done.out))
-
-    @cached_property
-    def specifications(self) -> list[Row]:
-        """What is shown of each specification that has requirements."""
-        names = {row["specification"] for row in self.rows("prioritize", "--all", "--limit", "0")}
-        return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
-
-    def keys(self, *args: str) -> set[Key]:
-        """Where the requirements of a list stand, and what they say; each is listed once."""
-        found = [key_of(row) for row in self.rows(*args)]
-        assert len(found) == len(set(found))
-        return set(found)
-
-    def with_status(self, status: str) -> set[Key]:
-        """The requirements that have it according to the report."""
-        return {key for key, one in self.requirements.items() if one.status == status}
-
-
-def status_of(found: dict[str, int], excused: bool) -> str:
-    """The status that follows from how many bytes of a requirement each type of annotation covers."""
-    covered = {name: found.get(name, 0) for name in ("citation", "test", "implication", "exception")}
-    if not any(covered.values()):
-        return "not started"
-    whole, excepted = found["spec"], covered["exception"]
-    if whole in (covered["implication"], min(covered["citation"], covered["test"]), excepted if excused else 0):
-        return "done"
-    return "needs tests" if whole in (covered["citation"], excepted) else "in progress"
-
-
-def key_of(row: Row) -> Key:
-    """Where the requirement of a row stands, and what it says."""
-    path, _, section = row["target"].partition("#")
-    return (path, section, row["text"])
-
-
-@pytest.fixture(scope="module", params=PROJECTS)
-def golden(
-    request: pytest.FixtureRequest, shared: Path, duvet_command: str, tmp_path_factory: pytest.TempPathFactory
-) -> Golden:
-    folder = tmp_path_factory.mktemp("golden") / request.param
-    copy_with_links(shared / "golden" / request.param / "project", folder)
-    return Golden(runner(duvet_command, folder), folder)
+# pytest looks for the fixture by its name here.
+__all__ = ["golden"]
 
 
 class OwedLess(NamedTuple):
@@ -238,74 +130,3 @@ def test_priorities(golden: Golden) -> None:
     assert [key_of(row) for row in left] == [key_of(row) for row in rows if row["status"] != "done"]
     said = golden.duvet("prioritize").err
     assert said == f"20 of {len(left)} requirements listed, most urgent first\n"
-
-
-def test_show(golden: Golden) -> None:
-    for shown in golden.specifications:
-        own = [one for (path, _, _), one in golden.requirements.items() if path == shown["target"]]
-        assert {name: shown["numbers"][name] for name in numbers_of([])} == numbers_of(own)
-        sections = [section["numbers"] for section in shown["sections"]]
-        assert {name: sum(one[name] for one in sections) for name in numbers_of([])} == numbers_of(own)
-        assert sum(level["requirements"] for level in shown["levels"]) == len(own)
-
-
-def numbers_of(found: list[Requirement]) -> dict[str, int]:
-    """How many of these requirements have got how far."""
-    counts = Counter(one.status for one in found)
-    excepted = sum(one.excepted for one in found)
-    numbers = {name.replace(" ", "_"): counts[name] for name in STATUSES}
-    return numbers | {
-        "requirements": len(found),
-        "excepted": excepted,
-        "done": counts["done"] - excepted,
-        "applicable": len(found) - excepted,
-    }
-
-
-def test_each_requirement_that_is_shown(golden: Golden) -> None:
-    """Through the library: there are too many for as many processes."""
-    project = Project(str(golden.folder))
-    files = Files(project.tree, project.root)
-    material = Material(project.catalogue, Citations(project.catalogue, files, 0), project.specification)
-    shown: dict[Key, tuple[str, str | None]] = {}
-    for id in set(project.catalogue.ids):
-        detail = detail_of(material, find(project.catalogue, id, files))
-        assert isinstance(detail, RequirementDetail)
-        assert detail.status == min((place.status for place in detail.places), key=STATUSES.index)
-        places = [key_of(to_builtins(place)) for place in detail.places]
-        assert len(detail.citations) == len({one for place in places for one in golden.requirements[place].related})
-        shown |= {key_of(to_builtins(place)): (place.status, place.level) for place in detail.places}
-    assert shown == {key: (one.status, one.level) for key, one in golden.requirements.items()}
-
-
-def test_validate(golden: Golden) -> None:
-    annotations = golden.report["annotations"]
-    told, checked = validated(golden)
-    assert checked == len(annotations)
-    assert {(one["path"], one["line"]) for one in told if one["code"] == rules.EXCEPTION_NO_REASON.code} == {
-        (one["source"], one["line"]) for one in annotations if one.get("type") == "EXCEPTION" and not one.get("comment")
-    }
-    known = Project(str(golden.folder)).trace.problems
-    by_report = {(one.code, one.path, one.place.line) for one in known}
-    assert by_report <= {(one["code"], one["path"], one["line"]) for one in told}
-    # What is left are rules of `duvet validate` alone, so every target and quote is right, as the report has it.
-    assert {one["code"] for one in told} - {one.code for one in known} <= OWN_RULES
-
-
-def test_validate_in_two_halves(golden: Golden) -> None:
-    """Each annotation and each problem is in one of two halves of the files."""
-    paths = sorted({one["source"] for one in golden.report["annotations"]})
-    (first, one), (second, other) = (validated(golden, *paths[start::2]) for start in (0, 1))
-    told, checked = validated(golden)
-    assert one + other == checked
-    assert sorted(first + second, key=repr) == sorted(told, key=repr)
-
-
-def validated(golden: Golden, *files: str) -> tuple[list[Row], int]:
-    """The problems that are told of these files or of all, and how many annotations were checked."""
-    done = golden.duvet("validate", *files, "--format", "json")
-    found = re.fullmatch(r"checked (\d+) annotations in \d+ files?(: .+)?\n", done.err.splitlines(keepends=True)[-1])
-    assert found is not None, done.err
-    problems = list(json.loads(done.out)["problems"])
-    assert done.code == any(one["severity"] == "error" for one in problems)
-    return problems, int(found[1])

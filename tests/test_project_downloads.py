@@ -1,4 +1,4 @@
-"""What a project downloads, and that nothing depends on which download ends first."""
+"""What a project downloads, where that is kept, and that nothing depends on which download ends first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet import Downloads, Options, Policy, Problem, Progress, Project
+from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progress, Project
+from duvet.specs.resolve import locate
+from tests.made import TEA, in_memory, written
 from tests.specs.serving import Held, text
+from tests.specs.test_fetch import TEXT, Server, server
+
+# pytest looks for the fixture by its name here.
+__all__ = ["server"]
 
 ALLOWED = Options(policy=Policy(allow_http=True))
 
@@ -131,3 +137,48 @@ def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path)
         ("DUV041", "a.rs", 16),
         ("DUV042", "a.rs", 19),
     ]
+
+
+PLAIN = b"'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = '*.rs' }]\n"
+URL = "https://host.example/tea.md"
+
+
+def test_specifications_in_memory_are_not_downloaded() -> None:
+    config = PLAIN + f"specification = [{{ source = '{URL}' }}]\n".encode()
+    files = {".duvet/config.toml": config, "a.rs": f"//= {URL}#tea\n//# It MAY be\n".encode()}
+    (problem,) = in_memory(files).trace.problems
+    hint = "put its text into .duvet/specifications/host.example/tea.txt"
+    message = f"{URL} has not been downloaded"
+    place, label = Place(3, 29, 29), "configured here"
+    assert problem == Problem("DUV045", message, ".duvet/config.toml", place, label, hint)
+    there = in_memory({**files, ".duvet/specifications/host.example/tea.txt": TEA})
+    assert [one.text for one in there.requirements] == [
+        "The pot MUST be warm.",
+        "It MAY be blue.",
+        "A cup SHOULD be ☕.",
+    ]
+
+
+def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
+    class Steps(Progress):
+        def begin(self, step: str) -> None:
+            steps.append(step)
+
+    steps: list[str] = []
+    options = Options(spec_path="kept", policy=Policy(offline=True))
+    project = Project(str(tmp_path), options, progress=Steps())
+    assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
+    with pytest.raises(FetchError, match="downloads are off") as caught:
+        project.library.load(locate(URL))
+    assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
+    assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
+
+
+def test_a_download_is_kept_for_the_next_run(tmp_path: Path, server: Server) -> None:
+    url = f"{server.url}/text"
+    config = PLAIN + f"specification = [{{ source = '{url}' }}]\n".encode()
+    written(tmp_path, {".duvet/config.toml": config, "a.rs": f"//= {url}#1\n//# The pot\n".encode()})
+    first = Project(str(tmp_path), Options(policy=Policy(allow_http=True)))
+    assert ([one.text for one in first.requirements], first.trace.problems) == (["The pot MUST be warm."], ())
+    assert (tmp_path / ".duvet/specifications/127.0.0.1/text.txt").read_bytes() == TEXT
+    assert Project(str(tmp_path), Options(policy=Policy(offline=True))).trace == first.trace

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.difference import Difference, compare
+from duvet.queries.citing import CitationChange, StaleCitation
+from duvet.queries.difference import Change, CoverageChange, Difference, compare
+from duvet.queries.rows import RequirementRow
 from duvet.tree.memory import MemoryTree
 
 CONFIG = """\
@@ -59,3 +61,26 @@ def changed(**now: str) -> Difference:
 def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
     """A comment."""
     return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
+
+
+PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
+
+
+def told(difference: Difference) -> dict[str, list[object]]:
+    """The parts in which there is anything, in short."""
+    parts = {name: [_short(one) for one in getattr(difference, name)] for name in PARTS}
+    return {name: found for name, found in parts.items() if found}
+
+
+def _short(one: object) -> object:
+    match one:
+        case RequirementRow():
+            return f"{one.target}: {one.text}"
+        case CoverageChange():
+            return (one.then.status, one.now.status, one.lost, one.gained)
+        case CitationChange():
+            return (one.kind, one.text, one.places)
+        case StaleCitation():
+            return (f"{one.file_path}:{one.line_number}", one.kind, one.quote, one.message)
+    assert isinstance(one, Change)
+    return (_short(one.then), _short(one.now))

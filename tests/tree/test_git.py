@@ -2,91 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.project import Options, Project
-from duvet.specs.fetch import Policy
 from duvet.tree.disk import DiskTree
-from duvet.tree.git import GitTree
-from duvet.tree.protocol import Tree, is_folder
-from duvet.tree.revisions import Revisions
-from tests.commands.made import KETTLE, make
-from tests.histories import ENVIRON, commit, git, history
+from tests.commands.made import make
+from tests.histories import commit, git, history
+from tests.tree.answering import answers, listed, tree_of
 
-FILES = {
-    "top.md": "top",
-    "sub/a.rs": "a",
-    "sub/src/b.rs": "b",
-    "sub/src/d/c.rs": "c",
-    "sub/src/-x 'y\n\té.rs": "odd",
-    "sub/crlf.rs": "one\r\ntwo\r\n",
-    "sub/lfs.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
-}
-LINKS = {
-    "sub/link": "src",
-    "sub/up": "../top.md",
-    "sub/deep": "link/d/../b.rs",
-    "sub/loop": "loop",
-    "sub/gone": "nothing",
-    "sub/out": "../../beside.md",
-    "sub/whole": "/",
-}
 PATHS = [
     *("", ".", "..", "../..", "src", "src/", "src//b.rs", "./src/./b.rs", "src/d/../b.rs", "src/.", "src/d/.."),
     *("a.rs", "a.rs/", "a.rs/.", "a.rs/..", "a.rs/x", "crlf.rs", "lfs.bin", "src/-x 'y\n\té.rs", "nothing", "no/thing"),
     *("link", "link/", "link/b.rs", "link/..", "link/../a.rs", "up", "up/", "deep", "../top.md", "../../sub/a.rs"),
     *("loop", "loop/x", "gone", "gone/", "out", "out/", "../../beside.md", "../../r/sub/a.rs", "whole/dev", "a\0b"),
 ]
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A repository in which everything is as it was committed; the project is a folder of it."""
-    folder = tmp_path / "r"
-    make(folder, FILES)
-    for name, target in LINKS.items():
-        (folder / name).symlink_to(target)
-    (tmp_path / "beside.md").write_text("beside")
-    return history(folder, {}) / "sub"
-
-
-@contextmanager
-def tree_of(folder: Path, revision: str = "HEAD") -> Iterator[GitTree]:
-    revisions = Revisions(str(folder), ENVIRON)
-    found = revisions.find(revision)
-    assert found is not None
-    with revisions.tree(found, DiskTree(str(folder))) as tree:
-        yield tree
-
-
-def answers(tree: Tree, path: str) -> list[Any]:
-    """What a tree says to each question about a path."""
-    return [
-        *map(_heard, (lambda: tree.read(path), lambda: tree.is_file(path), lambda: tree.exists(path))),
-        *([] if "\0" in path else [_heard(lambda: _listed(tree, path))]),
-    ]
-
-
-def _heard(ask: Callable[[], object]) -> object:
-    try:
-        return ask()
-    except DuvetError as error:
-        return type(error), error.message
-
-
-def _listed(tree: Tree, path: str) -> list[tuple[str, bool, bool]]:
-    found = (entry for entry in tree.entries(path) if entry.name != ".git")
-    return sorted((entry.name, is_folder(entry), entry.is_symlink()) for entry in found)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -156,8 +87,8 @@ def test_a_cache_that_is_committed_is_no_part_of_the_tree(checkout: Path) -> Non
     make(checkout, {".duvet/cache/x": "x", ".duvet/config.toml": ""})
     commit(checkout)
     with tree_of(checkout) as tree:
-        assert _listed(tree, ".duvet") == [("config.toml", False, False)] == _listed(DiskTree(str(checkout)), ".duvet")
-        assert not tree.exists(".duvet/cache") and _listed(tree, ".duvet/cache") == []
+        assert listed(tree, ".duvet") == [("config.toml", False, False)] == listed(DiskTree(str(checkout)), ".duvet")
+        assert not tree.exists(".duvet/cache") and listed(tree, ".duvet/cache") == []
 
 
 def test_line_ends_are_those_of_the_repository(checkout: Path) -> None:
@@ -173,154 +104,5 @@ def test_a_submodule_is_an_empty_folder(checkout: Path, tmp_path: Path) -> None:
     commit(checkout)
     assert (checkout / "module" / "x.rs").exists()
     with tree_of(checkout) as tree:
-        assert ("module", True, False) in _listed(tree, "")
-        assert (_listed(tree, "module"), tree.exists("module/x.rs")) == ([], False)
-
-
-@pytest.mark.parametrize("how", ["sha256", "worktree", "shallow", "tag", "packed"])
-def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
-    ##% disk.
-    folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if how == "sha256" else []))
-    revision = "HEAD"
-    if how == "worktree":
-        git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "w"))
-        folder = tmp_path / "w"
-    elif how == "shallow":
-        commit(folder)
-        git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
-        folder = tmp_path / "w"
-    elif how == "tag":
-        git(folder, "tag", "--annotate", "--message=x", "v1")
-        revision = "v1"
-    elif how == "packed":
-        git(folder, "gc", "--quiet")
-    with tree_of(folder, revision) as tree:
-        then = Project(str(folder), tree=tree)
-        assert then.catalogue == Project(str(folder)).catalogue
-        assert len(then.catalogue.requirements) == 3 and then.catalogue.problems == ()
-
-
-@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
-def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
-    ##% disk.
-    shutil.copytree(shared / "golden" / name / "project", tmp_path / "r")
-    folder = history(tmp_path / "r", {})
-    with tree_of(folder) as tree:
-        then = Project(str(folder), tree=tree).catalogue
-        assert then == Project(str(folder), Options(policy=Policy(offline=True))).catalogue
-        assert len(then.requirements) > 200 and tree.taken == {}
-
-
-def test_a_bare_repository(tmp_path: Path) -> None:
-    folder = history(tmp_path / "r", KETTLE)
-    git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
-    with tree_of(tmp_path / "bare.git") as tree:
-        assert Project(str(folder), tree=tree).catalogue == Project(str(folder)).catalogue
-        assert not tree.exists("../HEAD")
-
-
-def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
-    folder = history(tmp_path / "r", KETTLE)
-    git(folder, "config", "uploadpack.allowFilter", "true")
-    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
-    git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{folder}", "w")
-    before = sorted(str(path) for path in tmp_path.rglob("*"))
-    with tree_of(tmp_path / "w") as tree:
-        assert [name for name, _, _ in _listed(tree, "")] == [".duvet", "spec.md", "src"]
-        for _ in range(2):
-            with pytest.raises(DuvetError, match="this clone lacks the object"):
-                tree.read("spec.md")
-        assert [name for name, _, _ in _listed(tree, "src")] == ["a.rs"]
-    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-
-
-def test_nothing_is_left_running(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The process that reads objects MUST end with the run, however that ends.
-    program = (
-        "import os; from duvet.tree.disk import DiskTree; from duvet.tree.revisions import Revisions\n"
-        "revisions = Revisions(os.getcwd(), os.environ)\n"
-        "tree = revisions.tree(revisions.find('HEAD'), DiskTree()); tree.read('a.rs')\n"
-        "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
-    )
-    killed = subprocess.run(
-        [sys.executable, "-c", program], cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False
-    )
-    assert killed.returncode == -9
-    _ended(int(killed.stdout))
-    with tree_of(checkout) as tree:
-        tree.read("a.rs")
-        process = tree.paths.objects._process
-        assert process is not None and process.poll() is None
-    assert process.poll() is not None
-
-
-def test_a_git_that_dies_is_started_again(checkout: Path) -> None:
-    with tree_of(checkout) as tree:
-        assert tree.read("a.rs") == b"a"
-        process = tree.paths.objects._process
-        assert process is not None
-        process.kill()
-        process.wait()
-        with pytest.raises(DuvetError, match="this clone lacks the object"):
-            tree.read("crlf.rs")
-        assert tree.paths.lacks == ["sub/crlf.rs"]
-        assert tree.read("crlf.rs") == b"one\r\ntwo\r\n"
-
-
-def _ended(pid: int) -> None:
-    """Wait until a process is gone that is nobody's child here."""
-    while os.path.exists(f"/proc/{pid}/stat") and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
-        os.sched_yield()
-
-
-def test_hostile_names_of_revisions(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The name of a revision MUST NOT be taken for an option.
-    revisions = Revisions(str(checkout), ENVIRON)
-    head = git(checkout, "rev-parse", "HEAD")
-    assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
-    for name in (
-        "--all",
-        "--branches",
-        "--glob=refs/heads/main",
-        "--git-dir",
-        "-q",
-        "^main",
-        "main..main",
-        "HEAD:sub/a.rs",
-        "HEAD^{tree}",
-        "",
-        "a\nb",
-        " ",
-    ):
-        assert revisions.find(name) is None, name
-    with pytest.raises(DuvetError, match="can't hold a NUL"):
-        revisions.find("a\0b")
-    git(checkout, "update-ref", "refs/heads/--all", "HEAD")
-    assert revisions.find("--all") == head
-
-
-def test_nothing_is_traced(checkout: Path, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
-    log = tmp_path / "log"
-    environ = {**ENVIRON, "GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
-    assert Revisions(str(checkout), environ).find("HEAD")
-    assert not log.exists()
-
-
-def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
-    other = history(tmp_path / "other", {"sub/x.rs": "x"})
-    environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
-    revisions = Revisions(str(checkout), environ)
-    commit = revisions.find("HEAD")
-    assert commit is not None
-    with revisions.tree(commit, DiskTree(str(checkout))) as tree:
-        assert tree.read("x.rs") == b"x" and not tree.exists("a.rs")
+        assert ("module", True, False) in listed(tree, "")
+        assert (listed(tree, "module"), tree.exists("module/x.rs")) == ([], False)

@@ -1,0 +1,124 @@
+"""Real projects with the commands in them, and what the JSON report of awslabs duvet's format says of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.commands.running import Run, runner
+from tests.test_conformance import copy_with_links
+
+PROJECTS = ("h3-704b37a", "s2n-tls-132053b")
+STATUSES = ("not started", "in progress", "needs tests", "done")
+
+Key = tuple[str, str, str]
+"""Where a requirement stands, and what it says."""
+Row = dict[str, Any]
+
+
+class Requirement(NamedTuple):
+    """What the JSON report says about a requirement."""
+
+    status: str
+    level: str | None
+    todos: int
+    tests: int
+    excepted: bool
+    related: frozenset[int]
+    """The numbers of the annotations that refer to it."""
+
+
+class Golden:
+    """A golden project with the commands in it."""
+
+    def __init__(self, duvet: Run, folder: Path) -> None:
+        self.duvet, self.folder = duvet, folder
+        self.summary = duvet("report", "--json", "report.json").err
+        self.report = json.loads((folder / "report.json").read_text())
+
+    @cached_property
+    def requirements(self) -> dict[Key, Requirement]:
+        """What the JSON report says, from its numbers of bytes alone."""
+        stated: dict[Key, list[int]] = {}
+        for id, one in enumerate(self.report["annotations"]):
+            if one.get("type") == "SPEC":
+                key = (one["target_path"], one["target_section"], " ".join(one["comment"].split()))
+                stated.setdefault(key, []).append(id)
+        return {key: self._requirement(ids) for key, ids in stated.items()}
+
+    def _requirement(self, ids: list[int]) -> Requirement:
+        found = [self.report["statuses"][str(id)] for id in ids]
+        numbers = frozenset(one for status in found for one in status.get("related", ()))
+        related = [self.report["annotations"][one] for one in numbers]
+        # The comment of an exception is its reason.
+        excused = any(one.get("type") == "EXCEPTION" and one.get("comment") for one in related)
+        worst = min((status_of(one, excused) for one in found), key=STATUSES.index)
+        types = Counter(one.get("type") for one in related)
+        excepted = worst == "done" and not types["IMPLICATION"] and excused
+        (level,) = {self.report["annotations"][id].get("level") for id in ids}
+        return Requirement(worst, level, types["TODO"], types["TEST"], excepted, numbers)
+
+    def rows(self, *args: str) -> list[Row]:
+        """The rows of a list."""
+        done = self.duvet(*args, "--format", "json")
+        return list(json.loads(done.out))
+
+    @cached_property
+    def specifications(self) -> list[Row]:
+        """What is shown of each specification that has requirements."""
+        names = {row["specification"] for row in self.rows("prioritize", "--all", "--limit", "0")}
+        return [json.loads(self.duvet("show", name, "--format", "json").out) for name in sorted(names)]
+
+    def keys(self, *args: str) -> set[Key]:
+        """Where the requirements of a list stand, and what they say; each is listed once."""
+        found = [key_of(row) for row in self.rows(*args)]
+        assert len(found) == len(set(found))
+        return set(found)
+
+    def with_status(self, status: str) -> set[Key]:
+        """The requirements that have it according to the report."""
+        return {key for key, one in self.requirements.items() if one.status == status}
+
+
+def status_of(found: dict[str, int], excused: bool) -> str:
+    """The status that follows from how many bytes of a requirement each type of annotation covers."""
+    covered = {name: found.get(name, 0) for name in ("citation", "test", "implication", "exception")}
+    if not any(covered.values()):
+        return "not started"
+    whole, excepted = found["spec"], covered["exception"]
+    if whole in (covered["implication"], min(covered["citation"], covered["test"]), excepted if excused else 0):
+        return "done"
+    return "needs tests" if whole in (covered["citation"], excepted) else "in progress"
+
+
+def key_of(row: Row) -> Key:
+    """Where the requirement of a row stands, and what it says."""
+    path, _, section = row["target"].partition("#")
+    return (path, section, row["text"])
+
+
+@pytest.fixture(scope="module", params=PROJECTS)
+def golden(
+    request: pytest.FixtureRequest, shared: Path, duvet_command: str, tmp_path_factory: pytest.TempPathFactory
+) -> Golden:
+    folder = tmp_path_factory.mktemp("golden") / request.param
+    copy_with_links(shared / "golden" / request.param / "project", folder)
+    return Golden(runner(duvet_command, folder), folder)
+
+
+def numbers_of(found: list[Requirement]) -> dict[str, int]:
+    """How many of these requirements have got how far."""
+    counts = Counter(one.status for one in found)
+    excepted = sum(one.excepted for one in found)
+    numbers = {name.replace(" ", "_"): counts[name] for name in STATUSES}
+    return numbers | {
+        "requirements": len(found),
+        "excepted": excepted,
+        "done": counts["done"] - excepted,
+        "applicable": len(found) - excepted,
+    }
