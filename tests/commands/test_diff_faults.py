@@ -6,21 +6,12 @@ import os
 from functools import partial
 from pathlib import Path
 
-import pytest
-
+from tests.commands.diffing import diff, folder
 from tests.commands.made import KETTLE, make
 from tests.commands.running import Done, Run, run
-from tests.histories import ENVIRON, commit, git, history
+from tests.histories import ENVIRON, commit, git
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return history(tmp_path / "kettle", KETTLE)
-
-
-@pytest.fixture
-def diff(duvet_command: str, folder: Path) -> Run:
-    return partial(run, duvet_command, folder, "diff", environ=ENVIRON)
+__all__ = ["diff", "folder"]  # fixtures, which tests ask for by name
 
 
 def failed(message: str, place: str = "", hint: str = "") -> Done:

@@ -1,156 +1,17 @@
-"""`duvet diff` on scratch histories."""
+"""`duvet diff`: what the project is compared with, and how that is read."""
 
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 from functools import partial
 from pathlib import Path
 
-import pytest
-from pytest_snapshot.plugin import Snapshot
-
+from tests.commands.diffing import diff, folder
 from tests.commands.made import KETTLE, SOURCE, make
-from tests.commands.running import Done, Run, environment, files, run
-from tests.conftest import ROOT
+from tests.commands.running import Done, Run, run
 from tests.histories import ENVIRON, commit, git, history
 
-NOW = {
-    "spec.md": """\
-# Kettle
-
-## Heating
-
-The kettle MUST boil milk. It SHOULD whistle when done. It MUST NOT `rm -rf` | <b>boast</b> to @everyone.
-
-The spout MAY drip.
-
-## Pouring
-
-Tea SHALL be poured by hand.
-""",
-    "src/a.rs": "",
-    "src/other/b.rs": "// more\n\n" + SOURCE + "\n//= spec.md#heating\n//# It SHOULD whistle when done.\n",
-}
-THEN = {
-    "spec.md": KETTLE["spec.md"] + "\nA lid MUST stay on.\n",
-    "src/c.rs": "//= spec.md#pouring\n//= type=todo\n//# A lid MUST stay on.\n",
-}
-SAME = "then: 1 of 3 applicable requirements done (33 %), 0 excepted\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A project in which nothing has changed since its only commit."""
-    return history(tmp_path / "kettle", KETTLE)
-
-
-@pytest.fixture
-def diff(duvet_command: str, folder: Path) -> Run:
-    """`duvet diff` in it."""
-    return partial(run, duvet_command, folder, "diff", environ=ENVIRON)
-
-
-def test_nothing_has_changed(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#base
-    ##% The commit that the project is compared with MUST be named in the output.
-    head = git(folder, "rev-parse", "--short=12", "HEAD")
-    before = files(folder)
-    assert diff() == Done(
-        0, f"Compared with {head} (HEAD)\n\nNothing has changed.\n\n{SAME}{SAME.replace('then:', 'now: ')}", ""
-    )
-    assert files(folder) == before
-
-
-@pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Snapshot) -> None:
-    make(folder, THEN)
-    commit(folder)
-    make(folder, NOW)
-    (folder / "src" / "c.rs").unlink()
-    done = diff("--format", format)
-    assert (done.code, done.err) == (
-        0,
-        "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n",
-    )
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "diff"
-    snapshot.assert_match(done.out, f"every_change.{format}")
-    assert diff("--format", format) == done == diff("--format", format, "--no-cache")
-
-
-def test_a_deleted_citation(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
-    ##% stale.
-    ##= man/spec/diff.md#gate
-    ##% Without `--fail-on`, a difference MUST NOT change the exit code.
-    make(folder, {"src/a.rs": SOURCE.partition("\n\n")[0]})
-    assert (diff().code, diff("--fail-on", "new").code) == (0, 0)
-    done = diff("--fail-on", "regression")
-    assert (done.code, done.err) == (1, "FAIL: 1 requirement lost coverage\n")
-    assert diff("--fail-on", "regression", "-q") == done
-    assert diff("--fail-on", "new", "-q").err == ""
-
-
-def test_a_stale_citation(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
-    ##% stale.
-    title = "\n//= spec.md#pouring\n"
-    make(folder, {"src/a.rs": SOURCE + title})
-    commit(folder)
-    make(folder, {"spec.md": KETTLE["spec.md"].replace("## Pouring", "## Brewing")})
-    done = diff("--fail-on", "regression")
-    assert (done.code, done.err.splitlines()[-1]) == (1, "FAIL: 1 citation went stale")
-
-
-def test_annotations_on_github(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the gate
-    ##% MUST be written as workflow commands, too.
-    make(folder, {"spec.md": KETTLE["spec.md"].replace("boil water.", "boil all water. It MUST sing.")})
-    environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
-    done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
-    stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
-    assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
-        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
-        "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
-        f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
-        f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"
-        "::error file=spec.md,line=5,title=DUV069 requirement-uncited::this requirement is new, and nothing cites it"
-        "%0Ahelp: spec.md#heating: It MUST sing.\n"
-    )
-    assert "::error" not in diff("--fail-on", "regression", "--format", "json", environ=environ).out
-    assert "::error" not in diff(environ=environ).out + diff("--fail-on", "regression").out
-
-
-def test_a_moved_file(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#citations
-    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
-    (folder / "src" / "a.rs").unlink()
-    make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
-    done = diff("--fail-on", "regression", "--fail-on", "new")
-    assert (done.code, done.err, "Nothing has changed." in done.out) == (0, "PASS\n", True)
-
-
-def test_a_reworded_sentence_of_a_section_with_another_name(folder: Path, diff: Run) -> None:
-    make(folder, {"spec.md": KETTLE["spec.md"].replace("## Heating", "## Heat").replace("whistle", "whistle aloud")})
-    assert (
-        "Requirements changed (1)\n  spec.md#heat  SHOULD; not started\n      - spec.md#heating\n"
-        "      + spec.md#heat\n      - It SHOULD whistle when done.\n      + It SHOULD whistle aloud when done.\n"
-    ) in diff().out
-
-
-def test_a_new_requirement(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
-    make(folder, {"spec.md": KETTLE["spec.md"] + "\nIt MUST be red.\n"})
-    assert diff("--fail-on", "regression").code == 0
-    done = diff("--fail-on", "new", "--fail-on", "regression")
-    assert (done.code, done.err) == (1, "FAIL: 1 new requirement without a citation\n")
-    make(folder, {"src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"})
-    assert diff("--fail-on", "new").code == 0
+__all__ = ["diff", "folder"]  # fixtures, which tests ask for by name
 
 
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
@@ -306,29 +167,3 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     done = diff("--fail-on", "regression")
     assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
     assert "Nothing has changed." in done.out
-
-
-def test_a_closed_pipe(folder: Path, duvet_command: str) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"'{duvet_command}' diff --fail-on regression | true"],
-        cwd=folder,
-        env=environment(**ENVIRON),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == "PASS\n"
-
-
-def test_examples(folder: Path, diff: Run, duvet_command: str) -> None:
-    commit(folder)
-    git(folder, "tag", "v1.0")
-    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
-    examples = re.findall(r"^ *(duvet .*)", diff("--help").out.partition("Examples:")[2], re.MULTILINE)
-    assert len(examples) == 4
-    for example in examples:
-        script = re.sub(r"^duvet", f"'{duvet_command}'", example)
-        environ = environment(**ENVIRON)
-        done = subprocess.run(["sh", "-c", script], cwd=folder, env=environ, capture_output=True, check=True)
-        assert done.returncode == 0
-    assert (folder / "comment.md").read_text().startswith("### duvet: no coverage lost\n")
