@@ -90,7 +90,7 @@ class Cache:
     def dated(self, day: str, is_over: bool) -> None:
         self.tree.record.hear(self.tree.record.days, day, is_over)
 
-    def poured(self) -> None:
+    def for_now(self) -> None:
         self.tree.record.settled = False
 
     def _files(self, name: str, kind: type[Value]) -> Parsed[Value]:

@@ -36,8 +36,8 @@ class Memory(Protocol):
     def dated(self, day: str, is_over: bool) -> None:
         """The result holds as long as this day, `YYYY-MM-DD`, is over or is not."""
 
-    def poured(self) -> None:
-        """Bytes have gone where nobody can look for them later, so that they have to go there each time."""
+    def for_now(self) -> None:
+        """What comes of this work is not for later: it went where nobody can look for it, or a fault may pass."""
 
 
 class NoMemory:
@@ -71,5 +71,5 @@ class NoMemory:
     def dated(self, day: str, is_over: bool) -> None:
         pass
 
-    def poured(self) -> None:
+    def for_now(self) -> None:
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from duvet.queries.pairing import Pair, Pairing, paired
 from duvet.queries.rows import RequirementRow, requirement_row
 from duvet.text import plural
 from duvet.trace.states import State
-from duvet.trace.totals import Total
+from duvet.trace.totals import totals_of
 
 _LAYERS = {
     "implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}),
@@ -107,8 +106,7 @@ def compare(then: Catalogue, now: Catalogue) -> Difference:
 
 
 def _count(catalogue: Catalogue) -> Count:
-    counts = Counter(card.state for card in catalogue.requirements)
-    total = Total(None, None, tuple(counts[state] for state in State))
+    *_, total = totals_of(catalogue.requirements)
     return Count(
         requirements=total.requirements,
         applicable=total.applicable,

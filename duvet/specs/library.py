@@ -78,6 +78,11 @@ class Library:
             for url, outcome in found.items():
                 if isinstance(outcome, bytes):
                     self.memory.wrote(missing[url], outcome)
+                else:
+                    ##= man/spec/cache.md#freshness
+                    ##% An answer that a fault went into, such as a file that can't be read or a download that fails,
+                    ##% MUST NOT be kept.
+                    self.memory.for_now()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
-from duvet.cache.key import key
 from duvet.errors import NotFoundError
 from duvet.model import Severity
 from duvet.queries.catalogue import Catalogue
-from duvet.terminal.options import open_cache
+from duvet.terminal.questions import remembered
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.text import plural
@@ -22,28 +20,12 @@ _NAME = "catalogue"
 
 def read_catalogue(where: Mapping[str, Any]) -> Catalogue:
     """The catalogue of the project that these options describe."""
-    cache = open_cache(settings())
-    if cache is None:
-        return _read(None, where)
-    how = key(os.getcwd(), settings().config_path, sorted(where.items()))
-    known = cache.recall(_NAME, Catalogue, how)
-    if known is not None:
-        return known
-    found = _read(cache, where)
-    cache.keep(_NAME, how, found)
-    cache.save()
-    return found
+    return remembered(_NAME, Catalogue, where, lambda project: project.catalogue)
 
 
 def last_catalogue(folder: str) -> Catalogue | None:
     """What the last question about the project in this folder has found out, however old it is."""
     return Cache(DiskTree(folder), {}).last(_NAME, Catalogue)
-
-
-def _read(cache: Cache | None, where: Mapping[str, Any]) -> Catalogue:
-    from duvet.terminal.options import open_quietly
-
-    return open_quietly(cache, where).catalogue
 
 
 def read_requirements(where: Mapping[str, Any]) -> Catalogue:

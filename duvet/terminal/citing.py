@@ -11,8 +11,9 @@ from duvet.queries.citable import citable
 from duvet.queries.places import Files, place_of
 from duvet.queries.references import find
 from duvet.reports.cells import visible
-from duvet.terminal.options import open_cache, open_quietly
+from duvet.terminal.options import open_cache
 from duvet.terminal.patches import patch
+from duvet.terminal.questions import open_quietly
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
 from duvet.text import quoted

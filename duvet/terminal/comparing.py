@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
-from duvet.model import Problem, Severity
+from duvet.model import Problem
 from duvet.queries.bases import Base, find_base
 from duvet.queries.difference import Difference, compare
 from duvet.queries.losses import regressions, uncited
-from duvet.terminal.catalogues import read_catalogue, tell_errors
+from duvet.terminal.catalogues import error_count, read_catalogue, tell_errors
 from duvet.terminal.earlier import Earlier, read_earlier
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.options import open_cache
@@ -99,6 +99,6 @@ def _tell_about(then: Earlier, base: Base) -> None:
         if count:
             are, were = ("is", "was") if count == 1 else ("are", "were")
             say(f"{plural(count, noun)} {are} not in that revision: today's {were} used\n")
-    errors = sum(problem.severity is Severity.ERROR for problem in then.catalogue.problems)
+    errors = error_count(then.catalogue)
     if errors:
         say(f"{plural(errors, 'error')} in the project as it was, so not everything counted then\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.cache.cache import Cache
-from duvet.cache.key import key
 from duvet.config.find import CONFIG_PATH
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import ProblemsError
@@ -19,7 +17,7 @@ from duvet.project import Project
 from duvet.queries.bases import Base
 from duvet.queries.catalogue import Catalogue
 from duvet.specs.resolve import locate
-from duvet.terminal.options import open_project
+from duvet.terminal.options import key_of, open_project
 from duvet.terminal.progress import Quietly
 from duvet.terminal.settings import settings
 from duvet.tree.git import GitTree
@@ -47,7 +45,7 @@ def read_earlier(
         with _told_with(base), revisions.tree(base.commit, today.tree) as tree:
             return _read(today, tree, files)
 
-    how = key(base.commit, revisions.prefix, os.getcwd(), settings().config_path, sorted(where.items()), files)
+    how = key_of(where, base.commit, revisions.prefix, files)
     return today.memory.of_tree(_NAME, Earlier, how, work)
 
 

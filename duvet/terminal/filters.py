@@ -33,6 +33,7 @@ class _Words(click.Choice[str]):
         return super().convert(self.also.get(str(value).lower(), value), param, ctx)
 
 
+_MINE = ("specs", "sections", "levels", "statuses", "kinds")
 KIND = _Words(_KINDS, {"implementation": "citation"})
 """A type of annotations that cite."""
 _STATUS = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
@@ -80,28 +81,17 @@ def kind_option(function: click.decorators.FC) -> click.decorators.FC:
     )
 
 
-def filter_of(
-    *,
-    specs: tuple[str, ...] = (),
-    sections: tuple[str, ...] = (),
-    levels: tuple[str, ...] = (),
-    statuses: tuple[str, ...] = (),
-    kinds: tuple[str, ...] = (),
-) -> Filter:
-    """What these options ask for."""
+def without_filter(options: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
+    """The filter among the options of a command, and the other options."""
     from duvet.queries.filters import Filter
 
-    return Filter(
+    rest = dict(options)
+    specs, sections, levels, statuses, kinds = (rest.pop(name, ()) for name in _MINE)
+    chosen = Filter(
         specs,
         sections,
         tuple(_LEVELS[name] for name in levels),
         tuple(_STATUSES[name] for name in statuses),
         tuple(_KINDS[name] for name in kinds),
     )
-
-
-def without_filter(options: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
-    """The filter among the options of a command, and the other options."""
-    mine = ("specs", "sections", "levels", "statuses", "kinds")
-    own = {name: value for name, value in options.items() if name in mine}
-    return filter_of(**own), {name: value for name, value in options.items() if name not in mine}
+    return chosen, rest

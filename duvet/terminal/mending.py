@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from duvet.terminal.options import open_cache, open_quietly
+from duvet.terminal.options import open_cache
 from duvet.terminal.patches import patch
 from duvet.terminal.problem_formats import Answer
+from duvet.terminal.questions import open_quietly
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.terminal.validating import STDIN, Request, chosen_of, told, with_stdin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -145,6 +146,13 @@ def open_cache(shown: Settings) -> Cache | None:
     return Cache(DiskTree(), shown.environ, today=shown.today)
 
 
+def key_of(where: Mapping[str, Any], *more: object) -> str:
+    """Everything that the command line says about an answer."""
+    from duvet.cache.key import key
+
+    return key(os.getcwd(), settings().config_path, sorted(where.items()), *more)
+
+
 def open_project(
     cache: Cache | None = None,
     progress: Progress | None = None,
@@ -180,14 +188,3 @@ def open_project(
         progress=progress,
         today=shown.today,
     )
-
-
-def open_quietly(cache: Cache | None, where: Mapping[str, Any]) -> Project:
-    """The project that these options describe, for a question to it; an error where nothing says what is in it."""
-    from duvet.config.find import require_config
-    from duvet.terminal.progress import Quietly
-
-    project = open_project(cache, Quietly(settings()), **where)
-    if not (project.config or project.options.sources or project.options.requirements):
-        require_config(project.tree)
-    return project

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
-from duvet.cache.key import key
 from duvet.errors import DuvetError
-from duvet.terminal.options import open_cache, open_project
+from duvet.terminal.options import key_of, open_cache, open_project
 from duvet.terminal.outcome import Outcome, lasts, tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
@@ -43,11 +41,6 @@ def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: 
     # Nobody waits for this.
     remember(cache, how, outcome)
     return code
-
-
-def key_of(where: Mapping[str, Any], wishes: Wishes) -> str:
-    """Everything that the command line says about the result."""
-    return key(os.getcwd(), settings().config_path, sorted(where.items()), wishes)
 
 
 def remember(cache: Cache, how: str, outcome: Outcome) -> None:

@@ -118,7 +118,7 @@ def _note(memory: Memory, path: str, data: bytes) -> None:
     ##= man/spec/cache.md#freshness
     ##% A report that goes to standard output MUST be written each time.
     if is_poured(path):
-        memory.poured()
+        memory.for_now()
     else:
         memory.wrote(path, data)
 

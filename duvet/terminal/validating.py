@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet.cache.key import key
 from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.reports.cells import visible
 from duvet.reports.problem_format import tally
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import Sources
-from duvet.terminal.options import open_cache, open_quietly
-from duvet.terminal.outcome import as_errors, fails, lasts
+from duvet.terminal.options import open_cache
+from duvet.terminal.outcome import as_errors, fails
 from duvet.terminal.problem_formats import Answer, tell_failure, tell_problems
+from duvet.terminal.questions import open_quietly, remembered
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.text import plural
@@ -60,29 +60,21 @@ def _run(where: Mapping[str, Any], wanted: Request, answer: Answer) -> int:
         return run_mending(where, wanted, answer)
     if STDIN in wanted.names:
         project, texts = with_stdin(where, wanted)
-        from duvet.validation.validate import validate
-
-        return told(validate(project), wanted, answer, texts=texts)
+        return told(_validated(project), wanted, answer, texts=texts)
     return told(_findings(where), wanted, answer)
 
 
 def _findings(where: Mapping[str, Any]) -> Findings:
     """What is wrong in the project in the working directory, from the cache where nothing has changed."""
-    cache = open_cache(settings())
-    how = key(os.getcwd(), settings().config_path, sorted(where.items()))
     ##= man/spec/validate.md#outcome
     ##% Where nothing has changed since the last run, `duvet validate` MUST give the same answer without reading the sources.
-    known = cache.recall(_NAME, Findings, how) if cache else None
-    if known is not None:
-        return known
+    return remembered(_NAME, Findings, where, _validated)
+
+
+def _validated(project: Project) -> Findings:
     from duvet.validation.validate import validate
 
-    found = validate(open_quietly(cache, where))
-    if cache:
-        if lasts(one.problem for one in found.found):
-            cache.keep(_NAME, how, found)
-        cache.save()
-    return found
+    return validate(project)
 
 
 def with_stdin(where: Mapping[str, Any], wanted: Request) -> tuple[Project, dict[str, str]]:

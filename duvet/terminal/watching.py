@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
 from duvet.project import Project
-from duvet.terminal.options import open_project
+from duvet.terminal.options import key_of, open_project
 from duvet.terminal.outcome import tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
-from duvet.terminal.recalling import key_of, remember
+from duvet.terminal.recalling import remember
 from duvet.terminal.reporting import run_report
 from duvet.terminal.settings import settings, wants_cache
 from duvet.terminal.wishes import Wishes

@@ -149,7 +149,7 @@ def test_where_nothing_is_kept() -> None:
         memory.of_text("n", str, "p", "h", b"", work)
         memory.of_tree("n", str, "h", work)
     memory.wrote("p", b"")
-    memory.poured()
+    memory.for_now()
     assert work.done == 6 and not memory.holds("p", b"")
 
 

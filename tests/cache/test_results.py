@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from duvet.cache.cache import Cache
-from duvet.errors import UnreadableError
+from duvet.errors import FetchError, UnreadableError
+from duvet.specs.library import Library
+from duvet.specs.resolve import locate
 from duvet.tree.disk import DiskTree
 from tests.cache.opened import LATER, Work, opened
 
@@ -139,3 +141,15 @@ def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
         cache.keep("run", "how", "answer")
         cache.save()
         assert opened(root).recall("run", str, "how") == "answer"
+
+
+def test_a_download_that_fails(tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
+    cache = Cache(DiskTree(str(tmp_path)), {})
+    library = Library(cache.tree, "specs", lambda wanted: {url: FetchError("no answer") for url in wanted}, "", cache)
+    with pytest.raises(FetchError):
+        library.load(locate("https://tea.example/spec.md"))
+    cache.keep("question", "how", 1)
+    assert Cache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None
