@@ -9,6 +9,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from duvet.model import Level, Problem
+from duvet.reports.html_page import Page
 from duvet.reports.html_references import References
 from duvet.reports.html_states import CITED, looks_of
 from duvet.reports.html_views import specification_views
@@ -35,15 +36,21 @@ class ProblemView(Struct, frozen=True):
     notes: tuple[tuple[Markup, str], ...]
 
 
-def render(report: Finished, problems: Iterable[Problem], out: BinaryIO, embed_json: bytes | None = None) -> None:
-    """Write the page, piece by piece; `embed_json` is upstream's JSON for those who look for it in the page."""
-    json = None if embed_json is None else Markup(embed_json.replace(b"<", rb"\u003c").decode(errors="replace"))
-    stream = environment().get_template("report.html.j2").stream(_shown(report, tuple(problems)), json=json)
+def render(page: Page, out: BinaryIO) -> None:
+    """Write the page, piece by piece."""
+    stream = environment().get_template("page/page.html.j2").stream(_shown(page), json=_embedded(page))
     stream.enable_buffering(_BUFFERED)
     out.writelines(piece.encode(errors="replace").translate(_ALLOWED) for piece in stream)
 
 
-def _shown(report: Finished, problems: tuple[Problem, ...]) -> dict[str, object]:
+def _embedded(page: Page) -> Markup | None:
+    if page.embedded is None:
+        return None
+    return Markup(page.embedded.replace(b"<", rb"\u003c").decode(errors="replace"))
+
+
+def _shown(page: Page) -> dict[str, object]:
+    report, problems = page.finished, page.problems
     counted = totals(report.requirements)
     groups = by_specification(counted)
     references = References(report)

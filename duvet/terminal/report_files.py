@@ -59,18 +59,14 @@ def pages(project: Project, wishes: Wishes, finished: Finished, problems: tuple[
     configured = config.report.html.path if config and config.report.html.enabled else None
     wanted = (wishes.html, configured, _internal(project, "HTML"))
     if any(path is not None for path in wanted):
-        from duvet.reports import html
-
-        yield from _copies(wanted, partial(_page, html.render, problems), finished)
+        yield from _copies(wanted, partial(_page, project, problems), finished)
 
 
-def _page(
-    render: Callable[[Finished, tuple[Problem, ...], BinaryIO], None],
-    problems: tuple[Problem, ...],
-    finished: Finished,
-    out: BinaryIO,
-) -> None:
-    render(finished, problems, out)
+def _page(project: Project, problems: tuple[Problem, ...], finished: Finished, out: BinaryIO) -> None:
+    from duvet.reports import html
+    from duvet.terminal.page import page_of
+
+    html.render(page_of(project, finished, problems), out)
 
 
 def _copies(paths: tuple[str | None, ...], render: _Render, finished: Finished) -> Files:

@@ -14,7 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Note, Place, Problem, Severity
 from duvet.project import Project
-from duvet.reports import html, json_v1
+from duvet.reports import json_v1
 from duvet.reports.html_states import LOOKS
 from duvet.reports.html_views import title_of
 from duvet.trace.finished import Finished
@@ -22,6 +22,7 @@ from duvet.trace.states import State
 from duvet.trace.totals import Total, totals, verdict
 from tests.conftest import ROOT
 from tests.reports.made import finished
+from tests.reports.made_pages import page
 from tests.reports.made_states import CONFIG, FILES, MANNERS, TEA
 
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
@@ -77,12 +78,6 @@ class Parsed(HTMLParser):
         return [value for _, found in self.tags if (value := found.get(attribute)) is not None]
 
 
-def page(report: Finished, problems: tuple[Problem, ...] = (), embed_json: bytes | None = None) -> str:
-    out = BytesIO()
-    html.render(report, problems, out, embed_json)
-    return out.getvalue().decode()
-
-
 def evil(blob_link: str | None = None) -> Finished:
     files = {".duvet/config.toml": CONFIG, "tea.md": EVIL_SPEC, f"src/{EVIL.replace('/', '')}.rs": EVIL_COMMENTS}
     return finished(files, blob_link, blob_link)
@@ -94,7 +89,7 @@ def without_style(text: str) -> str:
 
 def test_all_of_it(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    snapshot.assert_match(without_style(page(finished(FILES, BLOB, ISSUES), PROBLEMS)), "all_of_it.html")
+    snapshot.assert_match(without_style(page(finished(FILES, BLOB, ISSUES), problems=PROBLEMS)), "all_of_it.html")
 
 
 def test_nothing(snapshot: Snapshot) -> None:
@@ -106,7 +101,7 @@ def test_hostile_text_stays_text() -> None:
     ##= man/spec/trace.md#reports
     ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
     problem = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
-    parsed = Parsed(page(evil(f"https://x/{EVIL}"), (problem,)))
+    parsed = Parsed(page(evil(f"https://x/{EVIL}"), problems=(problem,)))
     assert {tag for tag, _ in parsed.tags} & {"script", "img"} == set()
     assert not any(name.startswith("on") for _, attributes in parsed.tags for name in attributes)
     parts = "<img src=x onerror=alert(1)>", "&lt;{{ 1 }}"
@@ -116,7 +111,7 @@ def test_hostile_text_stays_text() -> None:
 def test_nothing_is_loaded() -> None:
     ##= man/spec/trace.md#reports
     ##% The page MUST NOT load anything from elsewhere.
-    shown = page(finished(FILES, BLOB, ISSUES), PROBLEMS)
+    shown = page(finished(FILES, BLOB, ISSUES), problems=PROBLEMS)
     parsed = Parsed(shown)
     assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"
     assert {tag for tag, _ in parsed.tags} & {"base", "embed", "iframe", "img", "link", "object", "script"} == set()
@@ -132,7 +127,7 @@ def test_links_lead_to_places_on_the_page_or_to_the_web(link: str | None) -> Non
 
 
 def test_places_that_are_linked_exist_and_have_one_name() -> None:
-    parsed = Parsed(page(finished(FILES), PROBLEMS))
+    parsed = Parsed(page(finished(FILES), problems=PROBLEMS))
     ids = parsed.values("id")
     assert len(ids) == len(set(ids))
     assert {url[1:] for url in parsed.values("href") if url.startswith("#")} <= set(ids)
@@ -162,7 +157,7 @@ def test_control_characters_are_not_in_the_page() -> None:
 def test_json_in_the_page_is_the_same_value() -> None:
     out = BytesIO()
     json_v1.render(evil(), out)
-    shown = page(evil(), embed_json=out.getvalue())
+    shown = page(evil(), embedded=out.getvalue())
     ((island,),) = [re.findall(r'(?s)<script type="application/json" id="result">(.*?)</script>', shown)]
     assert json.loads(island) == json.loads(out.getvalue())
     assert "<" not in island

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from duvet.reports import html, json_v1, summary
+from duvet.reports import json_v1, summary
 from duvet.trace.finished import Finished
 from duvet.trace.states import State
 from duvet.trace.totals import totals, verdict
 from tests.reports.made import finished
+from tests.reports.made_pages import page
 from tests.reports.made_states import FILES
 
 
@@ -17,12 +18,6 @@ def ended(report: Finished) -> str:
     out = BytesIO()
     summary.render(report, (), out)
     return out.getvalue().decode().splitlines()[-1]
-
-
-def page(report: Finished) -> str:
-    out = BytesIO()
-    html.render(report, (), out)
-    return out.getvalue().decode()
 
 
 def test_the_table_and_the_page_end_with_the_totals() -> None:

@@ -1,0 +1,28 @@
+"""Pages of finished traces."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+from duvet.queries.cataloguing import catalogue_of
+from duvet.reports import html
+from duvet.reports.html_page import Page
+from duvet.trace.finished import Finished
+
+
+def page_of(report: Finished, **given: Any) -> Page:
+    """The page of a trace with these fields."""
+    return Page(finished=report, catalogue=catalogue_of(report.trace, report.requirements, ()), **given)
+
+
+def written(page: Page) -> str:
+    """A page as HTML."""
+    out = BytesIO()
+    html.render(page, out)
+    return out.getvalue().decode()
+
+
+def page(report: Finished, **given: Any) -> str:
+    """The page of a trace as HTML."""
+    return written(page_of(report, **given))
