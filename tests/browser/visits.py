@@ -1,0 +1,58 @@
+"""Visits to pages, and what must not happen during one."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
+
+WIDE, NARROW = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
+
+
+class Visits:
+    """Opens pages, each in a context of its own, and writes down what none of them may do."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.faults: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        for context in self._contexts:
+            context.close()
+
+    def __call__(self, url: str, *, served: str = "", **options: Any) -> Page:
+        """The page at a URL; one that is served under a policy may say in the console what the policy keeps it from."""
+        page = self.context(served=served, **options).new_page()
+        page.goto(url)
+        return page
+
+    def context(self, *, served: str = "", **options: Any) -> BrowserContext:
+        """A context in which nothing has been opened yet, offline unless its pages are served."""
+        given: dict[str, Any] = {"viewport": WIDE, "offline": not served, "service_workers": "block", **options}
+        context = self._browser.new_context(**given)
+        context.set_default_timeout(10_000)
+        self._contexts.append(context)
+        context.on("request", lambda request: self._requested(request, served))
+        context.on("dialog", self._dialog)
+        context.on("weberror", lambda error: self.faults.append(f"error: {error.error}"))
+        if not served:
+            context.on("console", self._said)
+        return context
+
+    def _requested(self, request: Request, served: str) -> None:
+        document = request.is_navigation_request() and request.url.startswith(served or "file://")
+        if not document and not request.url.startswith("data:"):
+            self.faults.append(f"request: {request.url}")
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.faults.append(f"console: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
