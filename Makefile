@@ -82,7 +82,7 @@ man: $(DEV_READY) ## Write the man pages again
 .PHONY: bench
 bench: $(BENCH_VENV)/bin/python ## Measure speed and memory against the budgets
 	rm -rf build
-	$(BENCH_VENV)/bin/python $(PIP) .
+	$(BENCH_VENV)/bin/python $(PIP) . playwright
 	$(BENCH_VENV)/bin/python -m tests.bench --duvet $(BENCH_VENV)/bin/duvet $(ARGS)
 
 .PHONY: clean

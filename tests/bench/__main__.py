@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, table, watching
+from tests.bench import growth, pages, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -27,6 +27,13 @@ def main() -> int:
     options = parse()
     if options.watch:
         return watching.main(options)
+    if options.pages:
+        return pages.main(options)
+    return _costs(options) or (pages.main(options) if options.rows else 0)
+
+
+def _costs(options: Namespace) -> int:
+    """What the commands cost."""
     if options.shared is None:
         print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
     commit, clock = _commit(), Clock(options.runs, options.shared)
@@ -36,6 +43,8 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     if not rows and not curves:
+        if pages.wanted(options.only):
+            return 0
         print(f"bench: no row is named {options.only}", file=sys.stderr)
         return 2
     about = About(commit, platform.python_version(), _machine(), clock.milliseconds)
