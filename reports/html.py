@@ -9,8 +9,12 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from duvet.model import Level, Problem
+from duvet.queries.links import fragment
 from duvet.reports.html_page import Page
+from duvet.reports.html_places import Places
 from duvet.reports.html_references import References
+from duvet.reports.html_rows import requirement_rows
+from duvet.reports.html_shell import shell
 from duvet.reports.html_states import CITED, looks_of
 from duvet.reports.html_views import specification_views
 from duvet.templates import environment
@@ -54,8 +58,13 @@ def _shown(page: Page) -> dict[str, object]:
     counted = totals(report.requirements)
     groups = by_specification(counted)
     references = References(report)
+    places = Places(report, page.catalogue)
+    names = [coverage.specification.id for coverage in report.trace.coverages]
     return {
-        "title": _title(report),
+        **shell(),
+        "title": page.title or _title(report),
+        "page": page,
+        "links": {id: fragment(name) for id, name in zip(names, places.specifications, strict=True)},
         "verdict": verdict(counted[-1], problems),
         "total": counted[-1],
         # One specification is all of them.
@@ -64,7 +73,10 @@ def _shown(page: Page) -> dict[str, object]:
         "looks": looks_of(counted[-1]),
         "cited": CITED,
         "problems": [_problem(problem, references) for problem in problems],
-        "specifications": specification_views(report, references),
+        "specifications": specification_views(page, places, references),
+        "rows": requirement_rows(page.catalogue, places),
+        "files": Markup(),
+        "settings": Markup("{}"),
         "not_applicable": report.not_applicable,
         "others": _without_requirements(report, counted),
     }

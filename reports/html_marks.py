@@ -8,6 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from duvet.model import Section
+from duvet.queries.links import fragment
 from duvet.reports.html_states import CITED, LOOKS
 from duvet.text import WHITESPACE
 from duvet.trace.coverage import segment_texts
@@ -67,10 +68,11 @@ def _line(
         begun = [owner for owner in found if owner.anchor not in linked]
         if begun:
             first = min(begun)
-            sign = f" g{LOOKS[first.state].style}" if len(linked) == known else ""
+            sign = " g" if len(linked) == known else ""
             linked.update(owner.anchor for owner in begun)
-            text = f'<a class="b{sign}" href="#{first.anchor}">{text}</a>'
-        written += f"<mark class={_mark(min(found), segment.flags)}>{text}</mark>"
+            written += f'<a class="{_mark(min(found), segment.flags)}{sign}" href="{fragment(first.anchor)}">{text}</a>'
+        else:
+            written += f"<mark class={_mark(min(found), segment.flags)}>{text}</mark>"
     return written
 
 

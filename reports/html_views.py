@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -11,19 +11,19 @@ from msgspec import Struct
 from duvet.model import Format, Specification
 from duvet.queries.links import fragment, published
 from duvet.reports.html_marks import Owner, marked
+from duvet.reports.html_page import Page
+from duvet.reports.html_places import Places
 from duvet.reports.html_references import Groups, References
 from duvet.reports.html_states import LOOKS
-from duvet.trace.finished import Finished
 from duvet.trace.records import Coverage
 from duvet.trace.requirements import Requirement
-
-_ID_DIGITS = 12
 
 
 class RequirementView(NamedTuple):
     """A requirement in the list below its section; a tuple, which Jinja takes apart at once."""
 
     anchor: str
+    href: str
     mark: str
     badge: str
     level: str
@@ -49,6 +49,7 @@ class SectionView(Struct, frozen=True):
 class SpecificationView(Struct, frozen=True):
     """A specification and its sections."""
 
+    anchor: str
     specification: Specification
     link: str
     contents: list[tuple[str, str, int]]
@@ -57,61 +58,46 @@ class SpecificationView(Struct, frozen=True):
     left_out: int
 
 
-class _Anchors:
-    """Names for places on the page, no two of them alike."""
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._counts = dict.fromkeys(taken, 1)
-
-    def new(self, wanted: str) -> str:
-        """The name wanted, with a number where it is taken."""
-        name = wanted
-        while name in self._counts:
-            self._counts[name] += 1
-            name = f"{name}-{self._counts[name]}"
-        self._counts[name] = 1
-        return name
-
-
-class _Page(Struct, frozen=True):
+class _Shared(Struct, frozen=True):
     """What all parts of the page share."""
 
+    page: Page
+    places: Places
     references: References
-    anchors: _Anchors
 
 
-Stated = dict[int, list[Requirement]]
+Stated = dict[int, list[int]]
 """The requirements of a specification by the index of their section."""
 
 
-def specification_views(report: Finished, references: References) -> Iterator[SpecificationView]:
+def specification_views(page: Page, places: Places, references: References) -> Iterator[SpecificationView]:
     """The specifications in the order of reports, those without requirements last."""
-    page = _Page(references, _Anchors(coverage.specification.id for coverage in report.trace.coverages))
-    stated: dict[str, Stated] = {}
-    for requirement in report.requirements:
-        sections = stated.setdefault(requirement.specification.id, {})
-        sections.setdefault(requirement.matches[0].section, []).append(requirement)
-    for coverage in sorted(report.trace.coverages, key=lambda one: one.specification.id not in stated):
-        yield _specification(coverage, stated.get(coverage.specification.id, {}), page)
+    shared = _Shared(page, places, references)
+    coverages = page.finished.trace.coverages
+    stated: list[Stated] = [{} for _ in coverages]
+    for index, card in enumerate(page.catalogue.requirements):
+        section = page.finished.requirements[index].matches[0].section
+        stated[card.specification].setdefault(section, []).append(index)
+    for number in sorted(range(len(coverages)), key=lambda number: not stated[number]):
+        yield _specification(number, stated[number], shared)
 
 
-def _specification(coverage: Coverage, stated: Stated, page: _Page) -> SpecificationView:
+def _specification(number: int, stated: Stated, shared: _Shared) -> SpecificationView:
+    coverage = shared.page.finished.trace.coverages[number]
     specification = coverage.specification
     # Much of what is cited here and there is a large standard: without requirements, only what is cited is shown.
-    shown = range(len(specification.sections)) if stated else sorted(coverage.sections)
-    names = {index: page.anchors.new(_section_anchor(specification, index)) for index in shown}
+    whole = stated or shared.page.whole_text
+    shown = range(len(specification.sections)) if whole else sorted(coverage.sections)
+    anchors = shared.places.sections[number]
+    names = {index: anchors[specification.sections[index].id] for index in shown}
     return SpecificationView(
+        shared.places.specifications[number],
         specification,
         published(specification.url),
         [(fragment(names[index]), title_of(specification, index), len(stated[index])) for index in sorted(stated)],
-        _sections(coverage, names, stated, page),
+        _sections(coverage, names, stated, shared),
         len(specification.sections) - len(names),
     )
-
-
-def _section_anchor(specification: Specification, index: int) -> str:
-    # An id that is written in Markdown may have white space in it, and an anchor may not.
-    return f"{specification.id}/{'-'.join(specification.sections[index].id.split())}"
 
 
 def title_of(specification: Specification, index: int) -> str:
@@ -123,44 +109,46 @@ def title_of(specification: Specification, index: int) -> str:
     return f"{'Appendix ' if kind == 'appendix' else ''}{number}. {section.title}".rstrip()
 
 
-def _sections(coverage: Coverage, names: dict[int, str], stated: Stated, page: _Page) -> Iterator[SectionView]:
-    others = _others(coverage, stated)
-    for index, anchor in names.items():
-        section = coverage.specification.sections[index]
+def _sections(coverage: Coverage, names: dict[int, str], stated: Stated, shared: _Shared) -> Iterator[SectionView]:
+    requirements = shared.page.finished.requirements
+    others = _others(coverage, [requirements[index] for found in stated.values() for index in found])
+    for section_index, anchor in names.items():
+        section = coverage.specification.sections[section_index]
         owners: dict[int, Owner] = {}
         views: list[RequirementView] = []
-        for requirement in stated.get(index, ()):
-            name = page.anchors.new(f"r-{requirement.id[:_ID_DIGITS]}")
-            owners.update(dict.fromkeys(requirement.ids, Owner(requirement.state, name)))
-            views.append(_requirement(requirement, name, page.references))
+        for index in stated.get(section_index, ()):
+            requirement = requirements[index]
+            owners.update(dict.fromkeys(requirement.ids, Owner(requirement.state, shared.places.requirements[index])))
+            views.append(_requirement(requirement, index, shared))
         yield SectionView(
             anchor,
             fragment(anchor),
-            title_of(coverage.specification, index),
+            title_of(coverage.specification, section_index),
             published(coverage.specification.url, section.id),
             len(section.lines) + 3 * len(views),
-            Markup(marked(section, coverage.sections.get(index, {}), owners)),
+            Markup(marked(section, coverage.sections.get(section_index, {}), owners)),
             views,
-            page.references.groups(others.get(index, ())),
+            shared.references.groups(others.get(section_index, ())),
         )
 
 
-def _requirement(requirement: Requirement, anchor: str, references: References) -> RequirementView:
+def _requirement(requirement: Requirement, index: int, shared: _Shared) -> RequirementView:
     look = LOOKS[requirement.state]
     return RequirementView(
-        anchor,
+        shared.places.requirements[index],
+        shared.places.links[index],
         look.mark,
         look.badge,
         requirement.level.name if requirement.level else "",
         requirement.text,
-        references.remarks(requirement.ids),
-        references.groups(requirement.related),
+        shared.references.remarks(requirement.ids),
+        shared.references.groups(requirement.related),
     )
 
 
-def _others(coverage: Coverage, stated: Stated) -> dict[int, list[int]]:
+def _others(coverage: Coverage, requirements: list[Requirement]) -> dict[int, list[int]]:
     """By the index of a section, what refers to it and to no requirement."""
-    known = {id for found in stated.values() for one in found for ids in (one.ids, one.related) for id in ids}
+    known = {id for one in requirements for ids in (one.ids, one.related) for id in ids}
     found: dict[int, list[int]] = {}
     for match in coverage.matches:
         ids = [id for id in match.ids if id not in known]

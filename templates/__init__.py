@@ -50,6 +50,12 @@ def prompt_text(name: str) -> str:
         return file.read()
 
 
+def page_file(name: str) -> str:
+    """A style sheet or a script of the page as it is written."""
+    with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:
+        return file.read()
+
+
 def _is_html(name: str | None) -> bool:
     return name is None or name.endswith(".html.j2")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from typing import Any
 
@@ -26,3 +27,13 @@ def written(page: Page) -> str:
 def page(report: Finished, **given: Any) -> str:
     """The page of a trace as HTML."""
     return written(page_of(report, **given))
+
+
+_SHELL = re.compile(
+    r"(?s)(?<=<style>\n).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
+)
+
+
+def without_shell(text: str) -> str:
+    """A page less its styles and scripts."""
+    return _SHELL.sub("", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from datetime import date
@@ -27,8 +28,8 @@ from duvet.trace.totals import totals
 from tests.conftest import ROOT
 from tests.reports.made import finished, json_v2_of
 from tests.reports.made_not_owed import EXTENDED, NOT_OWED, TODAY, not_owed, with_entries
-from tests.reports.made_pages import page
-from tests.reports.test_html import Parsed, without_style
+from tests.reports.made_pages import page, without_shell
+from tests.reports.test_html import Parsed
 
 BUCKET = "duvet-cli/v2/annotations.json#not_applicable"
 CUP = {
@@ -58,14 +59,13 @@ def test_the_page(snapshot: Snapshot) -> None:
     ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     shown = page(not_owed())
-    snapshot.assert_match(without_style(shown), "not_applicable.html")
-    assert ".s9 {" in shown and ".g9::before" in shown
+    snapshot.assert_match(without_shell(shown), "not_applicable.html")
 
 
 def test_the_page_once_an_entry_has_expired(snapshot: Snapshot) -> None:
     report = not_owed(today=date(2030, 2, 1))
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    snapshot.assert_match(without_style(page(report, problems=report.trace.problems)), "expired.html")
+    snapshot.assert_match(without_shell(page(report, problems=report.trace.problems)), "expired.html")
 
 
 def test_the_summary(snapshot: Snapshot) -> None:
@@ -169,7 +169,7 @@ def test_without_entries_nothing_is_different() -> None:
     assert [bytes_of(plain(), *kind) for kind in kinds] == [bytes_of(upstream, *kind) for kind in kinds]
     assert json_v2_of(plain()) == json_v2_of(upstream)
     assert not any(b"applicable" in bytes_of(plain(), *kind).replace(b"applicable req", b"") for kind in kinds)
-    assert "not applicable" not in page(plain()).lower() and "s9" not in page(plain())
+    assert re.search("not.applicable|s9", without_shell(page(plain())).lower()) is None
 
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
@@ -194,7 +194,9 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
     assert whole.done <= whole.applicable
     assert bytes_of(report, summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
     shown = Parsed(page(report))
-    marks = [tag["class"] for name, tag in shown.tags if name == "li" and (tag.get("id") or "").startswith("r-")]
+    marks = [
+        tag["class"] for name, tag in shown.tags if name == "li" and re.search("/[0-9a-f]{12}$", tag.get("id") or "")
+    ]
     assert [marks.count(LOOKS[state].mark) for state in State] == list(whole.counts)
     assert whole.words in " ".join(shown.texts)
     listed = json.loads(bytes_of(report, json_v1)).get("not_applicable", [])

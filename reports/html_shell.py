@@ -1,0 +1,36 @@
+"""What the page brings with it: its styles and its scripts."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from markupsafe import Markup
+
+from duvet.templates import page_file
+
+_STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
+_MODULES = ("views",)
+"""In the order in which they need one another; together they are one module."""
+
+
+def shell() -> dict[str, Markup]:
+    """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
+    from hashlib import sha256
+
+    early, module = (Markup("\n" + "".join(map(page_file, names))) for names in (("early.js",), _scripts()))
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
+    return {
+        "styles": Markup("".join(page_file(f"{name}.css") for name in _STYLES)),
+        "early": early,
+        "module": module,
+        ##= man/spec/trace.md#reports
+        ##% The page MUST NOT load anything from elsewhere.
+        "policy": Markup(
+            f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
+            "form-action 'none'"
+        ),
+    }
+
+
+def _scripts() -> tuple[str, ...]:
+    return tuple(f"{name}.js" for name in _MODULES)
