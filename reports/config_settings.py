@@ -31,10 +31,12 @@ def render_schema(schema: Mapping[str, Any], out: BinaryIO) -> None:
 FORMATS = {"table": render_table, "json": render_json}
 
 
-def _value(value: str | bool | tuple[str, ...] | None) -> str:
+def _value(value: str | bool | int | tuple[str, ...] | None) -> str:
     match value:
         case bool():
             return str(value).lower()
+        case int():
+            return str(value)
         case tuple():
             return visible(", ".join(value)) or "-"
     ##= man/spec/trace.md#diagnostics

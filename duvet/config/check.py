@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.config import wording
 from duvet.config.expressions import ExpressionError, expand
-from duvet.config.extended import ExtendedConfig, ExtendedSource
+from duvet.config.extended import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
 from duvet.config.fields import Option, fields_of, options
 from duvet.config.read import as_table
-from duvet.config.schema import Table, TableError
+from duvet.config.schema import HtmlReport, Table, TableError
 from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.toml import Toml
 from duvet.model import Place, Problem
@@ -28,9 +28,14 @@ _TYPES: dict[type[inspect.Type], tuple[type, str]] = {
     inspect.EnumType: (str, "a string"),
     inspect.StrType: (str, "a string"),
     inspect.BoolType: (bool, "a boolean"),
+    inspect.IntType: (int, "an integer"),
     inspect.DateType: (date, "a date"),
 }
-_EXTENSIONS: dict[type, type[Table]] = {UpstreamConfig: ExtendedConfig, UpstreamSource: ExtendedSource}
+_EXTENSIONS: dict[type, type[Table]] = {
+    UpstreamConfig: ExtendedConfig,
+    UpstreamSource: ExtendedSource,
+    HtmlReport: ExtendedHtmlReport,
+}
 _EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
 _DAY = "write a day as in `2027-12-31`"
 _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
@@ -84,6 +89,9 @@ def _well_typed(choice: Option, value: Any, at: _At) -> Iterable[Problem]:
             return _variant([str(variant.value) for variant in variants], value, at)
         case inspect.StrType(pattern=str() as pattern) if not re.search(pattern, value):
             return [at.problem(rules.CONFIG_BAD_VALUE, "this is blank")]
+        case inspect.IntType(ge=int() as least, le=int() as most) if not least <= value <= most:
+            hint = f"write a number from {least} to {most}"
+            return [at.problem(rules.CONFIG_BAD_VALUE, f"{wording.described(value)} is out of range", hint)]
     return _template(value, at) if choice.is_template else ()
 
 

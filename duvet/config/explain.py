@@ -39,7 +39,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     """One value that is in force."""
 
     key: str
-    value: str | bool | tuple[str, ...] | None
+    value: str | bool | int | tuple[str, ...] | None
     origin: Origin
     path: str = ""
     line: int = 0

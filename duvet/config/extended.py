@@ -10,8 +10,17 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config.languages import Language
-from duvet.config.schema import NotApplicableRule, SourceRule, Table, TableError, Words
-from duvet.config.tables import ConfigTable, SchemaName, SourceTable, as_tuple, named
+from duvet.config.schema import (
+    HtmlReport,
+    NotApplicableRule,
+    PageRule,
+    Report,
+    SourceRule,
+    Table,
+    TableError,
+    Words,
+)
+from duvet.config.tables import Choice, ConfigTable, SchemaName, SourceTable, as_tuple, named
 from duvet.config.wording import missing_field
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
@@ -89,6 +98,55 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
         return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
 
 
+class SpecText(Choice):
+    """How much of a specification stands in the page."""
+
+    means: bool
+
+    CITED = "cited", False
+    FULL = "full", True
+
+
+class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
+    """The page, and the links that every kind of report shares."""
+
+    title: Annotated[str | None, Meta(description="The title of the page; by default it names the specifications")] = (
+        None
+    )
+    logo: Annotated[
+        str | None, Meta(description="Text that stands before the title, such as the name of a company")
+    ] = None
+    spec_text: Annotated[
+        SpecText,
+        Meta(
+            description="Whether the page holds the whole text of specifications without requirements, or only the "
+            "sections that are cited"
+        ),
+    ] = SpecText.CITED
+    snippet_lines: Annotated[
+        int, Meta(ge=0, le=50, description="How many lines of the code below a comment the page shows")
+    ] = PageRule().snippet_lines
+    embed_json: Annotated[
+        bool, Meta(description="Put the JSON report into the page as well, for programs that look for it there")
+    ] = False
+
+    def rule(self) -> PageRule:
+        """The rule that this table stands for."""
+        return PageRule(
+            title=self.title or "",
+            logo=self.logo or "",
+            whole_text=self.spec_text.means,
+            snippet_lines=self.snippet_lines,
+            embeds_json=self.embed_json,
+        )
+
+
+class ExtendedReport(Report, frozen=True, kw_only=True):
+    """The reports that every run writes."""
+
+    html: Annotated[ExtendedHtmlReport, Meta(description="The HTML report")] = ExtendedHtmlReport()
+
+
 # The keywords of JSON Schema for what `__post_init__` checks.
 _ONE_OF_BOTH = {"anyOf": [{"required": ["pattern"]}, {"required": ["language"]}]}
 _Source = Annotated[ExtendedSource, Meta(extra_json_schema=_ONE_OF_BOTH)]
@@ -103,7 +161,11 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[_Source, ...], Meta(description="Source files to scan")] = ()
     schema: Annotated[SchemaName, named(extended=True)] = field(name="$schema")
+    report: Annotated[ExtendedReport, Meta(description="Reports to write")] = ExtendedReport()
     not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
 
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
         return tuple(one.rule() for one in self.not_applicable)
+
+    def page(self) -> PageRule:
+        return self.report.html.rule()

@@ -31,6 +31,7 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
         report=table.report,
         toml=toml,
         not_applicable=table.not_owed(),
+        page=table.page(),
     )
 
 

@@ -60,6 +60,17 @@ class NotApplicableRule(Struct, frozen=True):
     """The last day on which that holds."""
 
 
+class PageRule(Struct, frozen=True, kw_only=True):
+    """What the page shows beside the trace, and how much of it."""
+
+    title: str = ""
+    logo: str = ""
+    whole_text: bool = False
+    """Whether the text of specifications is there where nothing cites it."""
+    snippet_lines: int = 6
+    embeds_json: bool = False
+
+
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
     """A table of the file, with its keys as they are written there."""
 
@@ -118,6 +129,7 @@ class Config(Struct, frozen=True):
     toml: Toml
     """The file, to find places in."""
     not_applicable: tuple[NotApplicableRule, ...] = ()
+    page: PageRule = PageRule()
 
     @property
     def specifications_folder(self) -> str:

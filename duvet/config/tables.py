@@ -14,6 +14,7 @@ from duvet.config.schema import (
     CONTENT,
     META,
     NotApplicableRule,
+    PageRule,
     Report,
     SourceRule,
     SpecificationRule,
@@ -23,7 +24,7 @@ from duvet.config.schema import (
 from duvet.model import Format, Kind
 
 
-class _Choice(StrEnum):
+class Choice(StrEnum):
     """A string of the file that stands for something."""
 
     means: Any
@@ -35,7 +36,7 @@ class _Choice(StrEnum):
         return member
 
 
-class SchemaName(_Choice):
+class SchemaName(Choice):
     """The schema that a configuration file is in, and whether it is our own."""
 
     means: bool
@@ -47,7 +48,7 @@ class SchemaName(_Choice):
     EXTENDED = "duvet-cli/config/v1", True
 
 
-class SourceType(_Choice):
+class SourceType(Choice):
     """What a comment is that does not say its type."""
 
     means: Kind
@@ -60,7 +61,7 @@ class SourceType(_Choice):
     IMPLICATION = "implication", Kind.IMPLICATION
 
 
-class FormatName(_Choice):
+class FormatName(Choice):
     """How a specification is written."""
 
     means: Format
@@ -159,6 +160,10 @@ class ConfigTable(Table, frozen=True, kw_only=True):
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
         """What this configuration says is not applicable."""
         return ()
+
+    def page(self) -> PageRule:
+        """What this configuration says about the page."""
+        return PageRule()
 
 
 def named(*, extended: bool) -> Meta:

@@ -54,7 +54,7 @@ def _tables_in(name: str, value: Schema, schema: Schema) -> Iterator[tuple[str, 
     if "items" in value:
         yield f"[[{name}]]", dict(_flat("", properties, schema))
         return
-    own = {key: inner for key, inner in properties.items() if not _table_of(inner, schema)}
+    own = {key: _resolved(inner, schema) for key, inner in properties.items() if not _table_of(inner, schema)}
     if own:
         yield f"[{name}]", own
     for key, inner in properties.items():
@@ -103,7 +103,7 @@ def _key(name: str, extended: Schema, upstream: Schema | None) -> Key:
 def _sentence(value: Schema) -> str:
     default = value.get("default")
     written = f" Default: `{str(default).lower() if isinstance(default, bool) else default}`."
-    return prose(f"{value['description'].rstrip('.')}." + (written if isinstance(default, bool | str) else ""))
+    return prose(f"{value['description'].rstrip('.')}." + (written if isinstance(default, bool | int | str) else ""))
 
 
 def _takes(value: Schema) -> str:
@@ -114,6 +114,8 @@ def _takes(value: Schema) -> str:
         return " | ".join(choices) if len(choices) < MANY_CHOICES else "a name"
     if value.get("format") == "date":
         return "a date"
+    if "maximum" in value:
+        return f"a number from {value['minimum']} to {value['maximum']}"
     return {"array": "a list of strings", "boolean": "true | false", "string": "a string"}.get(
         value.get("type", ""), ""
     )

@@ -81,3 +81,36 @@ def test_what_is_not_applicable_is_unknown_in_upstreams_schema() -> None:
 def test_an_unknown_language() -> None:
     (problem,) = found("source = [{ language = 'pyton' }]", EXTENDED)
     assert problem.startswith("2:24+7 DUV005 unknown variant `pyton`, ") and problem.endswith("did you mean `python`?")
+
+
+PAGE = """[report.html]
+title = 3
+logoo = "x"
+spec-text = "ful"
+snippet-lines = 51
+embed-json = "no"
+"""
+
+
+def test_what_is_refused_of_the_page() -> None:
+    keys = "`enabled`, `path`, `blob-link`, `issue-link`"
+    more = "`title`, `logo`, `spec-text`, `snippet-lines`, `embed-json`"
+    assert found(PAGE, EXTENDED) == [
+        "3:9+1 DUV004 invalid type: integer `3`, expected a string",
+        f"4:1+5 DUV002 unknown field `logoo`, expected one of {keys}, {more}; did you mean `logo`?",
+        "5:13+5 DUV005 unknown variant `ful`, expected `cited` or `full`; did you mean `full`?",
+        "6:17+2 DUV005 integer `51` is out of range; write a number from 0 to 50",
+        '7:14+4 DUV004 invalid type: string "no", expected a boolean',
+    ]
+    assert found("[report.html]\nsnippet-lines = -1\n", EXTENDED) == [
+        "3:17+2 DUV005 integer `-1` is out of range; write a number from 0 to 50"
+    ]
+    assert found("[report.html]\nsnippet-lines = true\n", EXTENDED) == [
+        "3:17+4 DUV004 invalid type: boolean `true`, expected an integer"
+    ]
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    assert found("[report.html]\ntitle = 'x'\nsnippet-lines = 99\n") == [
+        f"3:1+5 DUV002 unknown field `title`, expected one of {keys}; {EXTEND}",
+        f"4:1+13 DUV002 unknown field `snippet-lines`, expected one of {keys}",
+    ]

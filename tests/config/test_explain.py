@@ -70,6 +70,7 @@ specification = [
   { source = "s" },
 ]
 not-applicable = [{ target = "s", reason = "no", expiry = 2030-01-31 }]
+report.html = { title = "Tea", snippet-lines = 3 }
 """
     assert explained(text) == [
         "config-path .duvet/config.toml default",
@@ -87,6 +88,11 @@ not-applicable = [{ target = "s", reason = "no", expiry = 2030-01-31 }]
         "report.html.path .duvet/reports/report.html default",
         "report.html.blob-link None default",
         "report.html.issue-link None default",
+        "report.html.title Tea file 8",
+        "report.html.logo None default",
+        "report.html.spec-text cited default",
+        "report.html.snippet-lines 3 file 8",
+        "report.html.embed-json False default",
         *REPORTS,
         "specification[0].source s file 5",
         "specification[0].format None default",

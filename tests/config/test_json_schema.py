@@ -103,6 +103,7 @@ OURS: list[dict[str, Any]] = [
     {"source": [{"pattern": "x", "exclude": "z", "language": "c"}]},
     {"not-applicable": [{"target": "x", "reason": "y"}]},
     {"not-applicable": [{"target": "x#y", "quote": "z", "reason": " y", "owner": "", "expiry": date(2030, 1, 31)}]},
+    {"report": {"html": {"title": "", "logo": "x", "spec-text": "full", "snippet-lines": 50, "embed-json": True}}},
 ]
 NEITHER: list[dict[str, Any]] = [
     {"sources": []},
@@ -115,6 +116,11 @@ NEITHER: list[dict[str, Any]] = [
     {"requirement": [{}]},
     {"specification": [{"format": "auto"}]},
     {"report": {"html": {"enabled": 1}}},
+    {"report": {"html": {"spec-text": "some"}}},
+    {"report": {"html": {"snippet-lines": -1}}},
+    {"report": {"html": {"snippet-lines": 51}}},
+    {"report": {"html": {"snippet-lines": True}}},
+    {"report": {"html": {"embed-json": 1}}},
     {"report": {"pdf": {}}},
     {"not-applicable": [{"target": "x"}]},
     {"not-applicable": [{"reason": "x"}]},
@@ -170,7 +176,9 @@ SOURCES = table(
     gitignore=st.booleans(),
     language=WORDS,
 )
-OUTPUTS = table(enabled=st.booleans(), path=WORDS, blob_link=WORDS)
+OUTPUTS = table(
+    enabled=st.booleans(), path=WORDS, blob_link=WORDS, spec_text=WORDS | st.just("full"), snippet_lines=LEAVES
+)
 ENTRIES = table(target=WORDS | st.just("x#y"), quote=WORDS, reason=WORDS, owner=WORDS, expiry=st.dates())
 DOCUMENTS = table(
     source=st.lists(SOURCES, max_size=2),

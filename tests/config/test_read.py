@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from msgspec import structs
+from msgspec import convert, structs
 
 from duvet.config.read import read_config
 from duvet.config.schema import (
@@ -14,6 +14,7 @@ from duvet.config.schema import (
     HtmlReport,
     JsonReport,
     NotApplicableRule,
+    PageRule,
     Report,
     SnapshotReport,
     SourceRule,
@@ -119,7 +120,23 @@ def test_every_name_of_upstreams_schema(name: str) -> None:
 def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
     ##% A configuration with our own schema MUST accept every key of the other one.
-    assert read(EVERYTHING, EXTENDED) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+    ours = read(EVERYTHING, EXTENDED)
+    theirs = convert(ours.report, Report, from_attributes=True)
+    assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+
+
+def test_what_the_page_shows() -> None:
+    text = """[report.html]
+title = "Tea"
+logo = "ACME"
+spec-text = "full"
+snippet-lines = 0
+embed-json = true
+"""
+    assert read(text, EXTENDED).page == PageRule(
+        title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True
+    )
+    assert read("", EXTENDED).page == read("").page == PageRule(snippet_lines=6)
 
 
 def test_what_is_not_applicable() -> None:
