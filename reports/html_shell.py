@@ -9,7 +9,10 @@ from markupsafe import Markup
 from duvet.templates import page_file
 
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
-_MODULES = ("views",)
+_MODULES = (
+    "elements places views routes rows subject comment toml clipboard issue panel steps copying lists requirements "
+    "sources keys theme print start"
+).split()
 """In the order in which they need one another; together they are one module."""
 
 

@@ -1,0 +1,1 @@
+arrive({ load: true, place: history.state });
