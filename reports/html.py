@@ -8,24 +8,23 @@ from typing import BinaryIO
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Level, Problem
+from duvet.model import Problem
 from duvet.queries.links import fragment
+from duvet.reports.html_header import header_view
+from duvet.reports.html_overview import overview_view
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.reports.html_references import References
 from duvet.reports.html_rows import requirement_rows
 from duvet.reports.html_shell import shell
-from duvet.reports.html_states import CITED, looks_of
+from duvet.reports.html_states import CITED
 from duvet.reports.html_views import specification_views
 from duvet.templates import environment
 from duvet.trace.finished import Finished
-from duvet.trace.totals import Total, by_specification, totals, verdict
+from duvet.trace.totals import Total, totals
 
 _BUFFERED = 500
 """The pieces of the page that are written at once."""
-
-_NAMED = 3
-"""The most specifications that the title names."""
 
 # HTML can't carry these characters at all, whatever is done to escape them.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
@@ -56,43 +55,24 @@ def _embedded(page: Page) -> Markup | None:
 def _shown(page: Page) -> dict[str, object]:
     report, problems = page.finished, page.problems
     counted = totals(report.requirements)
-    groups = by_specification(counted)
     references = References(report)
     places = Places(report, page.catalogue)
     names = [coverage.specification.id for coverage in report.trace.coverages]
+    links = {id: fragment(name) for id, name in zip(names, places.specifications, strict=True)}
     return {
         **shell(),
-        "title": page.title or _title(report),
         "page": page,
-        "links": {id: fragment(name) for id, name in zip(names, places.specifications, strict=True)},
-        "verdict": verdict(counted[-1], problems),
-        "total": counted[-1],
-        # One specification is all of them.
-        "groups": groups if len(groups) > 2 else groups[:1],
-        "level_name": _level_name,
-        "looks": looks_of(counted[-1]),
+        "header": header_view(page),
+        "overview": overview_view(page, counted, places, links),
+        "links": links,
         "cited": CITED,
         "problems": [_problem(problem, references) for problem in problems],
         "specifications": specification_views(page, places, references),
         "rows": requirement_rows(page.catalogue, places),
         "files": Markup(),
         "settings": Markup("{}"),
-        "not_applicable": report.not_applicable,
         "others": _without_requirements(report, counted),
     }
-
-
-def _title(report: Finished) -> str:
-    names = list(dict.fromkeys(requirement.specification.name for requirement in report.requirements))
-    if not names or len(names) > _NAMED:
-        return "Requirements report"
-    return f"Requirements report: {', '.join(names)}"
-
-
-def _level_name(level: Level | None) -> str:
-    if level is None:
-        return "all"
-    return "other" if level is Level.AUTO else level.name
 
 
 def _without_requirements(report: Finished, counted: Iterable[Total]) -> list[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.trace.states import State
-from duvet.trace.totals import Total
 
 
 class Look(Struct, frozen=True):
@@ -30,14 +29,10 @@ class Look(Struct, frozen=True):
 
 CITED = Look(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
 
+##= man/spec/page.md#colours
+##% States MUST be told apart by their signs and by their lines, not by colour alone.
 LOOKS = tuple(
     Look(state.value, sign, state.words, state.meaning, state.value + (state >= CITED.style))
     for state, sign in zip(State, "✗…◑◔◐∅⇒✓⊖", strict=True)
 )
 """By state."""
-
-
-def looks_of(total: Total) -> tuple[Look, ...]:
-    """The looks to speak of, those that are furthest from done first; what is not applicable where anything is."""
-    counted = LOOKS[: State.NOT_APPLICABLE]
-    return (LOOKS[State.NOT_APPLICABLE], *counted) if total.not_applicable else counted

@@ -1,0 +1,88 @@
+"""What has changed since the committed snapshot, with links to where it still stands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from duvet.queries.links import fragment
+from duvet.queries.since import SnapshotChange
+from duvet.reports.html_next import section_words
+from duvet.reports.html_page import Page
+from duvet.reports.html_places import Places
+from duvet.specs.resolve import displayed
+from duvet.trace.finished import Finished
+
+_MOST = 8
+"""So many changes of one sort are shown."""
+
+_WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
+
+
+class SinceChange(NamedTuple):
+    """A line of the snapshot that is not what it was."""
+
+    place: str
+    href: str
+    """Nothing where the section is gone."""
+    text: str
+    change: str
+
+
+class SinceGroup(NamedTuple):
+    """The changes of one sort."""
+
+    mark: str
+    words: str
+    total: int
+    changes: list[SinceChange]
+    rest: int
+    """How many more there are."""
+
+
+def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
+    """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
+    if page.since is None:
+        return None
+    ##= man/spec/page.md#overview
+    ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a count
+    ##% of what is left out.
+    found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
+    sections = _Sections(page.finished, places)
+    return [
+        SinceGroup(
+            mark,
+            words,
+            len(changes),
+            [_change(change, sections) for change in changes[:_MOST]],
+            max(len(changes) - _MOST, 0),
+        )
+        for mark, words, changes in found
+        if changes
+    ]
+
+
+class _Sections:
+    """The sections by what the snapshot calls them and their specification."""
+
+    def __init__(self, finished: Finished, places: Places) -> None:
+        self._coverages = finished.trace.coverages
+        self._anchors = places.sections
+        self._indexes = {
+            displayed(coverage.specification.locator, finished.root): index
+            for index, coverage in enumerate(self._coverages)
+        }
+
+    def link(self, change: SnapshotChange) -> tuple[str, str]:
+        """Where the section of a change stands, and what it is called."""
+        index = self._indexes.get(change.specification)
+        if index is None:
+            return "", f"{change.specification}#{change.section}"
+        name = self._coverages[index].specification.name
+        anchor = self._anchors[index].get(change.section)
+        return (fragment(anchor) if anchor else "", f"{name}, {section_words(change.section)}")
+
+
+def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:
+    href, place = sections.link(change)
+    words = " → ".join(words or "nothing" for words in (change.before, change.after))
+    return SinceChange(place, href, change.text, words)
