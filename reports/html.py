@@ -63,7 +63,7 @@ def _shown(page: Page) -> dict[str, object]:
         **shell(),
         "page": page,
         "header": header_view(page),
-        "overview": overview_view(page, counted, places, links),
+        "overview": overview_view(page, counted, places),
         "links": links,
         "cited": CITED,
         "problems": [_problem(problem, references) for problem in problems],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from duvet.queries.catalogue import SpecificationCard
 from duvet.queries.reasons import PriorityRow
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
@@ -38,18 +39,18 @@ def next_views(page: Page, places: Places) -> list[NextView]:
     ##% What to do next MUST be listed with the reason for each rank.
     specifications = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     return [
-        _view(row, page.catalogue.specifications[index].name, links[index, row.section, row.text])
+        _view(row, page.catalogue.specifications[index], links[index, row.section, row.text])
         for row in page.next
         for index in (specifications[row.specification],)
     ]
 
 
-def section_words(id: str) -> str:
-    """`4.1.2` for `section-4.1.2`."""
-    kind, _, number = id.partition("-")
-    return number if kind == "section" and number else id
+def place_words(specification: SpecificationCard, section: str) -> str:
+    """`RFC 8446, 4.1.2`, or the title of a section that has no number."""
+    kind, _, number = section.partition("-")
+    return f"{specification.name}, {number if kind == 'section' and number else specification.titles.get(section, section)}"
 
 
-def _view(row: PriorityRow, specification: str, href: str) -> NextView:
-    place = f"{specification}, {section_words(row.section)}"
+def _view(row: PriorityRow, specification: SpecificationCard, href: str) -> NextView:
+    place = place_words(specification, row.section)
     return NextView(_LOOKS[row.state], href, place, shortened(row.text, _WIDEST), row.reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -48,18 +48,20 @@ class OverviewView(Struct, frozen=True):
     not_applicable: tuple[NotApplicable, ...]
 
 
-def overview_view(page: Page, counted: Sequence[Total], places: Places, links: Mapping[str, str]) -> OverviewView:
+def overview_view(page: Page, counted: Sequence[Total], places: Places) -> OverviewView:
     """Everything on it, from the totals that every report takes its numbers from."""
     whole = counted[-1]
     looks = columns(whole)
     outcome = verdict(whole, page.problems)
     labels = _labels(page)
+    specifications = (coverage.specification.id for coverage in page.finished.trace.coverages)
+    anchors = dict(zip(specifications, places.specifications, strict=True))
     return OverviewView(
         outcome,
         f"{whole.left}." if outcome.passed and whole.left else "" if outcome.passed else f"{whole.words}.",
         looks,
         total_row(whole, looks),
-        total_groups(counted, links),
+        total_groups(counted, anchors),
         _problems(page.problems),
         since_groups(page, places),
         next_views(page, places),

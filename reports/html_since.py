@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from duvet.queries.links import fragment
 from duvet.queries.since import SnapshotChange
-from duvet.reports.html_next import section_words
+from duvet.reports.html_next import place_words
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.specs.resolve import displayed
-from duvet.trace.finished import Finished
 
 _MOST = 8
 """So many changes of one sort are shown."""
@@ -47,7 +46,7 @@ def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
     ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a count
     ##% of what is left out.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
-    sections = _Sections(page.finished, places)
+    sections = _Sections(page, places)
     return [
         SinceGroup(
             mark,
@@ -62,27 +61,27 @@ def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
 
 
 class _Sections:
-    """The sections by what the snapshot calls them and their specification."""
+    """The sections by what the snapshot calls them and their specification: titles, or names where there are none."""
 
-    def __init__(self, finished: Finished, places: Places) -> None:
-        self._coverages = finished.trace.coverages
+    def __init__(self, page: Page, places: Places) -> None:
+        self._specifications = page.catalogue.specifications
         self._anchors = places.sections
-        self._indexes = {
-            displayed(coverage.specification.locator, finished.root): index
-            for index, coverage in enumerate(self._coverages)
-        }
+        cited = [coverage.specification for coverage in page.finished.trace.coverages]
+        names = {displayed(one.locator, page.finished.root): index for index, one in enumerate(cited)}
+        self._indexes = names | {one.title: index for index, one in enumerate(cited) if one.title}
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
         """Where the section of a change stands, and what it is called."""
         index = self._indexes.get(change.specification)
         if index is None:
-            return "", f"{change.specification}#{change.section}"
-        name = self._coverages[index].specification.name
-        anchor = self._anchors[index].get(change.section)
-        return (fragment(anchor) if anchor else "", f"{name}, {section_words(change.section)}")
+            return "", f"{change.specification}, {change.section}"
+        specification, anchors = self._specifications[index], self._anchors[index]
+        ids = {title: id for id, title in specification.titles.items()}
+        id = change.section if change.section in anchors else ids.get(change.section, change.section)
+        return (fragment(anchors[id]) if id in anchors else "", place_words(specification, id))
 
 
 def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:
     href, place = sections.link(change)
-    words = " → ".join(words or "nothing" for words in (change.before, change.after))
+    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}"
     return SinceChange(place, href, change.text, words)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from duvet.queries.links import fragment
 from duvet.reports.html_filters import Number, level_name, number
 from duvet.reports.html_states import LOOKS, Look
 from duvet.trace.states import State
@@ -46,12 +47,12 @@ def columns(whole: Total) -> tuple[Look, ...]:
     return tuple(LOOKS[state] for state in states)
 
 
-def total_groups(counted: Sequence[Total], links: Mapping[str, str]) -> list[TotalGroup]:
-    """The specifications, which `links` lead to by their ids, and last all of them where there are several."""
+def total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> list[TotalGroup]:
+    """The specifications, which have these anchors by their ids, and last all of them where there are several."""
     groups = by_specification(counted)
     looks = columns(counted[-1])
     # One specification is all of them.
-    return [_group(group, looks, links) for group in (groups if len(groups) > 2 else groups[:-1])]
+    return [_group(group, looks, anchors) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
 def total_row(total: Total, looks: Sequence[Look], spec: str = "") -> TotalRow:
@@ -72,10 +73,10 @@ def total_row(total: Total, looks: Sequence[Look], spec: str = "") -> TotalRow:
     )
 
 
-def _group(group: tuple[Total, ...], looks: Sequence[Look], links: Mapping[str, str]) -> TotalGroup:
+def _group(group: tuple[Total, ...], looks: Sequence[Look], anchors: Mapping[str, str]) -> TotalGroup:
     specification = group[-1].specification
     if specification is None:
         return TotalGroup("all", "", tuple(total_row(total, looks) for total in group))
-    href = links[specification.id]
-    rows = (total_row(total, looks, specification.id) for total in group)
-    return TotalGroup(specification.name, href, tuple(rows))
+    anchor = anchors[specification.id]
+    rows = (total_row(total, looks, anchor) for total in group)
+    return TotalGroup(specification.name, fragment(anchor), tuple(rows))

@@ -29,7 +29,7 @@ ODD = Problem("DUV051", "odd", severity=Severity.WARNING)
 
 
 def line(text: str, **given: str) -> SnapshotChange:
-    fields = {"specification": "tea.md", "section": "pot", "before": "!MUST", "after": "!MUST,test"}
+    fields = {"specification": "tea.md", "section": "pot", "before": "test", "after": "implementation, test"}
     return SnapshotChange(text=text, **(fields | given))
 
 
@@ -68,7 +68,11 @@ def test_all_of_it(snapshot: Snapshot) -> None:
     report = finished(FILES, None, ISSUES)
     since = Since(
         gained=(line("The pot MUST be warm."),),
-        lost=(line("It <MAY> be", section="gone"), line("a", specification="https://gone.example/", section="b")),
+        lost=(
+            line("It <MAY> be", section="gone", after=""),
+            line("a", after="", specification="https://gone.example/", section="b"),
+        ),
+        removed=(line("b", specification="Tea & <biscuits>", section="Cup"),),
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
