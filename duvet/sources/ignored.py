@@ -8,6 +8,7 @@ import re
 from duvet.errors import DuvetError
 from duvet.sources.gitignore import Says, reads
 from duvet.tree.protocol import Tree
+from duvet.tree.repository import Repository
 
 _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
@@ -17,8 +18,7 @@ class Ignored:
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
-        self._start = f"{root.rstrip('/')}/"
-        """The folder that paths of the tree are relative to."""
+        self._repository = Repository(tree, root)
         self._files: dict[str, Says | None] = {}
         self._folders: dict[str, tuple[bool, str]] = {}
         """Whether a folder is ignored, and the top of its repository."""
@@ -26,7 +26,7 @@ class Ignored:
 
     def hides(self, path: str, is_folder: bool) -> bool:
         """Whether git ignores the path, or a folder that it is in."""
-        whole = posixpath.join(self._start, path)
+        whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
         folder = whole.rpartition("/")[0]
@@ -57,45 +57,22 @@ class Ignored:
     def _verdict(self, file: str, path: str) -> bool | None:
         if file not in self._files:
             try:
-                self._files[file] = reads(self.tree.read(self._spelt(file)))
+                self._files[file] = reads(self.tree.read(self._repository.spelt(file)))
             except DuvetError:
                 self._files[file] = None
         says = self._files[file]
         return says(path) if says else None
 
-    def _spelt(self, path: str) -> str:
-        return path.removeprefix(self._start)
-
     def _top(self, folder: str) -> str:
         """The top of the repository; without one, the working directory, or for what is elsewhere that of the disk."""
         ##= man/spec/trace.md#sources
         ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
-        inside = folder.startswith(self._start)
-        at = self._start if inside else folder
-        while not self.tree.exists(self._spelt(f"{at}.git")):
-            if at == "/":
-                return self._start if inside else at
-            at = at[: at.rindex("/", 0, -1) + 1]
-        return at
+        inside = folder.startswith(self._repository.start)
+        found = self._repository.top(self._repository.start if inside else folder)
+        return found or (self._repository.start if inside else "/")
 
     def _own(self, top: str) -> str:
         """The folder of the repository that all its working trees share; empty where there is none."""
         if top not in self._tops:
-            self._tops[top] = self._shared(f"{top}.git")
+            self._tops[top] = self._repository.shared(self._repository.own(top))
         return self._tops[top]
-
-    def _shared(self, path: str) -> str:
-        if not self.tree.is_file(self._spelt(path)):
-            return path
-        # Of a submodule, and of a further working tree.
-        own = self._named_in(path, "gitdir: ")
-        return own and (self._named_in(f"{own}/commondir", "") or own)
-
-    def _named_in(self, file: str, start: str) -> str:
-        """The folder that a file of git names, relative to its own."""
-        try:
-            text = self.tree.read(self._spelt(file)).decode(errors="surrogateescape")
-        except DuvetError:
-            return ""
-        name = text.removeprefix(start).removesuffix("\n")
-        return posixpath.normpath(posixpath.join(posixpath.dirname(file), name))

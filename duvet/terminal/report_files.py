@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from duvet.model import Problem
 from duvet.project import Project
-from duvet.terminal.outputs import rendered
+from duvet.terminal.outputs import is_poured, rendered
 from duvet.terminal.wishes import Wishes
 from duvet.trace.finished import Finished
 
@@ -19,17 +19,23 @@ _Render = Callable[[Finished, BinaryIO], None]
 
 
 def all_files(
-    project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
+    project: Project,
+    wishes: Wishes,
+    finished: Finished,
+    problems: tuple[Problem, ...],
+    snapshot: bytes,
+    *,
+    keeps_snapshot: bool,
 ) -> Files:
-    """Every report that is wished for or configured; the snapshot is None where it was checked instead."""
+    """Every report that is wished for or configured; the snapshot is not kept where it was checked instead."""
     config = project.config
     configured = config.report.json.path if config and config.report.json.enabled else None
     yield from _copies((wishes.json, configured, _internal(project, "JSON")), _json_v1, finished)
     yield from _copies((wishes.json_v2, _internal(project, "JSON_V2")), _json_v2, finished)
-    yield from pages(project, wishes, finished, problems)
+    yield from pages(project, wishes, finished, problems, snapshot)
     if wishes.lcov is not None:
         yield from _coverage_files(wishes.lcov, wishes, finished)
-    if snapshot is not None:
+    if keeps_snapshot:
         yield from _snapshots(project, snapshot)
 
 
@@ -53,20 +59,32 @@ def _coverage_files(folder: str, wishes: Wishes, finished: Finished) -> Files:
         yield os.path.join(folder, name), partial(bytes, data)
 
 
-def pages(project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...]) -> Files:
-    """The page, which is written also when something is wrong."""
-    config = project.config
-    configured = config.report.html.path if config and config.report.html.enabled else None
-    wanted = (wishes.html, configured, _internal(project, "HTML"))
+def pages(
+    project: Project, wishes: Wishes, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
+) -> Files:
+    """The page, which is written also when something is wrong; then there is no snapshot."""
+    wanted = (*_page_paths(project, wishes), _internal(project, "HTML"))
     if any(path is not None for path in wanted):
-        yield from _copies(wanted, partial(_page, project, problems), finished)
+        yield from _copies(wanted, partial(_page, project, problems, snapshot), finished)
 
 
-def _page(project: Project, problems: tuple[Problem, ...], finished: Finished, out: BinaryIO) -> None:
+def _page_paths(project: Project, wishes: Wishes) -> tuple[str | None, str | None]:
+    config = project.config
+    return wishes.html, config.report.html.path if config and config.report.html.enabled else None
+
+
+def page_path(project: Project, wishes: Wishes) -> str:
+    """The file that holds the page after the run; nothing where there is none."""
+    return next((path for path in _page_paths(project, wishes) if path is not None and not is_poured(path)), "")
+
+
+def _page(
+    project: Project, problems: tuple[Problem, ...], snapshot: bytes | None, finished: Finished, out: BinaryIO
+) -> None:
     from duvet.reports import html
     from duvet.terminal.page import page_of
 
-    html.render(page_of(project, finished, problems), out)
+    html.render(page_of(project, finished, problems, snapshot), out)
 
 
 def _copies(paths: tuple[str | None, ...], render: _Render, finished: Finished) -> Files:

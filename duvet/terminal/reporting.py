@@ -37,12 +37,12 @@ def run_report(project: Project, wishes: Wishes) -> Outcome:
         ##= man/spec/trace.md#reports
         ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
         # What is wrong can't be counted: only the page is written, because it shows why.
-        files = pages(project, wishes, finished, problems)
+        files = pages(project, wishes, finished, problems, None)
     else:
         snapshot = rendered(partial(snapshot_report.render, finished))
         problems = _listed((*problems, *gate_problems(project, wishes, snapshot, settings())))
-        kept = None if checks_snapshot(project, wishes) else snapshot
-        files = all_files(project, wishes, finished, problems, kept)
+        keeps = not checks_snapshot(project, wishes)
+        files = all_files(project, wishes, finished, problems, snapshot, keeps_snapshot=keeps)
     problems = _listed((*problems, *_write(project, files)))
     return Outcome(problems, rendered(partial(summary.render, finished, problems)).decode())
 

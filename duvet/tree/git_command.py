@@ -34,9 +34,14 @@ class Git:
 
     def ask(self, *args: str) -> str | None:
         """What git answers, less the end of its last line; None where the answer is no."""
+        out = self.content(*args)
+        return None if out is None else os.fsdecode(out).removesuffix("\n")
+
+    def content(self, *args: str) -> bytes | None:
+        """The very bytes of an answer; None where the answer is no."""
         process = self._start(*args)
         out, _ = process.communicate()
-        return os.fsdecode(out).removesuffix("\n") if process.returncode == 0 else None
+        return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
         """What git answers; a DuvetError in its words where it can't."""
