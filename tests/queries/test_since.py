@@ -1,0 +1,91 @@
+"""What has changed between two snapshots."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.queries.since import Since, SnapshotChange, since
+
+THEN = """\
+SPECIFICATION: [Tea](tea.md)
+  SECTION: [Brewing](#brewing)
+    TEXT[!MUST,implementation]: The water MUST boil.
+    TEXT[!MUST,implementation,test]: The pot MUST be
+    TEXT[!MUST,implementation,test]: warm.
+    TEXT[!MAY]: Milk MAY be added.
+    TEXT[!MAY]: Again.
+
+  SECTION: [Serving [now](x)](#serving)
+    TEXT[!SHOULD]: Everybody SHOULD wait.
+
+SPECIFICATION: plain.txt
+  SECTION: [](#a)
+    TEXT[]: Here TEXT[x]: is text.
+
+NOT APPLICABLE: tea.md#lemon
+  REQUIREMENTS: 1
+"""
+NOW = """\
+SPECIFICATION: [Tea](tea.md)
+  SECTION: [Brewing](#brewing)
+    TEXT[!MUST,implementation,test]: The water MUST boil.
+    TEXT[!MUST,implementation,test]: The pot MUST be
+    TEXT[!MUST,test]: warm.
+    TEXT[!MAY]: Again.
+    TEXT[!MAY]: Again.
+
+  SECTION: [Serving [now](x)](#serving)
+    TEXT[!SHOULD,todo]: Everybody SHOULD wait.
+
+SPECIFICATION: plain.txt
+  SECTION: [](#a)
+    TEXT[implication]: Here TEXT[x]: is text.
+"""
+
+
+def change(text: str, before: str, after: str, section: str = "Brewing", specification: str = "Tea") -> SnapshotChange:
+    return SnapshotChange(specification=specification, section=section, text=text, before=before, after=after)
+
+
+def test_what_has_become_of_lines() -> None:
+    ##= man/spec/page.md#since-the-last-commit
+    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
+    ##% its lines are new or gone.
+    assert since(THEN, NOW) == Since(
+        gained=(
+            change("The water MUST boil.", "implementation", "implementation, test"),
+            change("Everybody SHOULD wait.", "", "todo", "Serving [now](x)"),
+            change("Here TEXT[x]: is text.", "", "implication", "a", "plain.txt"),
+        ),
+        lost=(change("warm.", "implementation, test", "test"),),
+        added=(change("Again.", "", ""),),
+        removed=(change("Milk MAY be added.", "", ""),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_lost"),
+    [
+        ("implementation", "implementation,test", False),
+        ("implementation,test", "implementation", True),
+        ("implementation", "test", True),
+        ("implementation", "implementation,todo", False),
+        ("implementation,todo", "implementation", True),
+        ("todo", "implementation", False),
+        ("exception", "implementation", False),
+        ("implementation", "exception", True),
+    ],
+)
+def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
+    then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
+    found = since(then, now)
+    assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])
+def test_nothing_has_changed(text: str) -> None:
+    assert since(text, text) == since(text, text.replace("\n", "\r\n")) == Since()
+
+
+def test_a_snapshot_that_is_none() -> None:
+    assert since("\x00 TEXT[: ]\n    TEXT[a]: b", "") == Since(removed=(change("b", "a", "", "", ""),))
