@@ -1,0 +1,63 @@
+"""The page that `duvet report` keeps follows all that is shown on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.commands.made import SOURCE
+from tests.commands.running import Run
+from tests.histories import commit, git, history
+
+PAGE = ".duvet/reports/report.html"
+
+
+def test_the_page_follows_the_commit(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/page.md#provenance
+    ##% The page MUST name the commit that is checked out, and MUST be made anew when that changes.
+    history(kettle, {".gitignore": ".duvet/reports/\n.duvet/cache/\n"})
+    duvet("report")
+    first = git(kettle, "rev-parse", "HEAD")[:12]
+    assert first in (kettle / PAGE).read_text()
+    assert "nothing has changed" in duvet("report").err
+    second = commit(kettle)[:12]
+    assert "nothing has changed" not in duvet("report").err
+    page = (kettle / PAGE).read_text()
+    assert second in page
+    assert first not in page
+    git(kettle, "pack-refs", "--all", "--prune")
+    duvet("report")
+    assert (kettle / PAGE).read_text() == page
+    git(kettle, "checkout", "--quiet", "--detach", first)
+    assert duvet("report").code == 0
+    kept = (kettle / PAGE).read_bytes()
+    assert first.encode() in kept
+    assert duvet("--no-cache", "report").code == 0
+    assert (kettle / PAGE).read_bytes() == kept
+
+
+def test_the_page_follows_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
+    duvet("report")
+    (kettle / "src/a.rs").write_text(SOURCE.replace("fn boil()", "fn cook()"))
+    assert duvet("report").code == 0
+    kept = (kettle / PAGE).read_bytes()
+    duvet("--no-cache", "report")
+    assert (kettle / PAGE).read_bytes() == kept
+
+
+def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/page.md#since-the-last-commit
+    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
+    ##% its lines are new or gone.
+    (kettle / "src/a.rs").write_text(SOURCE.partition("\n\n")[0])
+    duvet("report")
+    history(kettle, {})
+    (kettle / "src/a.rs").write_text(SOURCE)
+    duvet("report")
+    gained = (kettle / PAGE).read_text()
+    assert "implementation, test" in gained
+    commit(kettle)
+    duvet("report")
+    same = (kettle / PAGE).read_bytes()
+    assert b"implementation, test" not in same
+    duvet("--no-cache", "report")
+    assert (kettle / PAGE).read_bytes() == same
