@@ -2,63 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from typing import BinaryIO
 
-from markupsafe import Markup
-from msgspec import Struct
-
-from duvet.model import Problem
 from duvet.queries.links import fragment
+from duvet.reports.html_articles import Articles
 from duvet.reports.html_header import header_view
+from duvet.reports.html_json import island, settings
+from duvet.reports.html_names import Names
 from duvet.reports.html_overview import overview_view
 from duvet.reports.html_page import Page
-from duvet.reports.html_places import Places
+from duvet.reports.html_places import places_of
+from duvet.reports.html_problems import problem_view
 from duvet.reports.html_references import References
 from duvet.reports.html_rows import requirement_rows
 from duvet.reports.html_shell import shell
+from duvet.reports.html_sources import Sources
 from duvet.reports.html_states import CITED
-from duvet.reports.html_views import specification_views
 from duvet.templates import environment
-from duvet.trace.finished import Finished
 from duvet.trace.totals import Total, totals
-
-_BUFFERED = 500
-"""The pieces of the page that are written at once."""
 
 # HTML can't carry these characters at all, whatever is done to escape them.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
-
-
-class ProblemView(Struct, frozen=True):
-    """A problem with its places linked."""
-
-    problem: Problem
-    place: Markup
-    notes: tuple[tuple[Markup, str], ...]
+_FORBIDDEN_BEYOND_ASCII = re.compile(
+    rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
+)
 
 
 def render(page: Page, out: BinaryIO) -> None:
     """Write the page, piece by piece."""
-    stream = environment().get_template("page/page.html.j2").stream(_shown(page), json=_embedded(page))
-    stream.enable_buffering(_BUFFERED)
-    out.writelines(piece.encode(errors="replace").translate(_ALLOWED) for piece in stream)
+    out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
 
 
-def _embedded(page: Page) -> Markup | None:
-    if page.embedded is None:
-        return None
-    return Markup(page.embedded.replace(b"<", rb"\u003c").decode(errors="replace"))
+def _encoded(piece: str) -> bytes:
+    if piece.isascii():
+        return piece.encode().translate(_ALLOWED)
+    return _FORBIDDEN_BEYOND_ASCII.sub(b"?", piece.encode(errors="replace").translate(_ALLOWED))
 
 
 def _shown(page: Page) -> dict[str, object]:
-    report, problems = page.finished, page.problems
-    counted = totals(report.requirements)
-    references = References(report)
-    places = Places(report, page.catalogue)
-    names = [coverage.specification.id for coverage in report.trace.coverages]
-    links = {id: fragment(name) for id, name in zip(names, places.specifications, strict=True)}
+    counted = totals(page.finished.requirements)
+    sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
+    references, places, names = References(page), places_of(page), Names(page)
+    links = _links(page, places.specifications)
     return {
         **shell(),
         "page": page,
@@ -66,22 +53,22 @@ def _shown(page: Page) -> dict[str, object]:
         "overview": overview_view(page, counted, places),
         "links": links,
         "cited": CITED,
-        "problems": [_problem(problem, references) for problem in problems],
-        "specifications": specification_views(page, places, references),
-        "rows": requirement_rows(page.catalogue, places),
-        "files": Markup(),
-        "settings": Markup("{}"),
-        "others": _without_requirements(report, counted),
+        "problems": [problem_view(problem, references) for problem in page.problems],
+        "articles": Articles(page, places, references, sums).written,
+        "rows": requirement_rows(page, places, references, names),
+        "files": Sources(page, places, references, names).lines(),
+        "settings": settings(page),
+        "others": _without_requirements(page, sums),
+        "json": None if page.embedded is None else island(page.embedded),
     }
 
 
-def _without_requirements(report: Finished, counted: Iterable[Total]) -> list[tuple[str, str]]:
-    stating = {total.specification.id for total in counted if total.specification is not None}
-    specifications = (coverage.specification for coverage in report.trace.coverages)
-    return [(one.id, one.name) for one in specifications if one.id not in stating]
+def _links(page: Page, names: list[str]) -> dict[str, str]:
+    """The links to specifications by their ids."""
+    cited = (coverage.specification for coverage in page.finished.trace.coverages)
+    return {one.id: fragment(name) for one, name in zip(cited, names, strict=True)}
 
 
-def _problem(problem: Problem, references: References) -> ProblemView:
-    path = problem.path
-    notes = ((references.place(path, note.place), note.label) for note in problem.notes)
-    return ProblemView(problem, references.place(path, problem.place) if path else Markup(), tuple(notes))
+def _without_requirements(page: Page, sums: dict[str, Total]) -> list[tuple[str, str]]:
+    cited = (coverage.specification for coverage in page.finished.trace.coverages)
+    return [(one.id, one.name) for one in cited if one.id not in sums]

@@ -4,82 +4,99 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from duvet.model import Section
-from duvet.queries.links import fragment
 from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html_text import escaped
 from duvet.text import WHITESPACE
 from duvet.trace.coverage import segment_texts
 from duvet.trace.records import TITLE_LINE, Lines, Segment, Tally
 from duvet.trace.requirements import state_of
 from duvet.trace.states import State
 
-_MARKS = [look.mark for look in LOOKS]
-_CITED = CITED.mark
+_CITED_OPEN = f"<mark class={CITED.mark}>"
 
 
-class Owner(Struct, frozen=True, order=True):
-    """The requirement that a stretch of text belongs to; where there are several, the worst one shows."""
+class Owner(NamedTuple):
+    """The requirement that a stretch of text belongs to; where there are several, the worst one comes first."""
 
     state: State
-    anchor: str
+    link: str
+    name: str
+    """What it is called within its section."""
 
 
-def escaped(text: str) -> str:
-    """The text between tags; Jinja's own function, which serves attributes too, costs several times as much."""
-    ##= man/spec/trace.md#reports
-    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+class Marking:
+    """Writes a section's lines as HTML."""
 
+    def __init__(self, section: Section, owners: Mapping[int, Owner]) -> None:
+        self.section = section
+        self.owners = owners
+        """By the ids of the annotations that state requirements."""
+        self.marks = 0
+        """The elements that are written."""
+        self._linked: set[Owner] = set()
+        self._last: Owner | None = None
+        self._found: dict[tuple[int, ...], list[Owner]] = {}
 
-def marked(section: Section, lines: Lines, owners: Mapping[int, Owner]) -> str:
-    """The section's lines as HTML."""
-    linked: set[str] = set()
-    written: list[str] = []
-    done = next((index for index, line in enumerate(section.lines) if line.strip(WHITESPACE)), 0)
-    for index, segments in lines.items():
-        if index == TITLE_LINE:
-            continue
-        if done < index:
-            written.append(escaped("\n".join(section.lines[done:index])))
-        written.append(_line(section, index, segments, owners, linked))
-        done = index + 1
-    written.append(escaped("\n".join(section.lines[done:])))
-    return "\n".join(written).rstrip(WHITESPACE)
+    def text(self, lines: Lines) -> str:
+        """All of the section, less the empty lines around it."""
+        written: list[str] = []
+        text = self.section.lines
+        done = next((index for index, line in enumerate(text) if line.strip(WHITESPACE)), 0)
+        for index, segments in lines.items():
+            if index == TITLE_LINE:
+                continue
+            if done < index:
+                written.append(escaped("\n".join(text[done:index])))
+            written.append(self._line(index, segments))
+            done = index + 1
+        written.append(escaped("\n".join(text[done:])))
+        return "\n".join(written).rstrip(WHITESPACE)
 
+    def _line(self, index: int, segments: tuple[Segment, ...]) -> str:
+        written = ""
+        known = len(self._linked)
+        for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
+            if segment.flags:
+                self.marks += 1
+                written += self._fragment(segment, escaped(raw), sign=len(self._linked) == known)
+            else:
+                written += escaped(raw)
+        return written
 
-def _line(
-    section: Section, index: int, segments: tuple[Segment, ...], owners: Mapping[int, Owner], linked: set[str]
-) -> str:
-    """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
-    written = ""
-    known = len(linked)
-    for segment, raw in zip(segments, segment_texts(section, index, segments), strict=True):
-        text = escaped(raw)
-        if not segment.flags:
-            written += text
-            continue
-        found = [owners[id] for id in segment.ids if id in owners]
+    def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
+        """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
+        found = self._owners(segment.ids)
         if not found:
-            written += f"<mark class={_CITED}>{text}</mark>"
-            continue
-        begun = [owner for owner in found if owner.anchor not in linked]
+            return f"{_CITED_OPEN}{text}</mark>"
+        mark = _mark(found[0].state, segment.flags)
+        begun = [owner for owner in found if owner not in self._linked]
         if begun:
-            first = min(begun)
-            sign = " g" if len(linked) == known else ""
-            linked.update(owner.anchor for owner in begun)
-            written += f'<a class="{_mark(min(found), segment.flags)}{sign}" href="{fragment(first.anchor)}">{text}</a>'
-        else:
-            written += f"<mark class={_mark(min(found), segment.flags)}>{text}</mark>"
-    return written
+            self._last = begun[0]
+            self._linked.update(begun)
+            mark = f'"{mark} g"' if sign else mark
+            return f'<a class={mark} href="{self._last.link}"{self._whose(found)}>{text}</a>'
+        return f"<mark class={mark}{self._whose(found)}>{text}</mark>"
+
+    def _owners(self, ids: tuple[int, ...]) -> list[Owner]:
+        found = self._found.get(ids)
+        if found is None:
+            found = self._found[ids] = sorted({self.owners[id] for id in ids if id in self.owners})
+        return found
+
+    def _whose(self, found: list[Owner]) -> str:
+        """The requirements of a fragment, unless it is that whose link came last."""
+        if len(found) > 1:
+            return f' data-r="{" ".join([owner.name for owner in found])}"'
+        return "" if found[0] is self._last else f" data-r={found[0].name}"
 
 
-def _mark(owner: Owner, flags: int) -> str:
+def _mark(state: State, flags: int) -> str:
     """In a requirement that is covered in part, the rest of it stands out."""
-    own = _own_state(flags) if owner.state is State.PARTIAL else owner.state
-    return _MARKS[own if own <= State.TO_DO else owner.state]
+    own = _own_state(flags) if state is State.PARTIAL else state
+    return LOOKS[own if own <= State.TO_DO else state].mark
 
 
 @cache

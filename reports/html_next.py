@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from duvet.queries.catalogue import SpecificationCard
 from duvet.queries.reasons import PriorityRow
 from duvet.reports.html_page import Page
@@ -31,8 +33,8 @@ def next_views(page: Page, places: Places) -> list[NextView]:
     """The rows with their links."""
     wanted = {row.text for row in page.next}
     links = {
-        (card.specification, card.section, card.text): link
-        for card, link in zip(page.catalogue.requirements, places.links, strict=True)
+        (card.specification, card.section, card.text): Markup(spot.link)
+        for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
         if card.text in wanted
     }
     ##= man/spec/page.md#overview

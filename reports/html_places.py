@@ -1,52 +1,99 @@
-"""Names of places on the page."""
+"""Where everything stands on the page: the anchors, and the links to them."""
 
 from __future__ import annotations
 
-from duvet.queries.catalogue import SHOWN, Catalogue
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from duvet.queries.catalogue import SHOWN, CitationCard
 from duvet.queries.links import fragment
-from duvet.trace.finished import Finished
-
-_OWN = (
-    "count filters help help-title keys main not-applicable notice overview panel panel-title problems requirements "
-    "result settings source-count source-filter sources specifications theme"
-)
+from duvet.reports.html_anchors import Anchors
+from duvet.reports.html_page import Page
+from duvet.reports.html_text import attribute
 
 
-class Anchors:
-    """Gives names to places, no two of them alike; some belong to the page itself."""
+class Spot(NamedTuple):
+    """The name of a place and the link to it, both escaped."""
 
-    def __init__(self) -> None:
-        self._counts = dict.fromkeys(_OWN.split(), 1)
-
-    def new(self, wanted: str) -> str:
-        """The name wanted, with a number where it is taken."""
-        # An id that is written in Markdown may have white space in it, and an anchor may not.
-        name = wanted = "-".join(wanted.split())
-        while name in self._counts:
-            self._counts[wanted] = count = self._counts.get(wanted, 1) + 1
-            name = f"{wanted}-{count}"
-        self._counts[name] = 1
-        return name
+    anchor: str
+    link: str
 
 
-class Places:
-    """The anchors of specifications, of their sections and of requirements."""
+class SectionPlace(Struct, frozen=True):
+    """Where a section stands, and what is said of it there."""
 
-    def __init__(self, finished: Finished, catalogue: Catalogue) -> None:
-        names = Anchors()
-        cited = [coverage.specification for coverage in finished.trace.coverages]
-        self.specifications = [names.new(one.id) for one in cited]
-        """By index."""
-        self.sections = [
-            {section.id: names.new(f"{own}/{section.id}") for section in one.sections}
-            for own, one in zip(self.specifications, cited, strict=True)
-        ]
-        """By the index of a specification and the id of a section."""
-        self.others = [{id: names.new(f"{anchor}/cited") for id, anchor in found.items()} for found in self.sections]
-        """Where it is shown what cites other text of a section."""
-        self.requirements = [
-            names.new(f"{self.sections[card.specification][card.section]}/{id[:SHOWN]}")
-            for card, id in zip(catalogue.requirements, catalogue.ids, strict=True)
-        ]
-        self.links = [fragment(anchor) for anchor in self.requirements]
-        """The links to requirements."""
+    name: str
+    """Its anchor as it is."""
+    spot: Spot
+    requirements: list[int]
+    others: list[int]
+    """The numbers of the citations of its text that is no requirement."""
+    cited: Spot
+    """Where these are shown."""
+
+
+class Places(Struct, frozen=True):
+    """The places of specifications, of those of their sections that are shown, and of requirements."""
+
+    specifications: list[str]
+    """Their anchors as they are."""
+    sections: list[dict[str, SectionPlace]]
+    """By the ids of the sections."""
+    requirements: list[Spot]
+
+    def of(self, citation: CitationCard) -> Spot | None:
+        """Where it is shown what a citation refers to; None where it leads nowhere."""
+        if citation.requirements:
+            return self.requirements[citation.requirements[0]]
+        return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
+
+
+def places_of(page: Page) -> Places:
+    """Every place; a name depends on nothing but what it names, unless two were alike."""
+    names = Anchors()
+    cited = [coverage.specification for coverage in page.finished.trace.coverages]
+    specifications = [names.new(one.id) for one in cited]
+    sections = [
+        {id: _section(names, f"{own}/{id}") for id in ids}
+        for own, ids in zip(specifications, _shown(page), strict=True)
+    ]
+    for number, card in enumerate(page.catalogue.citations):
+        if card.is_valid and not card.requirements:
+            sections[card.specification][card.section].others.append(number)
+    return Places(specifications, sections, _requirements(page, sections, names))
+
+
+def _shown(page: Page) -> Iterable[Iterable[str]]:
+    """The ids of the sections of each specification that are shown."""
+    # Much of what is cited here and there is a large standard: without requirements, only what is cited is shown.
+    stating = {card.specification for card in page.catalogue.requirements}
+    for number, coverage in enumerate(page.finished.trace.coverages):
+        sections = coverage.specification.sections
+        whole = page.whole_text or number in stating
+        yield (
+            [section.id for section in sections]
+            if whole
+            else [sections[index].id for index in sorted(coverage.sections)]
+        )
+
+
+def _section(names: Anchors, wanted: str) -> SectionPlace:
+    name = names.new(wanted)
+    spot = Spot(attribute(name), attribute(fragment(name)))
+    return SectionPlace(name, spot, [], [], _below(names, name, spot, "cited"))
+
+
+def _requirements(page: Page, sections: list[dict[str, SectionPlace]], names: Anchors) -> list[Spot]:
+    spots: list[Spot] = []
+    for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
+        place = sections[card.specification][card.section]
+        place.requirements.append(index)
+        spots.append(_below(names, place.name, place.spot, id[:SHOWN]))
+    return spots
+
+
+def _below(names: Anchors, name: str, spot: Spot, wanted: str) -> Spot:
+    end = names.new(f"{name}/{wanted}")[len(name) :]
+    return Spot(spot.anchor + end, spot.link + end)

@@ -2,90 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from markupsafe import Markup, escape
+from collections.abc import Iterable, Mapping
 
 from duvet.model import Annotation, Kind, Place
 from duvet.queries.links import blob, issue
-from duvet.trace.finished import Finished
+from duvet.reports.html_page import Page
+from duvet.reports.html_text import attribute, escaped
 
-_WORDS = {
+KIND_WORDS = {
     Kind.CITATION: "implementation",
     Kind.TEST: "test",
     Kind.IMPLICATION: "implication",
     Kind.EXCEPTION: "exception",
     Kind.TODO: "to do",
 }
-
-Groups = list[tuple[str, Markup]]
-"""What the references are, and their items."""
+"""What citations are called, in the order in which they are listed."""
 
 
 class References:
     """Writes references; what they have in common with others of their file is written once."""
 
-    def __init__(self, report: Finished) -> None:
-        self.annotations = report.trace.annotations
-        self.root = f"{report.root.rstrip('/')}/" if report.root else ""
-        self.blob_link = report.blob_link
-        self.issue_link = report.issue_link
+    def __init__(self, page: Page) -> None:
+        finished = page.finished
+        self.annotations = finished.trace.annotations
+        self.citations = [one for one in self.annotations if one.kind is not Kind.SPEC]
+        """By their numbers in the catalogue."""
+        self.snippets: Mapping[int, str] = page.snippets
+        self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
+        self.blob_link = finished.blob_link
+        self.issue_link = finished.issue_link
         self._files: dict[tuple[str, str | None], tuple[str, str]] = {}
 
-    def groups(self, ids: Iterable[int]) -> Groups:
-        """The references by their kind."""
+    def lists(self, numbers: Iterable[int]) -> str:
+        """The citations by their kind."""
         items: dict[Kind, list[str]] = {}
-        for id in ids:
-            annotation = self.annotations[id]
-            items.setdefault(annotation.kind, []).append(self._item(annotation))
-        # What is in the items is escaped where they are made.
-        return [(words, Markup("".join(items[kind]))) for kind, words in _WORDS.items() if kind in items]
+        for number in numbers:
+            items.setdefault(self.citations[number].kind, []).append(self._item(number))
+        groups = (
+            f"<dt>{words}<dd><ul>{''.join(items[kind])}</ul>" for kind, words in KIND_WORDS.items() if kind in items
+        )
+        return f"<dl class=references>{''.join(groups)}</dl>"
 
-    def place(self, path: str, place: Place) -> Markup:
+    def counts(self, numbers: Iterable[int]) -> str:
+        """`1 implementation, 2 tests`, with a link to the first of them."""
+        found: dict[Kind, list[int]] = {}
+        for number in numbers:
+            found.setdefault(self.citations[number].kind, []).append(number)
+        words = [_counted(len(found[kind]), words) for kind, words in KIND_WORDS.items() if kind in found]
+        first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
+        url = self._url(self.citations[first])
+        return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
+
+    def place(self, path: str, place: Place) -> str:
         """A place in a file, linked where it can be read on the web."""
-        return Markup(self._place(path, place.line, None, f":{place.column}" if place.column else ""))
+        url, shown = self.file(path)
+        words = f"{shown}:{place.line}" if place.line else shown
+        if place.column:
+            words += f":{place.column}"
+        return f'<a href="{url}{_line(place.line)}">{words}</a>' if url else words
 
-    def remarks(self, ids: Iterable[int]) -> Markup | None:
-        """What is said of a requirement where it is stated, if anything is."""
-        found = dict.fromkeys(self._facts(self.annotations[id]) for id in ids)
-        facts = "".join(found)
-        return Markup(facts) if facts else None
+    def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
+        """Where a file can be read, and its name; both escaped."""
+        found = self._files.get((path, own_base))
+        if found is None:
+            shown = path.removeprefix(self.root)
+            found = attribute(blob(own_base or self.blob_link, shown)), escaped(shown)
+            self._files[path, own_base] = found
+        return found
 
-    def _item(self, annotation: Annotation) -> str:
-        place = self._place(annotation.path, annotation.line, annotation.blob_link)
-        if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
-            return f"<li>{place} <em>no reason given</em>{self._facts(annotation)}</li>\n"
-        if annotation.reason or annotation.feature or annotation.tracking_issue or annotation.tags:
-            return f"<li>{place}{_reason(annotation)}{self._facts(annotation)}</li>\n"
-        return f"<li>{place}</li>\n"
-
-    def _place(self, path: str, line: int, own_base: str | None, column: str = "") -> str:
-        file = self._files.get((path, own_base))
-        if file is None:
-            file = self._files[path, own_base] = self._file(path, own_base)
-        url, shown = file
-        if not line:
-            return f'<a href="{url}">{shown}</a>' if url else shown
-        return f'<a href="{url}#L{line}">{shown}:{line}{column}</a>' if url else f"{shown}:{line}{column}"
-
-    def _file(self, path: str, own_base: str | None) -> tuple[str, str]:
-        shown = path.removeprefix(self.root) if self.root else path
-        return str(escape(blob(own_base or self.blob_link, shown))), str(escape(shown))
-
-    def _facts(self, annotation: Annotation) -> str:
+    def facts(self, annotation: Annotation) -> str:
+        """What an annotation names beside its text."""
+        if not (annotation.feature or annotation.tracking_issue or annotation.tags):
+            return ""
         facts = ""
         if annotation.feature:
-            facts += f" <small>feature {escape(annotation.feature)}</small>"
+            facts += f" <small>feature {escaped(annotation.feature)}</small>"
         if annotation.tracking_issue:
             facts += f" <small>issue {self._issue(annotation.tracking_issue)}</small>"
         if annotation.tags:
-            facts += f" <small>tagged {escape(', '.join(annotation.tags))}</small>"
+            facts += f" <small>tagged {escaped(', '.join(annotation.tags))}</small>"
         return facts
+
+    def _item(self, number: int) -> str:
+        annotation = self.citations[number]
+        url, shown = self.file(annotation.path, annotation.blob_link)
+        line = annotation.line
+        words = f"{shown}:{line}" if line else shown
+        item = f'<li><a href="{url}{_line(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
+        item += _reason(annotation) + self.facts(annotation)
+        snippet = self.snippets.get(number)
+        return f"{item}<pre>{escaped(snippet)}</pre>\n" if snippet else f"{item}\n"
+
+    def _url(self, annotation: Annotation) -> str:
+        url, _ = self.file(annotation.path, annotation.blob_link)
+        return url and url + _line(annotation.line)
 
     def _issue(self, id: str) -> str:
         url = issue(self.issue_link, id)
-        return f'<a href="{escape(url)}">{escape(id)}</a>' if url else str(escape(id))
+        return f'<a href="{attribute(url)}">{escaped(id)}</a>' if url else escaped(id)
+
+
+def _line(number: int) -> str:
+    return f"#L{number}" if number else ""
+
+
+def _counted(count: int, words: str) -> str:
+    return f"{count} {words}" if count == 1 or words == "to do" else f"{count} {words}s"
 
 
 def _reason(annotation: Annotation) -> str:
-    return f" <q>{escape(annotation.reason.strip())}</q>" if annotation.reason.strip() else ""
+    reason = annotation.reason.strip()
+    if reason:
+        return f" <q>{escaped(reason)}</q>"
+    return " <em>no reason given</em>" if annotation.kind is Kind.EXCEPTION else ""

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from markupsafe import Markup
 
-from markupsafe import Markup, escape
-
-from duvet.model import Kind
-from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard
+from duvet.model import Annotation, Kind
+from duvet.reports.html_names import Names
+from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
+from duvet.reports.html_references import References
 from duvet.reports.html_states import LOOKS
-
-_CODE = (Kind.CITATION, Kind.IMPLICATION)
-
-
-def requirement_rows(catalogue: Catalogue, places: Places) -> Markup:
-    """The requirements that are furthest from done first."""
-    cards = catalogue.requirements
-    order = sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level))
-    return Markup("\n".join(_row(catalogue, cards[index], places.links[index]) for index in order))
+from duvet.reports.html_text import escaped
 
 
-def _row(catalogue: Catalogue, card: RequirementCard, href: str) -> str:
-    look = LOOKS[card.state]
-    cited = [catalogue.citations[number] for number in card.citations]
-    code = sum(one.kind in _CODE for one in cited)
-    tests = sum(one.kind is Kind.TEST for one in cited)
-    specification = catalogue.specification_of(card)
-    place = escape(f"{specification.name}, {specification.titles[card.section]}")
-    return (
-        f'<tr class={look.mark}><td><a href="{href}">{look.badge}</a><td>{card.level.name if card.level else "-"}'
-        f"<td>{place}<td>{escape(card.text)}<td class=n>{code}<td class=n>{tests}<td>{' '.join(_notes(cited))}"
-    )
+def requirement_rows(page: Page, places: Places, references: References, names: Names) -> Markup:
+    """The requirements, those that are furthest from done first, then those that bind most."""
+    cards = page.catalogue.requirements
+    written: list[str] = []
+    for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
+        card = cards[index]
+        look = LOOKS[card.state]
+        cited = [references.citations[number] for number in card.citations]
+        kinds = [one.kind for one in cited]
+        stating = [references.annotations[id] for id in page.finished.requirements[index].ids]
+        written.append(
+            f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
+            f"<td>{card.level.name if card.level else 'other'}<td>{names.section(card.specification, card.section)}"
+            f"<td>{escaped(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
+            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes([*stating, *cited])}\n"
+        )
+    return Markup("".join(written))
 
 
-def _notes(cited: list[CitationCard]) -> Iterator[str]:
-    notes: dict[str, None] = {}
-    for one in cited:
-        if one.feature:
-            notes[f"<i class=f>{escape(one.feature)}</i>"] = None
-        if one.tracking_issue:
-            notes[f"<i class=i>{escape(one.tracking_issue)}</i>"] = None
-    yield from notes
+def _notes(annotations: list[Annotation]) -> str:
+    found: dict[str, None] = {}
+    for one in annotations:
+        if one.feature or one.tracking_issue or one.tags:
+            named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
+            found.update(
+                (f"<i class={kind}>{escaped(' '.join(name.split()))}</i>", None) for kind, name in named if name
+            )
+    return " ".join(found)

@@ -12,10 +12,28 @@ from duvet.templates import page_file
 ##% Texts MUST have a contrast of at least 4.5 to 1, and lines one of at least 3 to 1, in the light theme and in the dark
 ##% one.
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
-_MODULES = (
-    "elements places views routes rows subject comment toml clipboard issue panel steps copying lists requirements "
-    "sources keys theme print start"
-).split()
+_MODULES = [
+    "elements",
+    "places",
+    "views",
+    "routes",
+    "rows",
+    "subject",
+    "comment",
+    "toml",
+    "clipboard",
+    "issue",
+    "panel",
+    "steps",
+    "copying",
+    "lists",
+    "requirements",
+    "sources",
+    "keys",
+    "theme",
+    "print",
+    "start",
+]
 """In the order in which they need one another; together they are one module."""
 
 

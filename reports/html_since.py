@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from duvet.queries.links import fragment
+from markupsafe import Markup
+
 from duvet.queries.since import SnapshotChange
 from duvet.reports.html_next import place_words
 from duvet.reports.html_page import Page
@@ -65,7 +66,7 @@ class _Sections:
 
     def __init__(self, page: Page, places: Places) -> None:
         self._specifications = page.catalogue.specifications
-        self._anchors = places.sections
+        self._places = places.sections
         cited = [coverage.specification for coverage in page.finished.trace.coverages]
         names = {displayed(one.locator, page.finished.root): index for index, one in enumerate(cited)}
         self._indexes = names | {one.title: index for index, one in enumerate(cited) if one.title}
@@ -75,10 +76,10 @@ class _Sections:
         index = self._indexes.get(change.specification)
         if index is None:
             return "", f"{change.specification}, {change.section}"
-        specification, anchors = self._specifications[index], self._anchors[index]
+        specification, places = self._specifications[index], self._places[index]
         ids = {title: id for id, title in specification.titles.items()}
-        id = change.section if change.section in anchors else ids.get(change.section, change.section)
-        return (fragment(anchors[id]) if id in anchors else "", place_words(specification, id))
+        id = change.section if change.section in places else ids.get(change.section, change.section)
+        return (Markup(places[id].spot.link) if id in places else "", place_words(specification, id))
 
 
 def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:

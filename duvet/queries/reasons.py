@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from duvet.model import Kind, Level
@@ -72,13 +72,18 @@ def reason_of(catalogue: Catalogue, card: RequirementCard) -> str:
 
 def _state(catalogue: Catalogue, card: RequirementCard) -> str:
     kinds = {catalogue.citations[number].kind for number in card.citations}
-    if card.state is State.MISSING_TEST and Kind.CITATION not in kinds:
+    return shortfall(card.state, kinds) or _STATES[card.state]
+
+
+def shortfall(state: State, kinds: Collection[Kind]) -> str:
+    """What a state alone does not say of a requirement that has citations of these kinds; mostly nothing."""
+    if state is State.MISSING_TEST and Kind.CITATION not in kinds:
         return "excepted without a reason"
-    if card.state is State.MISSING_TEST and Kind.TEST in kinds:
+    if state is State.MISSING_TEST and Kind.TEST in kinds:
         return "implemented but only tested in part"
-    if card.state is State.MISSING_IMPLEMENTATION and Kind.CITATION in kinds:
+    if state is State.MISSING_IMPLEMENTATION and Kind.CITATION in kinds:
         return "tested but only implemented in part"
-    return _STATES[card.state]
+    return ""
 
 
 _STATES = {

@@ -1,0 +1,65 @@
+"""The list of requirements below the text of their section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from duvet.queries.reasons import shortfall
+from duvet.reports.html_page import Page
+from duvet.reports.html_places import Places, SectionPlace
+from duvet.reports.html_references import References
+from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html_text import escaped
+from duvet.reports.not_applicable import why
+from duvet.text import plural, shortened
+
+
+class Items:
+    """Writes what is below the text of sections."""
+
+    def __init__(self, page: Page, places: Places, references: References) -> None:
+        self.stated = page.finished.requirements
+        self.cards = page.catalogue.requirements
+        self.excuses = page.catalogue.excuses
+        self.places = places
+        self.references = references
+
+    def of(self, section: SectionPlace) -> str:
+        """The requirements of a section, and what else is cited there."""
+        written = ""
+        if section.requirements:
+            written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
+        return f"{written}{self._others(section)}" if section.others else written
+
+    def _requirement(self, index: int) -> str:
+        card = self.cards[index]
+        look = LOOKS[card.state]
+        anchor, link = self.places.requirements[index]
+        level = f" {card.level.name}" if card.level else ""
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {escaped(shortened(card.text))}'
+        facts = "".join(dict.fromkeys(self._facts(index)))
+        lacks = self._lacks(index)
+        if not card.citations:
+            return f"{begun}{facts}<noscript>{lacks}</noscript>\n" if lacks else f"{begun}{facts}\n"
+        counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
+        return f"{begun}{facts} {counts}<noscript>{lacks}{lists}</noscript>\n"
+
+    def _facts(self, index: int) -> Iterator[str]:
+        """What is said of it where it is stated."""
+        annotations = self.references.annotations
+        return (self.references.facts(annotations[id]) for id in self.stated[index].ids)
+
+    def _lacks(self, index: int) -> str:
+        if index in self.excuses:
+            return f"<p class=lacks>{escaped(why(self.excuses[index]))}</p>"
+        card = self.cards[index]
+        words = shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
+        return f"<p class=lacks>{words}</p>" if words else ""
+
+    def _others(self, section: SectionPlace) -> str:
+        anchor, link = section.cited
+        counts = f"{plural(len(section.others), 'reference')} to text that is no requirement"
+        return (
+            f'<ul class=cited><li id="{anchor}" class={CITED.mark}><a href="{link}">{CITED.badge}</a> {counts}'
+            f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
+        )

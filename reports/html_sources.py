@@ -1,0 +1,48 @@
+"""What each file refers to, a line of HTML a file."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from duvet.queries.catalogue import CitationCard
+from duvet.reports.html_names import Names
+from duvet.reports.html_page import Page
+from duvet.reports.html_places import Places
+from duvet.reports.html_references import KIND_WORDS, References
+from duvet.reports.html_text import escaped
+
+
+class Sources:
+    """Writes the files with their citations."""
+
+    def __init__(self, page: Page, places: Places, references: References, names: Names) -> None:
+        self.citations = page.catalogue.citations
+        self.places = places
+        self.references = references
+        self.names = names
+
+    def lines(self) -> Markup:
+        """The files of each folder below its name."""
+        files: dict[str, dict[str, list[CitationCard]]] = {}
+        for card in self.citations:
+            _, shown = self.references.file(card.path, card.blob_link)
+            files.setdefault(posixpath.dirname(shown), {}).setdefault(card.path, []).append(card)
+        return Markup("".join(line for folder in sorted(files) for line in self._folder(folder, files[folder])))
+
+    def _folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
+        yield f"<h3 class=folder>{folder or '.'}/</h3>\n"
+        for path in sorted(files):
+            cards = sorted(files[path], key=lambda card: card.line)
+            url, shown = self.references.file(path, cards[0].blob_link)
+            name = f'<a href="{url}">{shown}</a>' if url else shown
+            yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._citation, cards))}</ol></div>\n"
+
+    def _citation(self, card: CitationCard) -> str:
+        words = f"{card.line} {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
+        spot = self.places.of(card)
+        if spot is None:
+            return f"<li class=bad>{words}: {escaped(' '.join(card.remark.split()))}"
+        return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'
