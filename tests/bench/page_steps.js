@@ -29,8 +29,8 @@ async () => {
   found.panel = await timed(() => link.click(), shows("panel"));
   found.requirements = await timed(goes("requirements?"), () => shows("requirements")() && rows() > 0);
   const all = count();
-  found.filter = await timed(types("the"), () => count() !== all);
+  found.filter = await timed(types("must not"), () => count() !== all);
   const some = count();
-  found.keystroke = await timed(types("the se"), () => count() !== some);
+  found.keystroke = await timed(types("server"), () => count() !== some);
   return found;
 }
