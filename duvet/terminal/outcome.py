@@ -15,10 +15,11 @@ from duvet.terminal.streams import say
 
 
 class Outcome(Struct, frozen=True):
-    """What is wrong, and the summary."""
+    """What is wrong, the summary, and the file that holds the page; nothing where there is none."""
 
     problems: tuple[Problem, ...]
     summary: str
+    page: str = ""
 
 
 def fails(problems: tuple[Problem, ...]) -> bool:
@@ -38,7 +39,22 @@ def tell(outcome: Outcome, answer: Answer) -> int:
     ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
     if not settings().quiet:
         say(outcome.summary)
-    return OK if written and not fails(outcome.problems) else FAILED
+    return OK if _shown(outcome, answer) and written and not fails(outcome.problems) else FAILED
+
+
+def _shown(outcome: Outcome, answer: Answer) -> bool:
+    """Whether the page is open, if that is wanted; what could not be written has been said to be so."""
+    if not answer.opens:
+        return True
+    from duvet import rules
+    from duvet.terminal.browser import open_page
+
+    if any(problem.code == rules.FILE_UNWRITABLE.code for problem in outcome.problems):
+        return False
+    ##= man/spec/page.md#opening
+    ##% With `--open`, `duvet report` MUST open the page in the browser once it is written, or is known to be what it
+    ##% would be.
+    return open_page(outcome.page)
 
 
 def lasts(problems: Iterable[Problem]) -> bool:

@@ -40,6 +40,9 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
     ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
     embedded = _json(finished) if rule.embeds_json and snapshot is not None else None
     ##= man/spec/page.md#settings
+    ##% The page MUST be the same for the same inputs, whatever the folder, the time, the language and the time zone are.
+    # So it is neither told the day nor where the project is.
+    ##= man/spec/page.md#settings
     ##% `title` and `logo` of `[report.html]` MUST stand on the page.
     return Page(
         finished=finished,

@@ -19,7 +19,7 @@ from duvet.terminal.streams import is_standard_output
 
 
 class Answer(Struct, frozen=True):
-    """What is done with the problems of a run."""
+    """What is done with what a run has come to."""
 
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None
@@ -28,6 +28,8 @@ class Answer(Struct, frozen=True):
     """Whether people find them on standard error."""
     asked: bool = True
     """Whether that format was asked for."""
+    opens: bool = False
+    """Whether the page is opened behind that."""
 
 
 def problem_format(function: click.decorators.FC) -> click.decorators.FC:

@@ -17,7 +17,7 @@ from duvet.reports import summary
 from duvet.sources.scan import unreadable
 from duvet.terminal.outcome import Outcome, as_errors, fails
 from duvet.terminal.outputs import is_poured, rendered, written_together
-from duvet.terminal.report_files import Files, all_files, pages
+from duvet.terminal.report_files import Files, all_files, page_path, pages
 from duvet.terminal.report_gates import checks_snapshot, gate_problems
 from duvet.terminal.requirement_writing import write_requirements
 from duvet.terminal.settings import settings
@@ -44,7 +44,8 @@ def run_report(project: Project, wishes: Wishes) -> Outcome:
         keeps = not checks_snapshot(project, wishes)
         files = all_files(project, wishes, finished, problems, snapshot, keeps_snapshot=keeps)
     problems = _listed((*problems, *_write(project, files)))
-    return Outcome(problems, rendered(partial(summary.render, finished, problems)).decode())
+    shown = rendered(partial(summary.render, finished, problems)).decode()
+    return Outcome(problems, shown, page_path(project, wishes))
 
 
 def _judged(problems: Iterable[Problem], wishes: Wishes) -> Problems:

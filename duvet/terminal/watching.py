@@ -6,6 +6,8 @@ import gc
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
+
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
 from duvet.project import Project
@@ -32,6 +34,9 @@ def report_on_changes(where: Mapping[str, Any], wishes: Wishes, answer: Answer) 
             ##= man/spec/watch.md#reporting-again
             ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
             changes.follow(run(where, wishes, answer))
+            ##= man/spec/page.md#opening
+            ##% With `--watch`, the page MUST be opened once.
+            answer = replace(answer, opens=False)
             progress.begin("Watching for changes; Ctrl-C ends it")
             # Python looks for cycles by itself in no run of the command line.
             ##= man/spec/watch.md#reporting-again
