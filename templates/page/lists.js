@@ -34,7 +34,6 @@ class List {
 
 const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 const found = (shown, all, one, many) => shown === all ? plural(all, one, many) : `${shown} of ${plural(all, one, many)}`;
-const folded = text => text.toLowerCase().replace(/\s+/g, ' ');
 
 addEventListener('scroll', () => {
   const list = lists[current.id];

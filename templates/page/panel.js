@@ -21,7 +21,7 @@ function fillPanel({ element, badge, level, quote, target, row }) {
   part('blockquote').hidden = part('.copies').hidden = !quote;
   part('.target code').textContent = target;
   part('.shown').innerHTML = element.querySelector('noscript')?.textContent ?? '';
-  for (const line of all('.shown .references li')) addCopy(line.querySelector('a, code'));
+  for (const line of all('.shown .references li')) addCopy(line.querySelector('a, code') ?? line.firstChild);
   part('.others').replaceChildren(...othersAt(subject).map(otherLink));
   part('.issue').hidden = !issueLink;
   if (issueLink && row) part('.issue a').href = newIssue(subject);
@@ -40,7 +40,7 @@ function addCopy(place) {
 function otherLink(element) {
   const line = document.createElement('p'), link = document.createElement('a');
   link.href = linkTo(element.id);
-  link.textContent = `${element.querySelector('a').textContent}: ${plain(rowAt(element.id)?.text ?? '').slice(0, 80)}`;
+  link.textContent = `${element.querySelector('a').textContent}: ${(rowAt(element.id)?.text ?? '').slice(0, 80)}`;
   line.append('Also here: ', link);
   return line;
 }

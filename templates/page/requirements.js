@@ -1,28 +1,30 @@
 const lists = {}, filters = $('filters'), NAMES = ['status', 'level', 'spec', 'test', 'feature', 'tag', 'q'];
-const LEVELS = ['MUST', 'SHOULD', 'MAY'];
 let rows;
 
 function startRequirements() {
   const at = rowText.search(/<tr class="?s\d/), end = rowText.indexOf('</tbody>');
-  rows = rowText.slice(at, end).split('\n').filter(line => line.startsWith('<tr')).map(rowOf);
+  rows = at < 0 ? [] : rowText.slice(at, end).trim().split('\n').map(line => new Row(line));
   const box = document.createElement('div');
   box.className = 'rows';
   box.innerHTML = at < 0 ? rowText : rowText.slice(0, at) + rowText.slice(end);
   $('requirements').append(box);
-  for (const row of rows) {
-    row.spec = starts(row.anchor).find(one => views.includes($(one)));
-    row.level = LEVELS.includes(row.level) ? row.level : 'OTHER';
-    row.search = folded(plain(`${row.text} ${row.section} ${row.anchor}`));
-  }
-  fillOptions();
-  lists.requirements = new List(box.querySelector('tbody') ?? box);
+  lists.requirements = new List(box.querySelector('tbody'));
+  learn({ spec: new Set(), feature: new Set(), tag: new Set() });
 }
 
-function fillOptions() {
-  const noted = rows.filter(row => row.notes);
-  for (const spec of new Set(rows.map(row => row.spec))) filters.spec.append(new Option(heading($(spec)).textContent, spec));
-  for (const name of ['feature', 'tag'])
-    for (const value of [...new Set(noted.flatMap(row => row[name]))].sort()) filters[name].append(new Option(value));
+// What there is to choose from is gathered when there is time.
+function learn(values, from = 0) {
+  for (const row of rows.slice(from, from + 500)) {
+    values.spec.add(row.spec);
+    if (row.search && row.line.includes('<i ')) for (const name of ['feature', 'tag']) for (const one of row[name]) values[name].add(one);
+  }
+  if (from < rows.length) idle(() => learn(values, from + 500));
+  else for (const name in values) for (const value of [...values[name]].sort()) offer(filters[name], value);
+}
+
+function offer(select, value) {
+  if (!all('option', select).some(option => option.value === value))
+    select.add(new Option(select.name === 'spec' && viewIds.has(value) ? heading($(value)).textContent : value, value));
 }
 
 function readFilters(query) {
@@ -31,7 +33,7 @@ function readFilters(query) {
     const value = given.get(control.name) ?? '', { options } = control;
     if (control.type === 'checkbox') control.checked = value.replace(/\btodo\b/, 'to-do').split(',').includes(control.value);
     else if (control.name) {
-      if (value && options && !all('option', control).some(option => option.value === value)) options.add(new Option(value));
+      if (value && options) offer(control, value);
       control.value = value || options?.[0].value || '';
     }
   }
@@ -47,7 +49,7 @@ const tests = {
   level: value => row => value.split(',').includes(row.level),
   feature: value => row => row.feature.includes(value),
   tag: value => row => row.tag.includes(value),
-  q: value => row => row.search.includes(folded(value).trim()),
+  q: value => row => row.search.includes(folded(value)),
 };
 const testOf = ([name, value]) => tests[name]?.(value) ?? (row => row[name] === value);
 

@@ -14,7 +14,7 @@ function startSources() {
 }
 
 function filterSources() {
-  const text = folded(sourceFilter.q.value).trim();
+  const text = folded(sourceFilter.q.value);
   const shown = files.filter(file => file.search.includes(text));
   lists.sources.show(shown.map((file, at) => (file.folder === shown[at - 1]?.folder ? '' : file.folder) + file.line));
   $('source-count').textContent = found(shown.length, files.length, 'file', 'files');

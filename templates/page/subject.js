@@ -6,8 +6,8 @@ function subjectOf(element) {
   return {
     element, part, article, row,
     badge: element.querySelector('a').textContent,
-    level: row ? plain(row.level) : '',
-    quote: row ? plain(row.text) : '',
+    level: row ? row.level : '',
+    quote: row ? row.text : '',
     target: article.dataset.locator + (section && `#${section}`),
   };
 }

@@ -1,4 +1,5 @@
 const views = all('main > .view');
+const viewIds = new Set(views.map(view => view.id));
 let current, arrived;
 
 const heading = view => view.querySelector('h2');
