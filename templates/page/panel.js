@@ -12,7 +12,6 @@ function openPanel(element, from) {
   markSubject();
   coverRest();
   panel.scrollTop = 0;
-  part('h2').focus({ preventScroll: true });
 }
 
 function fillPanel({ element, badge, level, quote, target, row }) {

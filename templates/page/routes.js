@@ -26,31 +26,33 @@ function fromUpstream() {
   return true;
 }
 
-function arrive({ from, load, place } = {}) {
+function arrive(how = {}) {
   if (fromUpstream()) return;
   const before = current, { view, element, exact } = placeOf(hashAnchor());
-  arrived = location.href;
   show(view);
   showList(view);
   arrived = location.href;
   markCurrent(element.id);
-  const isSubject = element.matches(SUBJECT);
-  if (isSubject) openPanel(element, from);
+  if (element.matches(SUBJECT)) openPanel(element, how.from);
   else closePanel();
   $('notice').hidden = exact;
-  if (!exact) say(`There is no ${hashAnchor()} in this report.`);
+  if (!exact) say(`${hashAnchor()} is not in this report.`);
+  position(view, element, { ...how, turned: how.load || view !== before });
+}
+
+function position(view, element, { from, load, place, turned }) {
+  let focused = heading(view);
   if (place) return restore(place, view);
-  if (isSubject) {
+  if (element.matches(SUBJECT)) {
     const text = textOf(element) ?? element;
-    if (view !== before) align(text);
+    focused = part('h2');
+    if (turned) align(text);
     else if (from?.closest('.view') !== view) bringIntoView(text);
-  } else if (element === view) {
-    if (view !== before || from) settle(() => -scrollY);
-    if (!load || view !== views[0]) heading(view).focus({ preventScroll: true });
-  } else {
+  } else if (element !== view) {
+    focused = element.querySelector('h3 a') ?? focused;
     align(element);
-    (element.querySelector('h3 a') ?? heading(view)).focus({ preventScroll: true });
-  }
+  } else if (turned || from) settle(() => -scrollY);
+  if (!load || element !== views[0]) focused.focus({ preventScroll: true });
 }
 
 function go(href, { from, replace } = {}) {

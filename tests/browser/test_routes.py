@@ -1,0 +1,158 @@
+"""Links to places on the page."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.reports import Report, Reports
+from tests.browser.visits import Visits
+from tests.reports.made_states import FILES
+
+SECTION = "rfc8446/section-4.2.8"
+
+# How far an element is below the place where what was scrolled to stands.
+BELOW_TOP = """element => element.getBoundingClientRect().top
+    - parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop)"""
+
+
+def shown(page: Page) -> list[str]:
+    """The views that can be seen."""
+    return [str(view.get_attribute("id")) for view in page.locator("main > .view").all() if view.is_visible()]
+
+
+def stands_at_top(page: Page, selector: str) -> None:
+    """Whether an element has come to the top and stays there."""
+    page.wait_for_function(f"([one]) => Math.abs(({BELOW_TOP})(document.querySelector(one))) < 5", arg=[selector])
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert abs(page.locator(selector).first.evaluate(BELOW_TOP)) < 5
+
+
+def a_requirement(page: Page) -> str:
+    """The anchor of a requirement in the middle of a long specification."""
+    anchors = page.locator("#rfc8446 li[id]").evaluate_all("all => all.map(one => one.id)")
+    return str(anchors[len(anchors) // 2])
+
+
+def test_the_overview_comes_first(visit: Visits, s2n: Report) -> None:
+    page = visit(s2n.url)
+    assert shown(page) == ["overview"]
+    assert page.evaluate("document.activeElement === document.body")
+    assert page.locator("nav [aria-current]").all_inner_texts() == ["Overview"]
+
+
+def test_a_link_to_a_specification(visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}#rfc8446")
+    assert shown(page) == ["rfc8446"]
+    expect(page.locator("#rfc8446 h2")).to_be_focused()
+    expect(page).to_have_title(re.compile("^RFC 8446 · "))
+    assert page.locator("#specifications .contents").count() == 1
+    page.click("nav.views a[href='#problems']")
+    assert shown(page) == ["problems"]
+    assert page.locator("#rfc8446 > .contents").count() == 1
+
+
+def test_a_link_to_a_section(visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}#{SECTION}")
+    assert shown(page) == ["rfc8446"]
+    stands_at_top(page, f"[id='{SECTION}']")
+    expect(page.locator(f"[id='{SECTION}'] h3 a").first).to_be_focused()
+
+
+def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
+    anchor = a_requirement(visit(s2n.url))
+    page = visit(f"{s2n.url}#{anchor}")
+    for _ in range(2):
+        assert shown(page) == ["rfc8446"]
+        stands_at_top(page, f"pre a[href='#{anchor}']")
+        expect(page.locator("#panel")).to_be_visible()
+        expect(page.locator("#panel-title")).to_be_focused()
+        page.reload()
+
+
+def test_a_link_from_another_document(visit: Visits, s2n: Report) -> None:
+    anchor = a_requirement(visit(s2n.url))
+    page = visit("data:text/html,<p>elsewhere")
+    page.goto(f"{s2n.url}#{anchor}")
+    stands_at_top(page, f"pre a[href='#{anchor}']")
+    expect(page.locator("#panel-title")).to_be_focused()
+
+
+def test_a_link_to_cited_text(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#manners/guests/cited")
+    assert shown(page) == ["manners"]
+    expect(page.locator("#panel-title")).to_have_text("• cited")
+    expect(page.locator("#panel .references")).to_contain_text("src/a.rs:33")
+
+
+def test_links_stay_when_other_comments_change(visit: Visits, reports: Reports) -> None:
+    changed = {**FILES, "src/0.rs": "//= tea.md#pot\n//# Pots come first.\n", "src/z.rs": FILES["src/a.rs"]}
+    del changed["src/a.rs"]
+    links = "all => all.map(one => one.id)"
+    before = visit(reports.of("states", FILES).url).locator("li[id]").evaluate_all(links)
+    after = visit(reports.of("changed", changed).url).locator("li[id]").evaluate_all(links)
+    assert before == after
+
+
+def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
+    found = visit(s2n.url).locator("#rfc8446").get_attribute("data-locator")
+    assert found is not None
+    locator = quote(found, safe="")
+    page = visit(f"{s2n.url}#/spec/{locator}")
+    assert shown(page) == ["rfc8446"]
+    assert page.evaluate("location.hash") == "#rfc8446"
+    page = visit(f"{s2n.url}#/spec/{locator}/section-4.2.8#A12,A13")
+    stands_at_top(page, f"[id='{SECTION}']")
+    assert page.evaluate("location.hash") == f"#{SECTION}"
+
+
+@pytest.mark.parametrize("hash", ["nowhere", "/spec/nowhere/section-1", "%E0%A4%A", "nowhere/at/all"])
+def test_a_link_to_nothing(visit: Visits, states: Report, hash: str) -> None:
+    page = visit(f"{states.url}#{hash}")
+    assert shown(page) == ["overview"]
+    expect(page.locator("#notice")).to_contain_text("not in this report")
+    page.click("nav.views a[href='#problems']")
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_a_link_to_a_requirement_that_has_gone(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/000000000000")
+    assert shown(page) == ["tea"]
+    expect(page.locator("#notice")).to_have_text("tea/pot/000000000000 is not in this report.")
+
+
+def test_back_and_forward(visit: Visits, s2n: Report) -> None:
+    page = visit(s2n.url)
+    page.click("nav.views a[href='#requirements']")
+    page.check("#filters [value=uncited]")
+    link = page.locator("#requirements tbody a").nth(40)
+    href = link.get_attribute("href")
+    link.click()
+    expect(page.locator("#panel-title")).to_be_focused()
+    page.go_back()
+    assert shown(page) == ["requirements"]
+    expect(page.locator("#panel")).to_be_hidden()
+    assert page.is_checked("#filters [value=uncited]")
+    expect(link).to_be_focused()
+    assert link.evaluate(
+        "one => { const at = one.getBoundingClientRect(); return at.top > 0 && at.bottom < innerHeight }"
+    )
+    page.go_back()
+    assert shown(page) == ["overview"]
+    page.go_forward()
+    expect(link).to_be_focused()
+    page.go_forward()
+    stands_at_top(page, f"pre a[href='{href}']")
+    expect(page.locator("#panel-title")).to_be_focused()
+
+
+def test_the_browser_finds_text_of_another_view(visit: Visits, s2n: Report) -> None:
+    page = visit(s2n.url)
+    page.locator("#rfc8446").dispatch_event("beforematch")
+    assert shown(page) == ["rfc8446"]
+    assert page.evaluate("location.hash") == "#rfc8446"
+    page.go_back()
+    assert shown(page) == ["overview"]
