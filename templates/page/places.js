@@ -1,5 +1,5 @@
 history.scrollRestoration = 'manual';
-let saving, settling = 0;
+let saving, settling = 0, touched = false;
 
 const named = element =>
   element.id ? '#' + CSS.escape(element.id)
@@ -53,4 +53,4 @@ addEventListener('scroll', saveSoon, { passive: true });
 addEventListener('focusin', saveSoon);
 addEventListener('pagehide', savePlace);
 for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
-  addEventListener(kind, () => settling++, { passive: true, capture: true });
+  addEventListener(kind, () => (settling++, touched = true), { passive: true, capture: true });

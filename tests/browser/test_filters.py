@@ -137,3 +137,16 @@ def test_enter_keeps_the_page(visit: Visits, states: Report) -> None:
 def test_a_long_list_is_shown_bit_by_bit(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#requirements?")
     expect(page.locator("#requirements tbody tr")).to_have_count(798)
+
+
+def test_sources(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#sources")
+    files = page.locator("#sources .file")
+    expect(page.locator("#source-count")).to_have_text("2 files")
+    page.fill("#source-filter [name=q]", "A.RS")
+    expect(page.locator("#source-count")).to_have_text("1 of 2 files")
+    expect(files).to_have_count(1)
+    assert page.evaluate("location.hash") == "#sources?q=A.RS"
+    page.reload()
+    expect(files).to_have_count(1)
+    expect(page.locator("#source-count")).to_have_text("1 of 2 files")
