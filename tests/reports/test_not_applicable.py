@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
@@ -180,6 +180,7 @@ TARGETS = (
 DAYS = st.none() | st.dates(date(2030, 1, 29), date(2030, 2, 2))
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TARGETS), DAYS), max_size=4))
 def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]) -> None:
     ##= man/spec/trace.md#coverage
