@@ -22,6 +22,9 @@ from duvet.reports.html_states import CITED
 from duvet.templates import environment
 from duvet.trace.totals import Total, totals
 
+_MOST_PROBLEMS = 400
+"""So many are part of the page before they are asked for."""
+
 # HTML can't carry these characters at all, whatever is done to escape them.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
 _ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
@@ -54,6 +57,7 @@ def _shown(page: Page) -> dict[str, object]:
         "links": links,
         "cited": CITED,
         "problems": [problem_view(problem, references) for problem in page.problems],
+        "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
         "articles": Articles(page, places, references, sums).written,
         "rows": requirement_rows(page, places, references, names),
         "files": Sources(page, places, references, names).lines(),

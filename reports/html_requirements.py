@@ -13,6 +13,9 @@ from duvet.reports.html_text import escaped
 from duvet.reports.not_applicable import why
 from duvet.text import plural, shortened
 
+_WORDS = 56
+"""The text is above the list."""
+
 
 class Items:
     """Writes what is below the text of sections."""
@@ -36,7 +39,7 @@ class Items:
         look = LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" {card.level.name}" if card.level else ""
-        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {escaped(shortened(card.text))}'
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {escaped(shortened(card.text, _WORDS))}'
         facts = "".join(dict.fromkeys(self._facts(index)))
         lacks = self._lacks(index)
         if not card.citations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 from markupsafe import Markup
@@ -36,15 +37,18 @@ _MODULES = [
 ]
 """In the order in which they need one another; together they are one module."""
 
+# Indentation, and comments that cite.
+_FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^ +", re.MULTILINE)
+
 
 def shell() -> dict[str, Markup]:
     """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
     from hashlib import sha256
 
-    early, module = (Markup("\n" + "".join(map(page_file, names))) for names in (("early.js",), _scripts()))
+    early, module = _inlined("early.js"), _inlined(*(f"{name}.js" for name in _MODULES))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
-        "styles": Markup("".join(page_file(f"{name}.css") for name in _STYLES)),
+        "styles": _inlined(*(f"{name}.css" for name in _STYLES)),
         "early": early,
         "module": module,
         ##= man/spec/trace.md#reports
@@ -56,5 +60,6 @@ def shell() -> dict[str, Markup]:
     }
 
 
-def _scripts() -> tuple[str, ...]:
-    return tuple(f"{name}.js" for name in _MODULES)
+def _inlined(*names: str) -> Markup:
+    """These files as one, without what is there for those who write them alone."""
+    return Markup("\n" + _FOR_WRITERS.sub("", "".join(map(page_file, names))))
