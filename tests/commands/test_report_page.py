@@ -36,10 +36,14 @@ def test_the_page_follows_the_commit(kettle: Path, duvet: Run) -> None:
 
 
 def test_the_page_follows_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/page.md#code
+    ##% The page MUST show the first lines of the code below each comment that cites, as many as `snippet-lines` says.
     duvet("report")
+    assert "<pre>fn boil() {}</pre>" in (kettle / PAGE).read_text()
     (kettle / "src/a.rs").write_text(SOURCE.replace("fn boil()", "fn cook()"))
     assert duvet("report").code == 0
     kept = (kettle / PAGE).read_bytes()
+    assert b"<pre>fn cook() {}</pre>" in kept
     duvet("--no-cache", "report")
     assert (kettle / PAGE).read_bytes() == kept
 
