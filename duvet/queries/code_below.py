@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
 
 Span = tuple[int, int]
 """The characters of an annotation in its file."""
@@ -11,6 +10,7 @@ Read = Callable[[str], str | None]
 """The text of a file, or None where it is not to be shown."""
 
 _LONGEST = 160
+_INDENT = " \t"
 _NOTHING = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
 """What is left of a comment around annotations."""
 _MOST_NOTHING = 8
@@ -63,21 +63,23 @@ def _shown(text: str, start: int, end: int, most: int) -> str:
 
 
 def _dedented(lines: Sequence[str]) -> list[str]:
-    """The lines less the indent that all of them have, none of them too long."""
+    """The lines less the indent that all of them have, none of them too long; the first one is not blank."""
     plain = [line.rstrip() for line in lines]
-    indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in plain if line]
-    indent = _common(min(indents), max(indents))
-    return [_cut(line[indent:]) for line in plain]
-
-
-def _common(first: str, last: str) -> int:
-    """How much is the same at the beginning of the first and the last text in order, and of all between them."""
-    if last.startswith(first):
-        return len(first)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
-
-
-def _cut(line: str) -> str:
+    if plain[0][0] in _INDENT:
+        indent = _indent(plain)
+        plain = [line[indent:] for line in plain]
     ##= man/spec/page.md#code
     ##% Of a line of code that is longer than 160 characters, the beginning MUST be shown, with an ellipsis.
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    if len(max(plain, key=len)) > _LONGEST:
+        plain = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in plain]
+    return plain
+
+
+def _indent(lines: Sequence[str]) -> int:
+    """How much white space all lines begin with that hold anything."""
+    first = lines[0]
+    common = first[: len(first) - len(first.lstrip(_INDENT))]
+    for line in lines:
+        while line and not line.startswith(common):
+            common = common[:-1]
+    return len(common)

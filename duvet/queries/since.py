@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-_HEADING = re.compile(r"(?:\[(?P<title>.*)\]\((?P<name>.*)\)|(?P<plain>.*))\Z")
-_TEXT = re.compile(r"    TEXT\[(?P<status>[^\]]*)\]: (?P<text>.*)\Z")
+_HEADING = re.compile(r"\[(?P<title>.*)\]\((?P<name>.*)\)$", re.MULTILINE)
+_TEXT = re.compile(r"^    TEXT\[([^\]\n]*)\]: (.*)$", re.MULTILINE)
 _DONE = frozenset(("implementation", "implication", "test"))
 
 
@@ -33,93 +33,92 @@ class Since(Struct, frozen=True, kw_only=True):
     removed: tuple[SnapshotChange, ...] = ()
 
 
-class _Key(Struct, frozen=True):
-    """What a line is about."""
+class _Section(Struct, frozen=True):
+    """A section of a snapshot."""
 
     specification: str
-    section: str
-    text: str
-    number: int
-    """How many lines of the section that stand before it say the same."""
+    title: str
+    lines: str
 
 
-class _Line(Struct, frozen=True):
-    """A line of a snapshot."""
-
-    specification: str
-    section: str
-    words: tuple[str, ...]
-    """What refers to it."""
-
-
-_Lines = dict[_Key, _Line]
+_Heading = tuple[str, str]
+"""A title, and the name of what has it."""
+_Spot = tuple[str, str]
+"""The names of a specification and of a section of it."""
+_Line = tuple[str, int]
+"""What a line says, and how many lines before it in the section say the same."""
 
 
 def since(committed: str, today: str) -> Since:
     """What has become of the lines of a snapshot, in the order of the specifications."""
-    before, after = lines_of(committed), lines_of(today)
+    before, after = _sections(committed), _sections(today)
+    found: dict[str, list[SnapshotChange]] = {name: [] for name in Since.__struct_fields__}
+    # Most sections are as they were.
+    for spot in (*after, *(spot for spot in before if spot not in after)):
+        then, now = before.get(spot), after.get(spot)
+        if then is None or now is None or then.lines != now.lines:
+            for kind, change in _changes(then, now):
+                found[kind].append(change)
     ##= man/spec/page.md#since-the-last-commit
     ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
     ##% its lines are new or gone.
-    changed = [
-        (_change(key, before[key], line), _has_lost(before[key].words, line.words))
-        for key, line in after.items()
-        if key in before and before[key].words != line.words
-    ]
-    return Since(
-        gained=tuple(change for change, has_lost in changed if not has_lost),
-        lost=tuple(change for change, has_lost in changed if has_lost),
-        added=tuple(_change(key, None, line) for key, line in after.items() if key not in before),
-        removed=tuple(_change(key, line, None) for key, line in before.items() if key not in after),
-    )
+    return Since(**{kind: tuple(changes) for kind, changes in found.items()})
 
 
-def lines_of(snapshot: str) -> _Lines:
-    """The lines of text of a snapshot; all else is passed over."""
-    found: _Lines = {}
-    known: Counter[tuple[str, str, str]] = Counter()
-    for (title, name), (section, id), words, text in _read(snapshot):
-        known[spot := (name, id, text)] += 1
-        found[_Key(*spot, known[spot])] = _Line(title or name, section or id, words)
+def _sections(snapshot: str) -> dict[_Spot, _Section]:
+    """The sections of a snapshot; what is not applicable is passed over."""
+    found: dict[_Spot, _Section] = {}
+    for block in f"\n{snapshot}".replace("\r\n", "\n").split("\nSPECIFICATION: ")[1:]:
+        specification, *sections = block.split("\n  SECTION: ")
+        title, name = _heading(specification)
+        for section in sections:
+            heading, _, lines = section.partition("\n")
+            section_title, id = _heading(heading)
+            found[name, id] = _Section(title or name, section_title or id.removeprefix("#"), lines.rstrip("\n"))
     return found
 
 
-_Heading = tuple[str, str]
-
-
-def _read(snapshot: str) -> Iterator[tuple[_Heading, _Heading, tuple[str, ...], str]]:
-    specification = section = ("", "")
-    for line in snapshot.split("\n"):
-        line = line.removesuffix("\r")
-        if found := _TEXT.match(line):
-            words = tuple(word for word in found["status"].split(",") if word and not word.startswith("!"))
-            yield specification, section, words, found["text"].strip()
-        elif line.startswith("SPECIFICATION: "):
-            specification, section = _heading(line.removeprefix("SPECIFICATION: ")), ("", "")
-        elif line.startswith("  SECTION: "):
-            section = _heading(line.removeprefix("  SECTION: "))
-
-
 def _heading(text: str) -> _Heading:
-    """A title and what it is the title of."""
     found = _HEADING.match(text)
-    assert found
-    return found["title"] or "", (found["plain"] if found["name"] is None else found["name"]).removeprefix("#")
+    return (found["title"], found["name"]) if found else ("", text.partition("\n")[0])
 
 
-def _has_lost(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
-    """Whether something that counts is gone, or nothing has come."""
+def _changes(then: _Section | None, now: _Section | None) -> Iterator[tuple[str, SnapshotChange]]:
+    """What has become of the lines of a section."""
+    before, after = _lines(then), _lines(now)
+    section = now or then
+    assert section
+    for line in (*after, *(line for line in before if line not in after)):
+        old, new = before.get(line), after.get(line)
+        if old != new:
+            yield (
+                _kind(old, new),
+                SnapshotChange(
+                    specification=section.specification,
+                    section=section.title,
+                    text=line[0],
+                    before=", ".join(old or ()),
+                    after=", ".join(new or ()),
+                ),
+            )
+
+
+def _lines(section: _Section | None) -> dict[_Line, tuple[str, ...]]:
+    """What refers to the lines of a section."""
+    found: dict[_Line, tuple[str, ...]] = {}
+    known: Counter[str] = Counter()
+    for status, text in _TEXT.findall(section.lines) if section else ():
+        plain = text.strip()
+        found[plain, known[plain]] = tuple(word for word in status.split(",") if word and not word.startswith("!"))
+        known[plain] += 1
+    return found
+
+
+def _kind(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> str:
+    if before is None:
+        return "added"
+    if after is None:
+        return "removed"
     then, now = set(before), set(after)
-    return not then & _DONE <= now or not now - then
-
-
-def _change(key: _Key, before: _Line | None, after: _Line | None) -> SnapshotChange:
-    line = after or before
-    assert line
-    return SnapshotChange(
-        specification=line.specification,
-        section=line.section,
-        text=key.text,
-        before=", ".join(before.words) if before else "",
-        after=", ".join(after.words) if after else "",
-    )
+    has_lost = not then & _DONE <= now or not now - then
+    return "lost" if has_lost else "gained"
