@@ -8,19 +8,12 @@ async function copy(text, what) {
   say(`Copied: ${what}.`);
 }
 
-function copiedBySelection(text) {
-  const before = document.activeElement, area = document.createElement('textarea');
-  area.className = 'by-hand';
-  area.ariaLabel = 'Text to copy';
-  area.readOnly = true;
-  area.value = text;
+function copiedBySelection(value) {
+  const before = document.activeElement, area = make('textarea', { className: 'by-hand', ariaLabel: 'Text to copy', readOnly: true, value });
   say(' ').after(area);
   area.select();
-  let done = false;
-  try { done = document.execCommand('copy'); } catch {}
-  if (done) {
-    area.remove();
-    before.focus({ preventScroll: true });
-  }
-  return done;
+  if (!document.execCommand('copy')) return;
+  area.remove();
+  focus(before);
+  return true;
 }

@@ -1,14 +1,11 @@
-const styleSelect = part('.style select');
-styleSelect.append(...styles.map(({ label }) => new Option(label)));
-part('.style').hidden = styles.length < 2;
-if (styles.some(({ label }) => label === stored('style'))) styleSelect.value = stored('style');
-styleSelect.addEventListener('change', () => store('style', styleSelect.value));
-
-const reason = () => part('.reason').value.trim();
+const choice = inPanel('.style select'), reason = () => inPanel('.reason').value.trim();
+choice.append(...styles.map(({ label }) => new Option(label)));
+inPanel('.style').hidden = styles.length < 2;
+choice.selectedIndex = Math.max(0, styles.findIndex(({ label }) => label === stored('style')));
+on(choice, 'change', () => stored('style', choice.value));
 
 function copyComment(kind, of = subject) {
-  const style = styles[Math.max(0, styleSelect.selectedIndex)];
-  const text = style && commentOf(style, kind, of, reason());
+  const style = styles[choice.selectedIndex], text = style && commentOf(style, kind, of, reason());
   if (text) copy(text, `comment, ${kind}`);
   else say('These words cannot stand in such a comment.');
 }
@@ -16,17 +13,10 @@ function copyComment(kind, of = subject) {
 const doings = {
   close: leavePanel,
   target: () => copy(subject.target, 'target'),
-  place: button => {
-    const place = button.parentElement.querySelector('a, code').textContent;
-    copy(place, place);
-  },
-  comment: button => copyComment(button.dataset.kind),
-  toml: button => copy(tomlOf(button.dataset.kind, subject, reason()), `TOML, ${button.dataset.kind}`),
+  comment: kind => copyComment(kind),
+  toml: kind => copy(tomlOf(kind, subject, reason()), `TOML, ${kind}`),
   previous: () => step(-1),
   next: () => step(1),
-  gap: () => step(1, true),
+  gap: () => step(1, GAP),
 };
-panel.addEventListener('click', event => {
-  const button = event.target.closest('[data-do]');
-  if (button) doings[button.dataset.do](button);
-});
+on(panel, 'click', ({ target: { dataset } }) => doings[dataset.do]?.(dataset.kind));

@@ -1,10 +1,8 @@
-function newIssue({ level, quote, target, row, article }) {
-  const labels = ['compliance', `compliance:${level}`, `spec:${heading(article).textContent}`, ...row.feature];
-  const given = {
+function newIssue({ quote, target, row, article }) {
+  const query = Object.entries({
     title: `${target.split('#').at(-1)}: ${quote.slice(0, 80)}`,
-    body: `${quote.slice(0, 4000).replace(/^/gm, '> ')}\n\n${target}\n`,
-    labels: labels.join(','),
-  };
-  const query = Object.entries(given).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&');
-  return `${issueLink.replace(/\/+$/, '')}/new?${query}`;
+    body: `> ${quote.slice(0, 4000)}\n\n${target}\n`,
+    labels: ['compliance', `compliance:${row.level}`, `spec:${heading(article).textContent}`, ...row.feature].join(','),
+  }).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
+  return `${issueLink.replace(/\/+$/, '')}/new?${query.join('&')}`;
 }

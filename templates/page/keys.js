@@ -1,10 +1,10 @@
 const help = $('help'), keysOn = $('keys-on');
-keysOn.checked = stored('keys') !== 'off';
-keysOn.addEventListener('change', () => store('keys', keysOn.checked ? 'on' : 'off'));
-help.querySelector('.close').addEventListener('click', () => help.close());
-$('keys').hidden = false;
-$('keys').addEventListener('click', () => help.showModal());
 let waiting = 0;
+keysOn.checked = stored('keys') !== 'off';
+on(keysOn, 'change', () => stored('keys', keysOn.checked ? 'on' : 'off'));
+on(help.querySelector('.close'), 'click', () => help.close());
+on($('keys'), 'click', () => help.showModal());
+$('keys').hidden = false;
 
 function focusFilter() {
   if (!lists[current.id]) go('#requirements');
@@ -12,28 +12,25 @@ function focusFilter() {
 }
 
 function copyCurrent() {
-  const row = document.activeElement.closest('#requirements tbody tr');
-  if (row) {
-    const { element } = placeOf(decoded(row.querySelector('a').hash));
-    copyComment('implementation', subjectOf(element));
-  } else if (subject?.quote) copyComment('implementation');
+  const link = document.activeElement.closest('tbody tr')?.querySelector('a[href*="/"]');
+  const of = link && current.id === 'requirements' ? subjectOf(placeOf(decoded(link.hash)).element) : subject;
+  if (of?.quote) copyComment('implementation', of);
 }
 
 const keys = {
-  j: () => step(1), k: () => step(-1), J: () => step(1, true), K: () => step(-1, true),
+  j: () => step(1), k: () => step(-1), J: () => step(1, GAP), K: () => step(-1, GAP),
   '/': focusFilter, c: copyCurrent, '?': () => help.showModal(),
 };
-const afterG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' };
+const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' };
 
-addEventListener('keydown', event => {
-  const { key, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.open) return;
-  if (key === 'Escape' && !panel.hidden) return leavePanel();
+on(window, 'keydown', event => {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  if (ctrlKey || metaKey || altKey || help.open) return;
+  if (key === 'Escape' && subject) return leavePanel();
   if (!keysOn.checked || target.closest('input, select, textarea, [contenteditable]')) return;
-  const view = Date.now() < waiting && afterG[key];
+  const view = Date.now() < waiting && behindG[key], work = view ? () => go('#' + view) : keys[key];
   waiting = key === 'g' ? Date.now() + 1500 : 0;
-  if (!view && !keys[key]) return;
+  if (!work) return;
   event.preventDefault();
-  if (view) go('#' + view);
-  else keys[key]();
+  work();
 });

@@ -1,24 +1,26 @@
 history.scrollRestoration = 'manual';
-let saving, settling = 0, touched = false;
+let saving, settling = 0, touched;
 
-const named = element =>
-  element.id ? '#' + CSS.escape(element.id)
-    : element.matches('a[href]') ? `a[href="${CSS.escape(element.getAttribute('href'))}"]`
-      : element.name ? `[name="${element.name}"]` + (element.type === 'checkbox' ? `[value="${element.value}"]` : '')
-        : '';
+const headroom = () => parseFloat(getComputedStyle(root).scrollPaddingTop) || 0;
+
+function named({ id, href, name, value }) {
+  const kind = href && ['href', new URL(href).hash] || name && [value && name !== 'q' ? 'value' : 'name', value && name !== 'q' ? value : name];
+  return id ? '#' + CSS.escape(id) : kind ? `[${kind[0]}="${CSS.escape(kind[1])}"]` : '';
+}
 
 function savePlace() {
   clearTimeout(saving);
   const above = document.elementFromPoint(innerWidth / 2, headroom() + 1)?.closest('main [id]');
-  const place = { y: scrollY, at: above?.id, top: above?.getBoundingClientRect().top, focus: named(document.activeElement) };
-  history.replaceState(place, '');
+  const top = above?.getBoundingClientRect().top;
+  history.replaceState({ y: scrollY, at: above?.id, top, focus: named(document.activeElement) }, '');
 }
-const saveSoon = () => {
-  clearTimeout(saving);
-  saving = setTimeout(savePlace, 200);
-};
 
-const headroom = () => parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+function restore({ y, at, top, focus: focused }, view) {
+  const element = $(at);
+  if (view.contains(element)) align(element, top);
+  else settle(() => y - scrollY);
+  focus(focused && (view.querySelector(focused) ?? document.querySelector(focused)) || heading(view));
+}
 
 // Heights are estimates until something has been seen, so one scroll is not enough.
 function settle(distance) {
@@ -34,23 +36,14 @@ function settle(distance) {
   step();
 }
 const align = (element, top = headroom()) => settle(() => element.getBoundingClientRect().top - top);
-function bringIntoView(element) {
-  settle(() => {
-    const { top } = element.getBoundingClientRect();
-    return top >= headroom() && top < innerHeight * 0.7 ? 0 : top - innerHeight / 3;
-  });
-}
+const bringIntoView = element => settle(() => {
+  const { top } = element.getBoundingClientRect();
+  return top >= headroom() && top < innerHeight * 0.7 ? 0 : top - innerHeight / 3;
+});
 
-function restore({ y, at, top, focus }, view) {
-  const element = $(at);
-  if (element && view.contains(element)) align(element, top);
-  else settle(() => y - scrollY);
-  const focused = focus && (view.querySelector(focus) ?? document.querySelector(focus));
-  (focused || heading(view)).focus({ preventScroll: true });
-}
-
-addEventListener('scroll', saveSoon, { passive: true });
-addEventListener('focusin', saveSoon);
-addEventListener('pagehide', savePlace);
-for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown'])
-  addEventListener(kind, () => (settling++, touched = true), { passive: true, capture: true });
+on(window, 'scroll focusin', () => {
+  clearTimeout(saving);
+  saving = setTimeout(savePlace, 200);
+}, { passive: true });
+on(window, 'pagehide', savePlace);
+on(window, 'wheel touchmove keydown pointerdown', () => (settling++, touched = true), { passive: true, capture: true });

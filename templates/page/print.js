@@ -1,11 +1,4 @@
-addEventListener('beforeprint', () => {
-  for (const held of all(`:is(${SUBJECT}) > noscript`, current)) {
-    const box = document.createElement('div');
-    box.className = 'refs';
-    box.innerHTML = held.textContent;
-    held.before(box);
-  }
+on(window, 'beforeprint', () => {
+  for (const held of all(`:is(${SUBJECT}) > noscript`, current)) held.before(make('div', { className: 'refs', innerHTML: held.textContent }));
 });
-addEventListener('afterprint', () => {
-  for (const box of all('div.refs', current)) box.remove();
-});
+on(window, 'afterprint', () => all('div.refs').forEach(box => box.remove()));

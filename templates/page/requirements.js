@@ -1,48 +1,42 @@
-const lists = {}, filters = $('filters'), NAMES = ['status', 'level', 'spec', 'test', 'feature', 'tag', 'q'];
+const filters = $('filters'), filterKey = 'filters.' + title;
 let rows;
 
 function startRequirements() {
-  const at = rowText.search(/<tr class="?s\d/), end = rowText.indexOf('</tbody>');
-  rows = at < 0 ? [] : rowText.slice(at, end).trim().split('\n').map(line => new Row(line));
-  const box = document.createElement('div');
-  box.className = 'rows';
-  box.innerHTML = at < 0 ? rowText : rowText.slice(0, at) + rowText.slice(end);
+  const box = make('div', { className: 'rows' }), kept = [];
+  rows = [];
+  for (const line of rowText.split('\n')) line.startsWith('<tr class=s') ? rows.push(new Row(line)) : kept.push(line);
+  box.innerHTML = kept.join('\n');
   $('requirements').append(box);
   lists.requirements = new List(box.querySelector('tbody'));
-  learn({ spec: new Set(), feature: new Set(), tag: new Set() });
+  learn({ spec: new Set(), feature: new Set(), tag: new Set() }, 0);
 }
 
 // What there is to choose from is gathered when there is time.
-function learn(values, from = 0) {
+function learn(known, from) {
   for (const row of rows.slice(from, from + 500)) {
-    values.spec.add(row.spec);
-    if (row.search && row.line.includes('<i ')) for (const name of ['feature', 'tag']) for (const one of row[name]) values[name].add(one);
+    known.spec.add(row.spec);
+    if (row.search && row.line.includes('<i ')) for (const name of ['feature', 'tag']) for (const value of row[name]) known[name].add(value);
   }
-  if (from < rows.length) idle(() => learn(values, from + 500));
-  else for (const name in values) for (const value of [...values[name]].sort()) offer(filters[name], value);
+  if (from < rows.length) idle(() => learn(known, from + 500));
+  else for (const name in known) for (const value of [...known[name]].sort()) offer(filters[name], value);
 }
 
 function offer(select, value) {
-  if (!all('option', select).some(option => option.value === value))
-    select.add(new Option(select.name === 'spec' && viewIds.has(value) ? heading($(value)).textContent : value, value));
+  const label = select.name === 'spec' && viewIds.has(value) ? heading($(value)).textContent : value;
+  if (![...select.options].some(option => option.value === value)) select.add(new Option(label, value));
 }
 
 function readFilters(query) {
   const given = new URLSearchParams(query);
   for (const control of filters.elements) {
-    const value = given.get(control.name) ?? '', { options } = control;
-    if (control.type === 'checkbox') control.checked = value.replace(/\btodo\b/, 'to-do').split(',').includes(control.value);
+    const value = given.get(control.name) ?? '', { options, type } = control;
+    if (type === 'checkbox') control.checked = value.replace(/\btodo\b/, 'to-do').split(',').includes(control.value);
     else if (control.name) {
       if (value && options) offer(control, value);
       control.value = value || options?.[0].value || '';
     }
   }
 }
-
-const wanted = () => NAMES.map(name => [name, new FormData(filters).getAll(name).filter(value => value && value !== 'any').join(',')])
-  .filter(([, value]) => value);
-
-const queryOf = given => given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&');
 
 const tests = {
   status: value => row => value.split(',').includes(row.status),
@@ -51,34 +45,29 @@ const tests = {
   tag: value => row => row.tag.includes(value),
   q: value => row => row.search.includes(folded(value)),
 };
-const testOf = ([name, value]) => tests[name]?.(value) ?? (row => row[name] === value);
 
 function filterRequirements() {
-  const given = wanted(), all = given.map(testOf);
-  const shown = rows.filter(row => all.every(test => test(row)));
+  const form = new FormData(filters);
+  const given = [...new Set(form.keys())].map(name => [name, form.getAll(name).join(',')]).filter(([, value]) => value && value !== 'any');
+  const checks = given.map(([name, value]) => tests[name]?.(value) ?? (row => row[name] === value));
+  const shown = rows.filter(row => checks.every(check => check(row)));
   lists.requirements.show(shown.map(row => row.line));
-  $('count').textContent = shown.length ? found(shown.length, rows.length, 'requirement', 'requirements') : 'No requirement matches: ';
-  if (!shown.length && given.length) $('count').append(clearing());
-  return queryOf(given);
+  if (shown.length || !given.length) $('count').textContent = counted(shown.length, rows, 'requirement');
+  else $('count').replaceChildren('No requirement matches: ', clearing());
+  return given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&');
 }
 
 function clearing() {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.textContent = 'clear the filters';
-  button.addEventListener('click', () => {
+  const button = make('button', { type: 'button', textContent: 'clear the filters' });
+  on(button, 'click', () => {
     filters.reset();
     filters.q.focus();
   });
   return button;
 }
 
-const filterKey = 'filters.' + title;
-function changed() {
+on(filters, 'input reset', () => setTimeout(() => {
   const query = filterRequirements();
-  store(filterKey, query);
+  stored(filterKey, query);
   rewrite('#requirements?' + query);
-}
-
-filters.addEventListener('input', changed);
-filters.addEventListener('reset', () => setTimeout(changed));
+}));

@@ -1,52 +1,42 @@
-const sourceFilter = $('source-filter');
+const sourceFilter = $('source-filter'), sourceText = sourceFilter.q;
 let files;
 
 function startSources() {
   let folder = '';
   files = [];
-  for (const line of listText($('sources')).split('\n')) {
-    if (/^<h3 class="?folder/.test(line)) folder = line;
-    else if (/^<div class="?file/.test(line)) files.push({ folder, line, search: folded(plain(line)) });
+  for (const line of listText('sources').split('\n')) {
+    if (line.startsWith('<h3')) folder = line;
+    else if (line) files.push({ folder, line, search: folded(plain(line)) });
   }
-  const box = document.createElement('div');
-  $('sources').append(box);
-  lists.sources = new List(box);
+  lists.sources = new List(make('div'));
+  $('sources').append(lists.sources.box);
 }
 
 function filterSources() {
-  const text = folded(sourceFilter.q.value);
-  const shown = files.filter(file => file.search.includes(text));
-  lists.sources.show(shown.map((file, at) => (file.folder === shown[at - 1]?.folder ? '' : file.folder) + file.line));
-  $('source-count').textContent = found(shown.length, files.length, 'file', 'files');
+  const shown = files.filter(file => file.search.includes(folded(sourceText.value)));
+  lists.sources.show(shown.map(({ folder, line }, at) => (folder === shown[at - 1]?.folder ? '' : folder) + line));
+  $('source-count').textContent = counted(shown.length, files, 'file');
 }
 
-sourceFilter.addEventListener('input', () => {
+on(sourceFilter, 'input', () => {
   filterSources();
-  rewrite(sourceFilter.q.value ? '#sources?q=' + encodeURIComponent(sourceFilter.q.value) : '#sources');
+  rewrite('#sources' + (sourceText.value && '?q=' + encodeURIComponent(sourceText.value)));
 });
 for (const form of [filters, sourceFilter]) {
   form.hidden = false;
-  form.addEventListener('submit', event => event.preventDefault());
+  on(form, 'submit', event => event.preventDefault());
 }
 
-function rewrite(hash) {
-  history.replaceState(history.state, '', hash);
-  arrived = location.href;
-}
-
-let listed = {};
-function showList(view) {
-  const [, query] = /\?(.*)/s.exec(location.hash) ?? [];
-  if (view.id === 'requirements') {
+function showList({ id }) {
+  const [, query] = /\?(.*)/.exec(location.hash) ?? [];
+  if (id === 'requirements') {
     if (!rows) startRequirements();
-    const given = query ?? stored(filterKey) ?? '';
-    if (listed.requirements === given && query === undefined && !given) return;
-    readFilters(given);
-    const shown = filterRequirements();
-    if (query === undefined && shown) rewrite('#requirements?' + shown);
-  } else if (view.id === 'sources') {
+    readFilters(query ?? stored(filterKey) ?? '');
+    const given = filterRequirements();
+    if (given && query === undefined) rewrite('#requirements?' + given);
+  } else if (id === 'sources') {
     if (!files) startSources();
-    sourceFilter.q.value = new URLSearchParams(query).get('q') ?? '';
+    sourceText.value = new URLSearchParams(query).get('q') ?? '';
     filterSources();
   }
 }

@@ -1,4 +1,4 @@
-const place = history.state, asked = () => arrive({ load: true, place });
-asked();
+const place = history.state, begin = () => arrive({ load: true, place });
+begin();
 // The browser goes to the fragment in its own way until everything has been loaded.
-if (location.hash) addEventListener('load', () => setTimeout(() => touched || asked()));
+if (location.hash) on(window, 'load', () => setTimeout(() => touched || begin()));

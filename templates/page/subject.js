@@ -1,31 +1,33 @@
+const sectionOf = (part, view) => part.dataset.id ?? part.id.slice(view.id.length + 1);
+const fragmentsOf = (part, id) => all(`pre [data-r~="${CSS.escape(id)}"]`, part);
+
 // What is known of a requirement, or of cited text, from its place in its article.
 function subjectOf(element) {
-  const part = element.closest('.part'), article = part.closest('.view');
-  const section = part.dataset.id ?? part.id.slice(article.id.length + 1);
-  const row = rowAt(element.id);
+  const part = element.closest('.part'), article = part.closest('.view'), section = sectionOf(part, article);
+  const id = element.id.slice(part.id.length + 1), row = rowAt(element.id), link = element.querySelector('a');
+  const text = part.querySelector(`pre [href="${CSS.escape(linkTo(element.id))}"]`);
   return {
-    element, part, article, row,
-    badge: element.querySelector('a').textContent,
-    level: row ? row.level : '',
-    quote: row ? row.text : '',
-    target: article.dataset.locator + (section && `#${section}`),
+    element, part, article, id, row, text, link,
+    shown: text ?? element,
+    quote: row?.text ?? '',
+    target: article.dataset.locator + (section && '#' + section),
   };
 }
 
-const textOf = element => element.closest('.part').querySelector(`pre a[href="${CSS.escape(linkTo(element.id))}"]`);
-
-const fragmentsOf = (part, id) => all(`pre [data-r~="${CSS.escape(id)}"]`, part);
-
 function ownerOf(mark) {
-  const part = mark.closest('.part');
-  if (mark.dataset.r) return `${part.id}/${mark.dataset.r.split(' ')[0]}`;
-  if (mark.matches('.s8')) return `${part.id}/cited`;
-  const before = all('pre a[href]', part).filter(link => link.compareDocumentPosition(mark) & Node.DOCUMENT_POSITION_FOLLOWING);
-  return decoded(before.at(-1).hash);
+  const part = mark.closest('.part'), [id] = mark.dataset.r?.split(' ') ?? (mark.matches('.s8') ? ['cited'] : []);
+  const fragments = all('pre :is(a, mark)', part);
+  return id ? `${part.id}/${id}` : decoded(fragments.slice(0, fragments.indexOf(mark)).findLast(one => one.href).hash);
 }
 
-function othersAt({ element, part }) {
-  const id = element.id.slice(part.id.length + 1);
-  const ids = fragmentsOf(part, id).flatMap(fragment => fragment.dataset.r.split(' '));
-  return [...new Set(ids)].filter(other => other !== id).map(other => $(`${part.id}/${other}`)).filter(Boolean);
+// All fragments in the text that belong to it.
+function fragmentsIn({ part, id, element }) {
+  return all('pre :is(a, mark)', part).filter(one =>
+    one.dataset.r?.split(' ').includes(id) || (one.href ? decoded(one.hash) : ownerOf(one)) === element.id);
+}
+
+function othersAt({ part, id }) {
+  const ids = new Set(fragmentsOf(part, id).flatMap(fragment => fragment.dataset.r.split(' ')));
+  ids.delete(id);
+  return [...ids].map(other => $(`${part.id}/${other}`)).filter(Boolean);
 }

@@ -1,18 +1,16 @@
-const THEMES = ['system', 'light', 'dark'];
+const THEMES = ['system', 'light', 'dark'], themeButton = $('theme');
 let theme = Math.max(0, THEMES.indexOf(stored('theme')));
 
 function applyTheme() {
-  const name = THEMES[theme], button = $('theme');
-  if (theme) document.documentElement.dataset.theme = name;
-  else delete document.documentElement.dataset.theme;
-  button.textContent = `Theme: ${name}`;
-  button.ariaLabel = `Theme: ${name}`;
-  button.hidden = false;
+  if (theme) root.dataset.theme = THEMES[theme];
+  else delete root.dataset.theme;
+  themeButton.textContent = themeButton.ariaLabel = `Theme: ${THEMES[theme]}`;
 }
 
-$('theme').addEventListener('click', () => {
-  theme = (theme + 1) % THEMES.length;
-  store('theme', THEMES[theme]);
+themeButton.hidden = false;
+applyTheme();
+on(themeButton, 'click', () => {
+  theme = (theme + 1) % 3;
+  stored('theme', THEMES[theme]);
   applyTheme();
 });
-applyTheme();
