@@ -37,8 +37,8 @@ _MODULES = [
 ]
 """In the order in which they need one another; together they are one module."""
 
-# Indentation, and comments that cite.
-_FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^ +", re.MULTILINE)
+# Indentation, comments that cite, comments of scripts and blank lines.
+_FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^ *//.*\n|^\n|^ +", re.MULTILINE)
 
 # In styles, where they tell nothing apart; no text in them holds one.
 _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")

@@ -16,7 +16,7 @@ SECTION = "rfc8446/section-4.2.8"
 
 # How far an element is below the place where what was scrolled to stands.
 BELOW_TOP = """element => element.getBoundingClientRect().top
-    - parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop)"""
+    - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0)"""
 
 
 def shown(page: Page) -> list[str]:
