@@ -44,24 +44,7 @@ class Golden:
     @cached_property
     def requirements(self) -> dict[Key, Requirement]:
         """What the JSON report says, from its numbers of bytes alone."""
-        stated: dict[Key, list[int]] = {}
-        for id, one in enumerate(self.report["annotations"]):
-            if one.get("type") == "SPEC":
-                key = (one["target_path"], one["target_section"], " ".join(one["comment"].split()))
-                stated.setdefault(key, []).append(id)
-        return {key: self._requirement(ids) for key, ids in stated.items()}
-
-    def _requirement(self, ids: list[int]) -> Requirement:
-        found = [self.report["statuses"][str(id)] for id in ids]
-        numbers = frozenset(one for status in found for one in status.get("related", ()))
-        related = [self.report["annotations"][one] for one in numbers]
-        # The comment of an exception is its reason.
-        excused = any(one.get("type") == "EXCEPTION" and one.get("comment") for one in related)
-        worst = min((status_of(one, excused) for one in found), key=STATUSES.index)
-        types = Counter(one.get("type") for one in related)
-        excepted = worst == "done" and not types["IMPLICATION"] and excused
-        (level,) = {self.report["annotations"][id].get("level") for id in ids}
-        return Requirement(worst, level, types["TODO"], types["TEST"], excepted, numbers)
+        return requirements_of(self.report)
 
     def rows(self, *args: str) -> list[Row]:
         """The rows of a list."""
@@ -83,6 +66,29 @@ class Golden:
     def with_status(self, status: str) -> set[Key]:
         """The requirements that have it according to the report."""
         return {key for key, one in self.requirements.items() if one.status == status}
+
+
+def requirements_of(report: Row) -> dict[Key, Requirement]:
+    """What a JSON report says of each requirement, from its numbers of bytes alone."""
+    stated: dict[Key, list[int]] = {}
+    for id, one in enumerate(report["annotations"]):
+        if one.get("type") == "SPEC":
+            key = (one["target_path"], one["target_section"], " ".join(one["comment"].split()))
+            stated.setdefault(key, []).append(id)
+    return {key: _requirement(report, ids) for key, ids in stated.items()}
+
+
+def _requirement(report: Row, ids: list[int]) -> Requirement:
+    found = [report["statuses"][str(id)] for id in ids]
+    numbers = frozenset(one for status in found for one in status.get("related", ()))
+    related = [report["annotations"][one] for one in numbers]
+    # The comment of an exception is its reason.
+    excused = any(one.get("type") == "EXCEPTION" and one.get("comment") for one in related)
+    worst = min((status_of(one, excused) for one in found), key=STATUSES.index)
+    types = Counter(one.get("type") for one in related)
+    excepted = worst == "done" and not types["IMPLICATION"] and excused
+    (level,) = {report["annotations"][id].get("level") for id in ids}
+    return Requirement(worst, level, types["TODO"], types["TEST"], excepted, numbers)
 
 
 def status_of(found: dict[str, int], excused: bool) -> str:
