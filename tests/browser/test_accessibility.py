@@ -1,0 +1,127 @@
+"""Nobody is shut out: axe finds nothing in any view or state, and the keyboard gets everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.reading import go
+from tests.browser.reports import Report
+from tests.browser.visits import NARROW, WIDE, Visits
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
+RUN = """tags => axe.run(document, {runOnly: {type: "tag", values: tags}, resultTypes: ["violations"]})
+  .then(found => found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.html.slice(0, 150)).join("; ")}`))"""
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "forced": {"forced_colors": "active"},
+    "forced dark": {"forced_colors": "active", "color_scheme": "dark"},
+    "narrow": {"viewport": NARROW},
+    "narrow dark": {"viewport": NARROW, "color_scheme": "dark"},
+    "narrow forced": {"viewport": NARROW, "forced_colors": "active"},
+}
+
+
+def situations(page: Page) -> Iterator[str]:
+    """Everything that a reader can have on the screen."""
+    for fragment in ("#overview", "#problems", "#requirements?", "#requirements?q=nowhere", "#sources", "#manners"):
+        go(page, fragment)
+        yield fragment
+    go(page, "#tea")
+    yield "#tea"
+    page.locator('[id="tea"] pre a').first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    yield "panel"
+    page.keyboard.press("Escape")
+    go(page, "#nowhere-at-all")
+    expect(page.locator("#notice")).to_be_visible()
+    yield "notice"
+    page.locator("#keys").click()
+    expect(page.locator("#help")).to_be_visible()
+    yield "help"
+
+
+def found_by(axe: str, page: Page) -> list[str]:
+    """What axe has to say about the page as it is."""
+    if not page.evaluate("typeof axe !== 'undefined'"):
+        page.evaluate(axe)
+    found: list[str] = page.evaluate(RUN, TAGS)
+    return found
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_nothing_shuts_anybody_out(look: str, visit: Visits, states: Report, axe: str) -> None:
+    page = visit(states.url, **LOOKS[look])
+    found = {situation: found_by(axe, page) for situation in situations(page)}
+    assert len(found) == 10
+    assert {situation: violations for situation, violations in found.items() if violations} == {}
+
+
+@pytest.mark.parametrize("width", ["wide", "narrow"])
+def test_a_real_project_shuts_nobody_out(width: str, visit: Visits, s2n: Report, axe: str) -> None:
+    page = visit(s2n.url, viewport=WIDE if width == "wide" else NARROW)
+    found = {}
+    for fragment in ("#overview", "#rfc5746", "#requirements?status=partial", "#problems"):
+        go(page, fragment)
+        found[fragment] = found_by(axe, page)
+    assert {fragment: violations for fragment, violations in found.items() if violations} == {}
+
+
+def test_a_page_without_scripts_shuts_nobody_out(visit: Visits, states: Report, axe: str) -> None:
+    page = visit(states.url, java_script_enabled=False)
+    assert found_by(axe, page) == []
+
+
+FOCUSED = """() => {
+  const one = document.activeElement
+  const style = getComputedStyle(one)
+  const place = one.closest("header, nav, main, aside, dialog")?.tagName ?? ""
+  const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow !== "none"
+  const box = one.getBoundingClientRect()
+  const seen = box.width > 0 && box.bottom > 0 && box.top < innerHeight
+  return one === document.body ? null : [place, one.className, ring && seen, one.outerHTML.slice(0, 90)]
+}"""
+
+
+def tabbed(page: Page) -> list[list[Any]]:
+    """What the tab key comes by, until it leaves the page or comes round."""
+    stops: list[list[Any]] = []
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(FOCUSED)
+        if stop is None or (stops and stop == stops[0]):
+            return stops
+        stops.append(stop)
+    raise AssertionError(f"a trap: {stops[-3:]}")
+
+
+def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Report) -> None:
+    page = visit(states.url)
+    stops = tabbed(page)
+    assert stops[0][1] == "skip"
+    places = [place for place, *_ in stops[1:]]
+    order = [place for index, place in enumerate(places) if index == 0 or places[index - 1] != place]
+    assert order in (["HEADER", "NAV", "MAIN"], ["HEADER", "NAV", "HEADER", "NAV", "MAIN"])
+    assert [text for _, _, seen, text in stops if not seen] == []
+
+
+def test_the_skip_link_leads_to_the_view(visit: Visits, states: Report) -> None:
+    page = visit(states.url)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+    expect(page.locator("#overview")).to_be_visible()
+
+
+@pytest.mark.parametrize("fragment", ["#overview", "#requirements?", "#sources", "#problems", "#tea"])
+def test_headings_are_in_order(fragment: str, visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}{fragment}")
+    headings = page.locator("h1, h2, h3, h4, h5, h6").filter(visible=True)
+    levels = headings.evaluate_all("all => all.map(one => Number(one.tagName[1]))")
+    assert levels[:2] == [1, 2] and levels.count(1) == 1
+    assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
