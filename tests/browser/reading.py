@@ -101,9 +101,11 @@ def lines_of(runs: list[tuple[bool, str]]) -> list[Line]:
 
 
 def text_of(section: dict[str, Any]) -> list[Line]:
-    """The same lines, of a section of the JSON report."""
-    lines = (
+    """The same lines, of a section of the JSON report, without blanks at the very end."""
+    lines = [
         [(False, line)] if isinstance(line, str) else [(bool(ids), text) for ids, _, text in line]
         for line in section["lines"]
-    )
+    ]
+    while lines and lines[-1] and not lines[-1][-1][1].strip():
+        lines[-1].pop()
     return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])

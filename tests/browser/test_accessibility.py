@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.reading import go
-from tests.browser.reports import Report
+from tests.browser.reports import PAGE, Report
 from tests.browser.visits import NARROW, WIDE, Visits
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
@@ -72,15 +74,17 @@ def test_a_real_project_shuts_nobody_out(width: str, visit: Visits, s2n: Report,
     assert {fragment: violations for fragment, violations in found.items() if violations} == {}
 
 
-def test_a_page_without_scripts_shuts_nobody_out(visit: Visits, states: Report, axe: str) -> None:
-    page = visit(states.url, java_script_enabled=False)
-    assert found_by(axe, page) == []
+def test_a_page_without_scripts_shuts_nobody_out(visit: Visits, states: Report, axe: str, tmp_path: Path) -> None:
+    without = re.sub(r"(?s)<script.*?</script>", "", states.html)
+    opened = re.sub(r"<(/?)noscript\b", r"<\1div", without)
+    (tmp_path / PAGE).write_text(opened)
+    assert found_by(axe, visit((tmp_path / PAGE).as_uri())) == []
 
 
 FOCUSED = """() => {
   const one = document.activeElement
   const style = getComputedStyle(one)
-  const place = one.closest("header, nav, main, aside, dialog")?.tagName ?? ""
+  const place = one.closest("header, #specifications, main, aside, dialog")?.tagName ?? ""
   const ring = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow !== "none"
   const box = one.getBoundingClientRect()
   const seen = box.width > 0 && box.bottom > 0 && box.top < innerHeight
@@ -106,7 +110,7 @@ def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Repor
     assert stops[0][1] == "skip"
     places = [place for place, *_ in stops[1:]]
     order = [place for index, place in enumerate(places) if index == 0 or places[index - 1] != place]
-    assert order in (["HEADER", "NAV", "MAIN"], ["HEADER", "NAV", "HEADER", "NAV", "MAIN"])
+    assert order == ["HEADER", "NAV", "MAIN"]
     assert [text for _, _, seen, text in stops if not seen] == []
 
 

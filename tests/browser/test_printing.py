@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from unicodedata import normalize
 
 import pytest
 from playwright.sync_api import Page
@@ -20,8 +21,8 @@ def printed(page: Page) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """Without blanks: a sheet wraps lines where it likes."""
-    return "".join(text.split())
+    """Without blanks and ligatures: a sheet wraps lines where it likes, and its fonts join letters."""
+    return "".join(normalize("NFKC", text).split())
 
 
 def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> None:
