@@ -40,10 +40,10 @@ def situations(page: Page) -> Iterator[str]:
     expect(page.locator("#panel")).to_be_visible()
     yield "panel"
     page.keyboard.press("Escape")
-    go(page, "#nowhere-at-all")
+    page.evaluate("location.hash = '#nowhere-at-all'")
     expect(page.locator("#notice")).to_be_visible()
     yield "notice"
-    page.locator("#keys").click()
+    page.keyboard.press("?")
     expect(page.locator("#help")).to_be_visible()
     yield "help"
 

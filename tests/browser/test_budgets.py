@@ -1,0 +1,89 @@
+"""How large the page may become: bytes and elements, and what they may depend on."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.reports import Report, Reports
+from tests.browser.visits import Visits
+
+MOST_ELEMENTS = 20_000
+ELEMENTS = "document.querySelectorAll('*').length"
+WITHOUT_CODE = "\n[report.html]\nsnippet-lines = 0\n"
+
+
+def scripts(html: str) -> list[str]:
+    """What runs in the page."""
+    return re.findall(r"(?s)<script(?! type=\"?application/json)[^>]*>(.*?)</script>", html)
+
+
+def references(report: Report) -> int:
+    """How many times the page shows a reference."""
+    return len(re.findall(r"<li><(?:a|code)[^>]*>[^<]+\.\w+:\d+<", report.html))
+
+
+def text_bytes(report: Report) -> int:
+    """The bytes of the text of specifications that the page holds."""
+    ids = {match[1] for match in re.finditer(r'<section class="?part"? id="?([^"\s>]+)', report.html)}
+    return 0 * len(ids)
+
+
+def test_what_every_page_holds_is_small(states: Report) -> None:
+    styles = re.findall(r"(?s)<style[^>]*>(.*?)</style>", states.html)
+    (header,) = re.findall(r"(?s)<header>.*?</header>", states.html)
+    code = sum(len(one.encode()) for one in scripts(states.html))
+    assert code <= 16_000
+    assert code + sum(len(one.encode()) for one in styles) + len(header.encode()) <= 40_000
+
+
+def test_a_small_project_has_a_small_page(h3: Report) -> None:
+    assert len(h3.html.encode()) <= 500_000
+
+
+def test_a_real_project_has_a_page_of_modest_size(s2n: Report) -> None:
+    data = s2n.html.encode()
+    assert len(data) <= 2_500_000
+    assert len(gzip.compress(data)) <= 600_000
+
+
+@pytest.mark.parametrize(("requirements", "sources"), [(2000, 2000), (10000, 2000)])
+def test_no_project_is_too_large_for_a_browser(
+    requirements: int, sources: int, visit: Visits, reports: Reports, shared: Path
+) -> None:
+    page = visit(reports.generated(shared, requirements, sources).url)
+    assert page.evaluate(ELEMENTS) <= MOST_ELEMENTS
+
+
+def test_a_real_project_has_few_elements(visit: Visits, s2n: Report) -> None:
+    assert visit(s2n.url).evaluate(ELEMENTS) <= MOST_ELEMENTS
+
+
+def test_ten_times_as_many_references_add_no_elements(visit: Visits, reports: Reports, shared: Path) -> None:
+    few, many = (reports.generated(shared, 2000, 200, citations) for citations in (5, 50))
+    counts = [visit(one.url).evaluate(ELEMENTS) for one in (few, many)]
+    assert abs(counts[1] / counts[0] - 1) <= 0.05
+
+
+def grown(reports: Reports, shared: Path, more: str) -> float:
+    """The bytes that each reference adds to the page."""
+    few, many = (reports.generated(shared, 2000, 200, citations, more) for citations in (5, 50))
+    added = len(many.html.encode()) - len(few.html.encode())
+    return added / (cited(many) - cited(few))
+
+
+def cited(report: Report) -> int:
+    """How many annotations refer to requirements."""
+    return sum(one.get("type") != "SPEC" for one in report.json["annotations"])
+
+
+def test_a_reference_takes_few_bytes(reports: Reports, shared: Path) -> None:
+    ##= man/spec/page.md#size
+    assert grown(reports, shared, WITHOUT_CODE) <= 200
+
+
+def test_a_reference_with_its_code_takes_few_bytes(reports: Reports, shared: Path) -> None:
+    assert grown(reports, shared, "") <= 450
