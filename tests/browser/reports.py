@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.bench.trees import Size, make_generated
+from tests.bench.trees import CONFIG, Size, make_generated
 from tests.commands.running import Done, run
 from tests.made import written
 from tests.test_conformance import copy_with_links
 
+SCHEMA = re.compile(r"(?m)^'\$schema' = .*$")
 PAGE, JSON = "page.html", "report.json"
+
+
+def set_lines(config: Path, lines: int) -> None:
+    """Have so many lines of code shown, which only our own configuration can ask for."""
+    text = SCHEMA.sub("'$schema' = \"duvet-cli/config/v1\"", config.read_text())
+    config.write_text(text.replace("[report.html]", f"[report.html]\nsnippet-lines = {lines}"))
 
 
 class Report:
@@ -62,12 +70,16 @@ class Reports:
             self._made[name] = self._report(folder)
         return self._made[name]
 
-    def generated(self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int = 0) -> Report:
-        """The report on a generated project, with so many lines of code shown for each reference."""
+    def generated(
+        self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int | None = None
+    ) -> Report:
+        """The report on a generated project, with so many lines of code below each reference."""
         name = f"{requirements}-{sources}-{citations}-{lines}"
         if name not in self._made:
             folder = self._scratch / name
             make_generated(shared, Size(requirements, sources, citations), folder)
+            if lines is not None:
+                set_lines(folder / CONFIG, lines)
             self._made[name] = self._report(folder)
         return self._made[name]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -13,23 +14,11 @@ from tests.browser.visits import Visits
 
 MOST_ELEMENTS = 20_000
 ELEMENTS = "document.querySelectorAll('*').length"
-WITHOUT_CODE = "\n[report.html]\nsnippet-lines = 0\n"
 
 
 def scripts(html: str) -> list[str]:
     """What runs in the page."""
     return re.findall(r"(?s)<script(?! type=\"?application/json)[^>]*>(.*?)</script>", html)
-
-
-def references(report: Report) -> int:
-    """How many times the page shows a reference."""
-    return len(re.findall(r"<li><(?:a|code)[^>]*>[^<]+\.\w+:\d+<", report.html))
-
-
-def text_bytes(report: Report) -> int:
-    """The bytes of the text of specifications that the page holds."""
-    ids = {match[1] for match in re.finditer(r'<section class="?part"? id="?([^"\s>]+)', report.html)}
-    return 0 * len(ids)
 
 
 def test_what_every_page_holds_is_small(states: Report) -> None:
@@ -68,11 +57,10 @@ def test_ten_times_as_many_references_add_no_elements(visit: Visits, reports: Re
     assert abs(counts[1] / counts[0] - 1) <= 0.05
 
 
-def grown(reports: Reports, shared: Path, more: str) -> float:
-    """The bytes that each reference adds to the page."""
-    few, many = (reports.generated(shared, 2000, 200, citations, more) for citations in (5, 50))
-    added = len(many.html.encode()) - len(few.html.encode())
-    return added / (cited(many) - cited(few))
+def cost(reports: Reports, shared: Path, lines: int) -> float:
+    """The bytes that each further reference adds to the page."""
+    few, many = (reports.generated(shared, 2000, 200, citations, lines) for citations in (5, 50))
+    return (len(many.html.encode()) - len(few.html.encode())) / (cited(many) - cited(few))
 
 
 def cited(report: Report) -> int:
@@ -80,10 +68,16 @@ def cited(report: Report) -> int:
     return sum(one.get("type") != "SPEC" for one in report.json["annotations"])
 
 
-def test_a_reference_takes_few_bytes(reports: Reports, shared: Path) -> None:
-    ##= man/spec/page.md#size
-    assert grown(reports, shared, WITHOUT_CODE) <= 200
+@pytest.mark.parametrize(("lines", "most"), [(0, 200), (6, 450)])
+def test_a_reference_takes_few_bytes(lines: int, most: int, reports: Reports, shared: Path) -> None:
+    assert cost(reports, shared, lines) <= most
 
 
-def test_a_reference_with_its_code_takes_few_bytes(reports: Reports, shared: Path) -> None:
-    assert grown(reports, shared, "") <= 450
+def test_the_text_of_specifications_grows_little(s2n: Report) -> None:
+    parts = re.findall(r"(?s)<section class=part .*?</section>", s2n.html)
+    without = [re.sub(r"(?s)<noscript>.*?</noscript>|<div class=refs>.*?</div>", "", part) for part in parts]
+    text = [
+        unescape(re.sub("<[^>]*>", "", text)) for part in parts for text in re.findall(r"(?s)<pre>(.*?)</pre>", part)
+    ]
+    assert len(parts) > 100
+    assert sum(len(part.encode()) for part in without) <= 1.7 * sum(len(one.encode()) for one in text)
