@@ -1,3 +1,7 @@
+/*
+##= man/spec/page.md#copying
+##% Where the browser does not let the page copy, the text MUST be shown selected.
+*/
 async function copy(text, what) {
   for (const old of all('.by-hand')) old.remove();
   try {

@@ -11,6 +11,10 @@ function wrapped(start, text) {
   return lines;
 }
 
+/*
+##= man/spec/page.md#copying
+##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
+*/
 function commentOf({ meta, content, first, last, kind: usual }, kind, { target, quote }, reason) {
   const indent = first && ' ', start = `${indent}${meta} `;
   const lines = [start + (target.includes('=') ? `source=${target}` : target)];

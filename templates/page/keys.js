@@ -23,6 +23,11 @@ const keys = {
 };
 const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' };
 
+/*
+##= man/spec/page.md#keys
+##% Keys MUST do nothing where one writes or chooses, nor together with Ctrl, Alt or Meta, and one MUST be able to turn them
+##% off.
+*/
 on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (ctrlKey || metaKey || altKey || help.open) return;

@@ -46,6 +46,10 @@ const tests = {
   q: value => row => row.search.includes(folded(value)),
 };
 
+/*
+##= man/spec/page.md#filters
+##% The filters MUST be in the address of the list, and the page MUST say how many requirements they leave.
+*/
 function filterRequirements() {
   const form = new FormData(filters);
   const given = [...new Set(form.keys())].map(name => [name, form.getAll(name).join(',')]).filter(([, value]) => value && value !== 'any');

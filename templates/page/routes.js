@@ -3,6 +3,10 @@ const hashAnchor = () => decoded(location.hash.split('?')[0]);
 // a/b/c, a/b, a
 const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, parts.length - at).join('/'));
 
+/*
+##= man/spec/page.md#places
+##% A link to a specification, a section or a requirement MUST lead to its view, with what it names at the top.
+*/
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');
   const view = views.find(one => one.contains($(anchor))) ?? views.find(one => path.includes(one.id));
@@ -11,7 +15,11 @@ function placeOf(anchor) {
   return { view, element, exact: element.id === path[0] };
 }
 
-// awslabs duvet's routes: #/spec/LOCATOR/SECTION#A12
+// #/spec/LOCATOR/SECTION#A12
+/*
+##= man/spec/page.md#places
+##% A link to a place on awslabs duvet's page MUST lead to the same specification and section.
+*/
 function fromUpstream() {
   const [, locator, section] = /^#\/spec(\/[^/#]+)(\/[^#]+)?/.exec(location.hash) ?? [];
   const view = locator && views.find(one => one.dataset.locator === decoded(locator));
@@ -21,6 +29,10 @@ function fromUpstream() {
   return true;
 }
 
+/*
+##= man/spec/page.md#places
+##% A link to what the page does not hold MUST lead to the nearest place that it holds, with a notice that says so.
+*/
 function arrive(how = {}) {
   if (fromUpstream()) return;
   const before = current, { view, element, exact } = placeOf(hashAnchor());

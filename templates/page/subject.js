@@ -21,9 +21,12 @@ function ownerOf(mark) {
 }
 
 // All fragments in the text that belong to it.
-function fragmentsIn({ part, id, element }) {
-  return all('pre :is(a, mark)', part).filter(one =>
-    one.dataset.r?.split(' ').includes(id) || (one.href ? decoded(one.hash) : ownerOf(one)) === element.id);
+function fragmentsIn({ part, id }) {
+  let owner;
+  return all('pre :is(a, mark)', part).filter(one => {
+    if (one.href) owner = decoded(one.hash).slice(part.id.length + 1);
+    return (one.dataset.r?.split(' ') ?? [one.matches('.s8') ? 'cited' : owner]).includes(id);
+  });
 }
 
 function othersAt({ part, id }) {

@@ -105,6 +105,8 @@ def quote_of(page: Page) -> str:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_comments(visit: Visits, tea: Report, style: str, kind: str) -> None:
+    ##= man/spec/page.md#copying
+    ##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
@@ -186,6 +188,8 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
 
 
 def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
+    ##= man/spec/page.md#copying
+    ##% Where the browser does not let the page copy, the text MUST be shown selected.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()

@@ -63,6 +63,8 @@ def test_a_link_to_a_section(visit: Visits, s2n: Report) -> None:
 
 
 def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
+    ##= man/spec/page.md#places
+    ##% A link to a specification, a section or a requirement MUST lead to its view, with what it names at the top.
     anchor = a_requirement(visit(s2n.url))
     page = visit(f"{s2n.url}#{anchor}")
     for _ in range(2):
@@ -98,6 +100,8 @@ def test_links_stay_when_other_comments_change(visit: Visits, reports: Reports) 
 
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
+    ##= man/spec/page.md#places
+    ##% A link to a place on awslabs duvet's page MUST lead to the same specification and section.
     found = visit(s2n.url).locator("#rfc8446").get_attribute("data-locator")
     assert found is not None
     locator = quote(found, safe="")
@@ -119,6 +123,8 @@ def test_a_link_to_nothing(visit: Visits, states: Report, hash: str) -> None:
 
 
 def test_a_link_to_a_requirement_that_has_gone(visit: Visits, states: Report) -> None:
+    ##= man/spec/page.md#places
+    ##% A link to what the page does not hold MUST lead to the nearest place that it holds, with a notice that says so.
     page = visit(f"{states.url}#tea/pot/000000000000")
     assert shown(page) == ["tea"]
     expect(page.locator("#notice")).to_have_text("tea/pot/000000000000 is not in this report.")
@@ -156,3 +162,30 @@ def test_the_browser_finds_text_of_another_view(visit: Visits, s2n: Report) -> N
     assert page.evaluate("location.hash") == "#rfc8446"
     page.go_back()
     assert shown(page) == ["overview"]
+
+
+def test_fragments_of_a_requirement(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/cup")
+    page.click("#tea pre mark >> text=MUST be dry.")
+    expect(page.locator("#panel blockquote")).to_have_text("A cup MUST be clean and MUST be dry.")
+    assert page.locator("pre .on").all_inner_texts() == ["A cup MUST be clean", " and", "MUST be dry."]
+    page.click("#panel .close")
+    expect(page.locator("pre a").filter(has_text="A cup MUST be clean")).to_be_focused()
+    assert page.locator(".on").count() == 0
+
+
+def test_several_requirements_at_one_place(visit: Visits, reports: Reports) -> None:
+    text = "# Tea\n\n## Pot\n\nThe pot MUST be warm and the lid MUST be on.\n"
+    both = "".join(
+        f'[[spec]]\ntarget = "tea.md#pot"\nlevel = "MUST"\nquote = "{quote}"\n'
+        for quote in ("The pot MUST be warm and the lid", "the lid MUST be on.")
+    )
+    made = {".duvet/config.toml": FILES[".duvet/config.toml"], "tea.md": text, "more/a.toml": both, "src/a.rs": ""}
+    page = visit(f"{reports.of('together', made).url}#tea/pot")
+    page.click("pre >> text=the lid")
+    expect(page.locator("#panel .others a")).to_have_count(2)
+    other = page.locator("#panel .others a").first
+    href = other.get_attribute("href")
+    other.click()
+    expect(page.locator("#panel-title")).to_be_focused()
+    assert page.evaluate("location.hash") == href
