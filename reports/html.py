@@ -39,6 +39,8 @@ def render(page: Page, out: BinaryIO) -> None:
 
 
 def _encoded(piece: str) -> bytes:
+    ##= man/spec/page.md#size
+    ##% The page MUST be valid HTML, whatever is in it.
     if piece.isascii():
         return piece.encode().translate(_ALLOWED)
     return _FORBIDDEN_BEYOND_ASCII.sub(b"?", piece.encode(errors="replace").translate(_ALLOWED))

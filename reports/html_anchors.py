@@ -16,6 +16,8 @@ class Anchors:
 
     def new(self, wanted: str) -> str:
         """The name wanted, with a number where it is taken."""
+        ##= man/spec/page.md#places
+        ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
         # An id that is written in Markdown may have white space in it, and an anchor may not.
         name = wanted = "-".join(wanted.split())
         while name in self._counts:

@@ -42,6 +42,8 @@ class Marking:
 
     def text(self, lines: Lines) -> str:
         """All of the section, less the empty lines around it."""
+        ##= man/spec/page.md#text
+        ##% The text of a section MUST be shown as its specification has it, line by line.
         written: list[str] = []
         text = self.section.lines
         done = next((index for index, line in enumerate(text) if line.strip(WHITESPACE)), 0)
@@ -68,6 +70,8 @@ class Marking:
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
         """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
+        ##= man/spec/page.md#text
+        ##% Where a requirement begins in the text, a link MUST lead to what is known of it.
         found = self._owners(segment.ids)
         if not found:
             return f"{_CITED_OPEN}{text}</mark>"
@@ -88,6 +92,9 @@ class Marking:
 
     def _whose(self, found: list[Owner]) -> str:
         """The requirements of a fragment, unless it is that whose link came last."""
+        ##= man/spec/page.md#text
+        ##% A fragment of several requirements, or of one whose link does not come last before it, MUST name all of its
+        ##% requirements.
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"

@@ -45,6 +45,8 @@ class Places(Struct, frozen=True):
 
     def of(self, citation: CitationCard) -> Spot | None:
         """Where it is shown what a citation refers to; None where it leads nowhere."""
+        ##= man/spec/page.md#places
+        ##% Every link to the page itself MUST lead to a place on it.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -52,6 +54,8 @@ class Places(Struct, frozen=True):
 
 def places_of(page: Page) -> Places:
     """Every place; a name depends on nothing but what it names, unless two were alike."""
+    ##= man/spec/page.md#places
+    ##% Every specification, every section that is shown and every requirement MUST have an anchor on the page.
     names = Anchors()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = [names.new(one.id) for one in cited]
@@ -71,6 +75,8 @@ def _shown(page: Page) -> Iterable[Iterable[str]]:
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
+        ##= man/spec/page.md#text
+        ##% With `spec-text = "full"`, every section of every cited specification MUST be shown.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -90,6 +96,9 @@ def _requirements(page: Page, sections: list[dict[str, SectionPlace]], names: An
     for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
         place = sections[card.specification][card.section]
         place.requirements.append(index)
+        ##= man/spec/page.md#places
+        ##% The anchor of a requirement MUST be made of its specification, its section and the first 12 digits of its
+        ##% id.
         spots.append(_below(names, place.name, place.spot, id[:SHOWN]))
     return spots
 

@@ -65,6 +65,8 @@ class References:
         """Where a file can be read, and its name; both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
+            ##= man/spec/page.md#references
+            ##% A path in a link MUST be escaped, so that the link leads to the file whatever its name is.
             shown = path.removeprefix(self.root)
             found = attribute(blob(own_base or self.blob_link, shown)), escaped(shown)
             self._files[path, own_base] = found
@@ -84,6 +86,8 @@ class References:
         return facts
 
     def _item(self, number: int) -> str:
+        ##= man/spec/page.md#references
+        ##% Each citation MUST be shown with its place, its reason, its feature, its tracking issue and its tags.
         annotation = self.citations[number]
         url, shown = self.file(annotation.path, annotation.blob_link)
         line = annotation.line

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from duvet.queries.reasons import shortfall
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
@@ -35,26 +33,35 @@ class Items:
         return f"{written}{self._others(section)}" if section.others else written
 
     def _requirement(self, index: int) -> str:
+        ##= man/spec/page.md#requirements
+        ##% Each requirement MUST be listed below its section with its state, its level and the number of its citations of
+        ##% each kind.
         card = self.cards[index]
         look = LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" {card.level.name}" if card.level else ""
-        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {escaped(shortened(card.text, _WORDS))}'
-        facts = "".join(dict.fromkeys(self._facts(index)))
-        lacks = self._lacks(index)
+        words = escaped(shortened(card.text, _WORDS))
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
+        held = self._lacks(index) + self._facts(index)
         if not card.citations:
-            return f"{begun}{facts}<noscript>{lacks}</noscript>\n" if lacks else f"{begun}{facts}\n"
+            return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
+        ##= man/spec/page.md#size
+        ##% The number of elements that a browser makes at first MUST NOT depend on the number of citations.
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
-        return f"{begun}{facts} {counts}<noscript>{lacks}{lists}</noscript>\n"
+        return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
 
-    def _facts(self, index: int) -> Iterator[str]:
+    def _facts(self, index: int) -> str:
         """What is said of it where it is stated."""
         annotations = self.references.annotations
-        return (self.references.facts(annotations[id]) for id in self.stated[index].ids)
+        facts = "".join(dict.fromkeys([self.references.facts(annotations[id]) for id in self.stated[index].ids]))
+        return f"<p>{facts.strip()}</p>" if facts else ""
 
     def _lacks(self, index: int) -> str:
         if index in self.excuses:
             return f"<p class=lacks>{escaped(why(self.excuses[index]))}</p>"
+        ##= man/spec/page.md#references
+        ##% What a state does not tell MUST be said: that tests or code refer to a part only, or that an exception has no
+        ##% reason.
         card = self.cards[index]
         words = shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
         return f"<p class=lacks>{words}</p>" if words else ""

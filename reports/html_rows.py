@@ -15,6 +15,9 @@ from duvet.reports.html_text import escaped
 
 def requirement_rows(page: Page, places: Places, references: References, names: Names) -> Markup:
     """The requirements, those that are furthest from done first, then those that bind most."""
+    ##= man/spec/page.md#requirements
+    ##% All requirements MUST be listed in one table, those furthest from done first, and of these the most binding
+    ##% first.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):

@@ -26,6 +26,8 @@ class Sources:
 
     def lines(self) -> Markup:
         """The files of each folder below its name."""
+        ##= man/spec/page.md#sources
+        ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
         files: dict[str, dict[str, list[CitationCard]]] = {}
         for card in self.citations:
             _, shown = self.references.file(card.path, card.blob_link)
@@ -44,5 +46,7 @@ class Sources:
         words = f"{card.line} {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
         spot = self.places.of(card)
         if spot is None:
+            ##= man/spec/page.md#sources
+            ##% A citation that refers to nothing MUST be listed with the reason.
             return f"<li class=bad>{words}: {escaped(' '.join(card.remark.split()))}"
         return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from typing import Any
+from xml.etree.ElementTree import Element
+
+import html5lib
 
 from duvet.queries.cataloguing import catalogue_of
 from duvet.reports import html
@@ -37,3 +40,11 @@ _SHELL = re.compile(
 def without_shell(text: str) -> str:
     """A page less its styles and scripts."""
     return _SHELL.sub("", text)
+
+
+def tree(text: str, *, scripting: bool = False) -> Element:
+    """The elements that a browser makes of a page; what is held back is text where it runs scripts."""
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    found: Element = parser.parse(text, scripting=scripting)
+    assert [error for _, error, _ in parser.errors] == []
+    return found
