@@ -14,6 +14,9 @@ from duvet.trace.totals import Total, by_specification
 
 _DONE = (State.COMPLETE, State.IMPLIED)
 _LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
+_MOST = 40
+"""So many specifications are listed by level."""
+
 COUNTED = (*_DONE, *_LEFT, State.EXCEPTION)
 """The states that have a column."""
 
@@ -51,6 +54,10 @@ def total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> list[T
     """The specifications, which have these anchors by their ids, and last all of them where there are several."""
     groups = by_specification(counted)
     looks = columns(counted[-1])
+    ##= man/spec/page.md#overview
+    ##% With more than 40 specifications, only all of them together MUST be listed by level.
+    if len(groups) > _MOST + 1:
+        groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
     # One specification is all of them.
     return [_group(group, looks, anchors) for group in (groups if len(groups) > 2 else groups[:-1])]
 
