@@ -110,9 +110,9 @@ class SpecText(Choice):
 class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
     """The page, and the links that every kind of report shares."""
 
-    title: Annotated[str | None, Meta(description="The title of the page; by default it names the specifications")] = (
-        None
-    )
+    title: Annotated[
+        str | None, Meta(description="The title of the page; by default it names the repository or the specifications")
+    ] = None
     logo: Annotated[
         str | None, Meta(description="Text that stands before the title, such as the name of a company")
     ] = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 from tests.commands.made import SOURCE
@@ -65,3 +67,51 @@ def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> No
     assert b"implementation, test" not in same
     duvet("--no-cache", "report")
     assert (kettle / PAGE).read_bytes() == same
+
+
+EMBEDDED = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "spec.md"
+[report.html]
+title = "Kettle </title> & Co"
+logo = "ACME"
+embed-json = true
+"""
+EXPIRED = """\
+[[not-applicable]]
+target = "spec.md#pouring"
+reason = "There is no spout"
+expiry = 2020-01-31
+"""
+RESULT = re.compile(r'<script type="?application/json"? id="?result"?>(.*?)</script>', re.DOTALL)
+
+
+def embedded(page: Path) -> list[object]:
+    """The JSON reports in a page."""
+    return [json.loads(found) for found in RESULT.findall(page.read_text())]
+
+
+def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/page.md#settings
+    ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
+    ##= man/spec/page.md#settings
+    ##% `title` and `logo` of `[report.html]` MUST stand on the page.
+    (kettle / ".duvet/config.toml").write_text(EMBEDDED)
+    text = "It MUST say </script><!-- & \u2028."
+    (kettle / "spec.md").write_text(f"# Kettle\n\n## Heating\n\n{text}\n")
+    (kettle / "src/a.rs").write_text(f"//= spec.md#heating\n//# {text}\n")
+    assert duvet("report", "--json", "report.json").code == 0
+    page = kettle / PAGE
+    assert embedded(page) == [json.loads((kettle / "report.json").read_text())]
+    assert "<title>Kettle &lt;/title&gt; &amp; Co</title>" in page.read_text()
+    assert "ACME" in page.read_text()
+    (kettle / ".duvet/config.toml").write_text(EMBEDDED + EXPIRED)
+    assert duvet("report").code == 1
+    assert embedded(page) == []
+    assert "There is no spout" in page.read_text()
+    (kettle / ".duvet/config.toml").write_text(EMBEDDED.replace("embed-json = true\n", ""))
+    assert duvet("report").code == 0
+    assert embedded(page) == []

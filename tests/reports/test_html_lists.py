@@ -71,7 +71,9 @@ def test_the_first_reference_is_linked_without_scripts_too() -> None:
 def test_all_requirements_worst_first() -> None:
     ##= man/spec/page.md#requirements
     ##% All requirements MUST be listed in one table, those furthest from done first, and of these the most binding first.
-    rows = [[words(cell) for cell in row.split("<td")] for row in re.findall("(?m)^<tr class=s.*", page(finished(FILES)))]
+    rows = [
+        [words(cell) for cell in row.split("<td")] for row in re.findall("(?m)^<tr class=s.*", page(finished(FILES)))
+    ]
     assert [" ".join(cell.partition(">")[2] for cell in (row[1], row[2], row[5], row[6])) for row in rows] == [
         "✗ uncited MUST 0 0",
         "✗ uncited MAY 0 0",
