@@ -43,12 +43,15 @@ _FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^ *//.*\n|^\n|^ +", re.MULTIL
 # In styles, where they tell nothing apart; no text in them holds one.
 _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
+# The same in scripts, outside of strings.
+_GAPS = re.compile(r"""('[^'\n]*'|"[^"\n]*"|`[^`]*`)| *([-=(){},;:?+<>&|!*]) *""")
+
 
 def shell() -> dict[str, Markup]:
     """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
     from hashlib import sha256
 
-    early, module = _inlined("early.js"), _inlined(*(f"{name}.js" for name in _MODULES))
+    early, module = _script("early"), _script(*_MODULES)
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
         "styles": Markup(_SPACES.sub("", _inlined(*(f"{name}.css" for name in _STYLES)))),
@@ -63,6 +66,10 @@ def shell() -> dict[str, Markup]:
     }
 
 
-def _inlined(*names: str) -> Markup:
+def _script(*names: str) -> Markup:
+    return Markup(_GAPS.sub(r"\1\2", _inlined(*(f"{name}.js" for name in names))))
+
+
+def _inlined(*names: str) -> str:
     """These files as one, without what is there for those who write them alone."""
-    return Markup("\n" + _FOR_WRITERS.sub("", "".join(map(page_file, names))))
+    return "\n" + _FOR_WRITERS.sub("", "".join(map(page_file, names)))

@@ -56,7 +56,7 @@ function position(view, element, { from, load, place, turned }) {
   } else if (element !== view) {
     focused = element.querySelector('h3 a') ?? focused;
     align(element);
-  } else if (turned || from) settle(() => -scrollY);
+  } else if (!load && (turned || from)) settle(() => -scrollY);
   if (!load || element !== views[0]) focus(focused);
 }
 
