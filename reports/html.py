@@ -55,7 +55,7 @@ def _shown(page: Page) -> dict[str, object]:
         **shell(),
         "page": page,
         "header": header_view(page),
-        "overview": overview_view(page, counted, places),
+        "overview": overview_view(page, counted, places, names),
         "links": links,
         "cited": CITED,
         "problems": [problem_view(problem, references) for problem in page.problems],

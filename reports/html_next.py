@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from duvet.queries.catalogue import SpecificationCard
-from duvet.queries.reasons import PriorityRow
+from duvet.reports.html_names import Names
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.reports.html_states import LOOKS, Look
@@ -29,30 +28,24 @@ class NextView(NamedTuple):
     reason: str
 
 
-def next_views(page: Page, places: Places) -> list[NextView]:
+def next_views(page: Page, places: Places, names: Names) -> list[NextView]:
     """The rows with their links."""
     wanted = {row.text for row in page.next}
-    links = {
+    found = {
         (card.specification, card.section, card.text): Markup(spot.link)
         for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
         if card.text in wanted
     }
+    indexes = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     ##= man/spec/page.md#overview
     ##% What to do next MUST be listed with the reason for each rank.
-    specifications = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     return [
-        _view(row, page.catalogue.specifications[index], links[index, row.section, row.text])
-        for row in page.next
-        for index in (specifications[row.specification],)
+        NextView(
+            _LOOKS[row.state],
+            found[index, row.section, row.text],
+            Markup(names.section(index, row.section)),
+            shortened(row.text, _WIDEST),
+            row.reason,
+        )
+        for row, index in ((row, indexes[row.specification]) for row in page.next)
     ]
-
-
-def place_words(specification: SpecificationCard, section: str) -> str:
-    """`RFC 8446, 4.1.2`, or the title of a section that has no number."""
-    kind, _, number = section.partition("-")
-    return f"{specification.name}, {number if kind == 'section' and number else specification.titles.get(section, section)}"
-
-
-def _view(row: PriorityRow, specification: SpecificationCard, href: str) -> NextView:
-    place = place_words(specification, row.section)
-    return NextView(_LOOKS[row.state], href, place, shortened(row.text, _WIDEST), row.reason)

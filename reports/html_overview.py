@@ -11,6 +11,7 @@ from msgspec import Struct
 from duvet.model import Problem, Severity
 from duvet.queries.links import issue
 from duvet.reports.html_filters import Number, number
+from duvet.reports.html_names import Names
 from duvet.reports.html_next import NextView, next_views
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
@@ -48,7 +49,7 @@ class OverviewView(Struct, frozen=True):
     not_applicable: tuple[NotApplicable, ...]
 
 
-def overview_view(page: Page, counted: Sequence[Total], places: Places) -> OverviewView:
+def overview_view(page: Page, counted: Sequence[Total], places: Places, names: Names) -> OverviewView:
     """Everything on it, from the totals that every report takes its numbers from."""
     whole = counted[-1]
     looks = columns(whole)
@@ -63,8 +64,8 @@ def overview_view(page: Page, counted: Sequence[Total], places: Places) -> Overv
         total_row(whole, looks),
         total_groups(counted, anchors),
         _problems(page.problems),
-        since_groups(page, places),
-        next_views(page, places),
+        since_groups(page, places, names),
+        next_views(page, places, names),
         [Label(name, "", number(count, feature=name)) for name, count in labels[0]],
         [Label(name, issue(page.finished.issue_link, name), Number(count, "")) for name, count in labels[1]],
         page.finished.not_applicable,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from duvet.queries.since import SnapshotChange
-from duvet.reports.html_next import place_words
+from duvet.reports.html_names import Names
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.specs.resolve import displayed
@@ -39,7 +39,7 @@ class SinceGroup(NamedTuple):
     """How many more there are."""
 
 
-def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
+def since_groups(page: Page, places: Places, names: Names) -> list[SinceGroup] | None:
     """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
     if page.since is None:
         return None
@@ -47,7 +47,7 @@ def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
     ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a count
     ##% of what is left out.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
-    sections = _Sections(page, places)
+    sections = _Sections(page, places, names)
     return [
         SinceGroup(
             mark,
@@ -64,12 +64,13 @@ def since_groups(page: Page, places: Places) -> list[SinceGroup] | None:
 class _Sections:
     """The sections by what the snapshot calls them and their specification: titles, or names where there are none."""
 
-    def __init__(self, page: Page, places: Places) -> None:
+    def __init__(self, page: Page, places: Places, names: Names) -> None:
         self._specifications = page.catalogue.specifications
         self._places = places.sections
+        self._names = names
         cited = [coverage.specification for coverage in page.finished.trace.coverages]
-        names = {displayed(one.locator, page.finished.root): index for index, one in enumerate(cited)}
-        self._indexes = names | {one.title: index for index, one in enumerate(cited) if one.title}
+        locators = {displayed(one.locator, page.finished.root): index for index, one in enumerate(cited)}
+        self._indexes = locators | {one.title: index for index, one in enumerate(cited) if one.title}
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
         """Where the section of a change stands, and what it is called."""
@@ -79,7 +80,9 @@ class _Sections:
         specification, places = self._specifications[index], self._places[index]
         ids = {title: id for id, title in specification.titles.items()}
         id = change.section if change.section in places else ids.get(change.section, change.section)
-        return (Markup(places[id].spot.link) if id in places else "", place_words(specification, id))
+        if id not in places:
+            return "", f"{specification.name}, {id}"
+        return Markup(places[id].spot.link), Markup(self._names.section(index, id))
 
 
 def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:
