@@ -66,7 +66,9 @@ def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> 
 def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | None) -> int:
     shown = Settings(os.environ, day=day)
     with report.make_context("report", [*args], obj=shown) as ctx:
-        where = {name: value for name, value in ctx.params.items() if name not in ("watch", "format", "output")}
+        where = {
+            name: value for name, value in ctx.params.items() if name not in ("opens", "watch", "format", "output")
+        }
         wishes = Wishes(**{name: where.pop(name) for name in Wishes.__struct_fields__})
         try:
             return report_with(Cache(disk, shown.environ, now, today=shown.today), where, wishes, Answer())
