@@ -7,6 +7,7 @@ import re
 import msgspec
 from markupsafe import Markup
 
+from duvet.queries.links import web
 from duvet.reports.html_page import Page
 
 _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
@@ -31,4 +32,4 @@ def settings(page: Page) -> Markup:
         }
         for one in page.comments
     ]
-    return island(msgspec.json.encode({"issueLink": page.finished.issue_link, "styles": styles}))
+    return island(msgspec.json.encode({"issueLink": web(page.finished.issue_link) or None, "styles": styles}))

@@ -1,0 +1,88 @@
+"""A requirement in the panel: how one gets there and back, and what stands there."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.reports import Report
+from tests.browser.visits import NARROW, Visits
+
+WARM = '[id="tea"] pre a:has-text("The pot MUST be warm.")'
+
+
+def places(page: Page) -> list[str]:
+    """The references that the panel shows."""
+    found: list[str] = page.locator("#panel .references li").evaluate_all(
+        "all => all.map(one => one.querySelector('a, code').textContent)"
+    )
+    return found
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+
+
+@pytest.mark.parametrize("way", ["click", "enter"])
+def test_a_highlight_opens_the_panel_and_escape_returns(way: str, visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea")
+    link = page.locator(WARM).first
+    if way == "click":
+        link.click()
+    else:
+        link.focus()
+        page.keyboard.press("Enter")
+    expect(page.locator("#panel")).to_be_visible()
+    expect(page.locator("#panel-title")).to_be_focused()
+    expect(page.locator("#panel blockquote")).to_have_text("The pot MUST be warm.")
+    assert places(page) == ["src/a.rs:1", "src/a.rs:4"]
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    assert focused(page) == "The pot MUST be warm."
+
+
+def test_a_tap_opens_the_panel(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea", viewport=NARROW, has_touch=True, is_mobile=True)
+    page.locator(WARM).first.tap()
+    expect(page.locator("#panel")).to_be_visible()
+    assert places(page) == ["src/a.rs:1", "src/a.rs:4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "groups"),
+    [
+        ("It SHOULD be round.", "◐ missing test · SHOULD", ["implementation"]),
+        ("It MAY be <b>brown</b>.", "◑ missing implementation · MAY", ["test"]),
+        ("The lid MUST NOT be lost.", "⇒ implied · MUST", ["implication"]),
+        ("A saucer MAY be used.", "∅ exception · MAY", ["exception"]),
+        ("A spoon SHOULD be silver ☕.", "… to do · SHOULD", ["to do"]),
+        ("Sugar is OPTIONAL.", "✗ uncited · MAY", []),
+    ],
+)
+def test_the_panel_names_state_level_and_references(
+    text: str, title: str, groups: list[str], visit: Visits, states: Report
+) -> None:
+    page = visit(f"{states.url}#tea")
+    page.locator("ul.requirements > li", has_text=text).locator("a").first.click()
+    expect(page.locator("#panel-title")).to_have_text(title)
+    expect(page.locator("#panel blockquote")).to_have_text(text)
+    assert page.locator("#panel .references dt").all_inner_texts() == groups
+
+
+def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea")
+    expect(page.locator("#tea ul.requirements")).to_have_count(3)
+    page.locator(WARM).first.click()
+    expect(page.get_by_role("complementary", name="complete")).to_be_visible()
+    expect(page.get_by_role("heading", name="✓ complete · MUST")).to_be_visible()
+
+
+def test_reasons_features_issues_and_tags_are_shown(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea")
+    items = page.locator("ul.requirements > li")
+    items.filter(has_text="A saucer MAY be used.").locator("a").first.click()
+    expect(page.locator("#panel .references q").filter(has_text="we have none")).to_be_visible()
+    items.filter(has_text="Pots come first.").locator("a").first.click()
+    reference = page.locator("#panel .references li").first
+    for said in ("feature later", "https://git.example/42", "tagged order, style"):
+        expect(reference).to_contain_text(said)
