@@ -31,6 +31,8 @@ _ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
 _FORBIDDEN_BEYOND_ASCII = re.compile(
     rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
 )
+_FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
+"""Most text has none of these bytes, and looking for one is quick."""
 
 
 def render(page: Page, out: BinaryIO) -> None:
@@ -41,9 +43,10 @@ def render(page: Page, out: BinaryIO) -> None:
 def _encoded(piece: str) -> bytes:
     ##= man/spec/page.md#size
     ##% The page MUST be valid HTML, whatever is in it.
-    if piece.isascii():
-        return piece.encode().translate(_ALLOWED)
-    return _FORBIDDEN_BEYOND_ASCII.sub(b"?", piece.encode(errors="replace").translate(_ALLOWED))
+    data = piece.encode(errors="replace").translate(_ALLOWED)
+    if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
+        return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)
+    return data
 
 
 def _shown(page: Page) -> dict[str, object]:

@@ -93,7 +93,10 @@ class References:
         line = annotation.line
         words = f"{shown}:{line}" if line else shown
         item = f'<li><a href="{url}{_line(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
-        item += _reason(annotation) + self.facts(annotation)
+        if annotation.reason or annotation.kind is Kind.EXCEPTION:
+            item += _reason(annotation)
+        if annotation.feature or annotation.tracking_issue or annotation.tags:
+            item += self.facts(annotation)
         snippet = self.snippets.get(number)
         return f"{item}<pre>{escaped(snippet)}</pre>\n" if snippet else f"{item}\n"
 

@@ -28,11 +28,14 @@ class Sources:
         """The files of each folder below its name."""
         ##= man/spec/page.md#sources
         ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
-        files: dict[str, dict[str, list[CitationCard]]] = {}
+        files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
-            _, shown = self.references.file(card.path, card.blob_link)
-            files.setdefault(posixpath.dirname(shown), {}).setdefault(card.path, []).append(card)
-        return Markup("".join(line for folder in sorted(files) for line in self._folder(folder, files[folder])))
+            files.setdefault(card.path, []).append(card)
+        folders: dict[str, dict[str, list[CitationCard]]] = {}
+        for path, cards in files.items():
+            _, shown = self.references.file(path, cards[0].blob_link)
+            folders.setdefault(posixpath.dirname(shown), {})[path] = cards
+        return Markup("".join([line for folder in sorted(folders) for line in self._folder(folder, folders[folder])]))
 
     def _folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
         yield f"<h3 class=folder>{folder or '.'}/</h3>\n"
