@@ -86,6 +86,8 @@ class References:
         return facts
 
     def _item(self, number: int) -> str:
+        ##= man/spec/page.md#size
+        ##% A citation MUST NOT make the page more than 200 bytes longer, its code left aside.
         ##= man/spec/page.md#references
         ##% Each citation MUST be shown with its place, its reason, its feature, its tracking issue and its tags.
         annotation = self.citations[number]
