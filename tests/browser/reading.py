@@ -35,6 +35,13 @@ RUNS = """pre => {
   return runs
 }"""
 
+# The page forbids others' elements of style, but not what tools adopt.
+ADD_STYLE = """css => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(css)
+  document.adoptedStyleSheets.push(sheet)
+}"""
+
 Line = list[tuple[bool, str]]
 """The pieces of a line: whether something refers to them, and what they say."""
 
@@ -54,6 +61,11 @@ def go(page: Page, fragment: str) -> None:
     page.evaluate("hash => { location.hash = hash }", fragment)
     view = fragment.lstrip("#").partition("?")[0].partition("/")[0] or "overview"
     expect(page.locator(f'[id="{view}"]')).to_be_visible()
+
+
+def add_style(page: Page, css: str) -> None:
+    """Let the page have another style."""
+    page.evaluate(ADD_STYLE, css)
 
 
 def numbers(page: Page) -> list[Number]:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.reading import go
+from tests.browser.reading import add_style, go
 from tests.browser.reports import Report
 from tests.browser.visits import NARROW, Visits
 
 FRAGMENTS = ["#overview", "#requirements?", "#sources", "#problems", "#tea", "#manners"]
 SPACED = """* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
 p { margin-bottom: 2em !important }"""
-ADD_STYLE = """css => {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(css)
-  document.adoptedStyleSheets.push(sheet)
-}"""
 LOST = """all => all.filter(one => one.checkVisibility() && ['hidden', 'clip'].includes(getComputedStyle(one).overflowX)
   && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 80))"""
 
@@ -64,6 +59,6 @@ def test_twice_as_large_is_still_whole(fragment: str, visit: Visits, states: Rep
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 def test_room_between_letters_cuts_nothing_off(fragment: str, visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}{fragment}")
-    page.evaluate(ADD_STYLE, SPACED)
+    add_style(page, SPACED)
     assert overflow(page) == 0
     assert page.locator("body *").evaluate_all(LOST) == []
