@@ -78,7 +78,7 @@ def test_what_is_chosen_is_in_the_address(visit: Visits, s2n: Report) -> None:
     page.check("#filters [value=to-do]")
     page.check("#filters [value=MUST]")
     page.fill("#filters [name=q]", "server hello")
-    assert page.evaluate("location.hash") == "#requirements?status=uncited,to-do&level=MUST&q=server%20hello"
+    expect(page).to_have_url(f"{s2n.url}#requirements?status=uncited,to-do&level=MUST&q=server%20hello")
     said, found = page.locator("#count").inner_text(), page.locator("#requirements tbody").inner_text()
     page.reload()
     expect(page.locator("#count")).to_have_text(said)
