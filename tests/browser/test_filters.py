@@ -90,6 +90,7 @@ def test_what_is_chosen_is_in_the_address(visit: Visits, s2n: Report) -> None:
 def test_they_are_remembered(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#requirements")
     page.check("#filters [value=SHOULD]")
+    expect(page).to_have_url(f"{s2n.url}#requirements?level=SHOULD")
     said = page.locator("#count").inner_text()
     page.goto("about:blank")
     page.goto(f"{s2n.url}#requirements")
