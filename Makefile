@@ -79,6 +79,10 @@ man: $(DEV_READY) ## Write the man pages again
 	@$(BIN)/pytest --quiet --snapshot-update tests/test_man.py >/dev/null || $(BIN)/pytest --quiet tests/test_man.py
 	@ls man/*.[157]
 
+.PHONY: script
+script: $(DEV_READY) ## Write the script of the page again
+	@$(BIN)/pytest --quiet --snapshot-update tests/templates/test_script.py >/dev/null || $(BIN)/pytest --quiet tests/templates/test_script.py
+
 .PHONY: bench
 bench: $(BENCH_VENV)/bin/python ## Measure speed and memory against the budgets
 	rm -rf build

@@ -2,6 +2,7 @@ const root = document.documentElement, title = document.title;
 const $ = id => document.getElementById(id);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 const make = (tag, given) => Object.assign(document.createElement(tag), given);
+const button = (textContent, onclick, ariaLabel = null) => make('button', { type: 'button', textContent, onclick, ariaLabel });
 const on = (target, kinds, work, options) => kinds.split(' ').forEach(kind => target.addEventListener(kind, work, options));
 const focus = element => element.focus({ preventScroll: true });
 const { styles, issueLink } = JSON.parse($('settings').textContent);

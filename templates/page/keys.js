@@ -32,7 +32,7 @@ on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (ctrlKey || metaKey || altKey || help.open) return;
   if (key === 'Escape' && subject) return leavePanel();
-  if (!keysOn.checked || target.closest('input, select, textarea, [contenteditable]')) return;
+  if (!keysOn.checked || target.closest('input, select, textarea')) return;
   const view = Date.now() < waiting && behindG[key], work = view ? () => go('#' + view) : keys[key];
   waiting = key === 'g' ? Date.now() + 1500 : 0;
   if (!work) return;

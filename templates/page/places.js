@@ -3,10 +3,7 @@ let saving, settling = 0, touched;
 
 const headroom = () => parseFloat(getComputedStyle(root).scrollPaddingTop) || 0;
 
-function named({ id, href, name, value }) {
-  const kind = href && ['href', new URL(href).hash] || name && [value && name !== 'q' ? 'value' : 'name', value && name !== 'q' ? value : name];
-  return id ? '#' + CSS.escape(id) : kind ? `[${kind[0]}="${CSS.escape(kind[1])}"]` : '';
-}
+const named = ({ id, hash }) => id ? '#' + CSS.escape(id) : hash && `[href="${CSS.escape(hash)}"]`;
 
 function savePlace() {
   clearTimeout(saving);

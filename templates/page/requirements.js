@@ -21,6 +21,11 @@ function learn(known, from) {
   else for (const name in known) for (const value of [...known[name]].sort()) offer(filters[name], value);
 }
 
+function clear() {
+  filters.reset();
+  filters.q.focus();
+}
+
 function offer(select, value) {
   const label = select.name === 'spec' && viewIds.has(value) ? heading($(value)).textContent : value;
   if (![...select.options].some(option => option.value === value)) select.add(new Option(label, value));
@@ -38,12 +43,10 @@ function readFilters(query) {
   }
 }
 
-const tests = {
-  status: value => row => value.split(',').includes(row.status),
-  level: value => row => value.split(',').includes(row.level),
-  feature: value => row => row.feature.includes(value),
-  tag: value => row => row.tag.includes(value),
-  q: value => row => row.search.includes(folded(value)),
+// Of several values any will do; what has several has to have the one.
+const check = ([name, value]) => {
+  const wanted = name === 'q' ? folded(value) : value.split(',');
+  return row => name === 'q' ? row.search.includes(wanted) : [row[name]].flat().some(own => own === value || wanted.includes(own));
 };
 
 /*
@@ -53,21 +56,12 @@ const tests = {
 function filterRequirements() {
   const form = new FormData(filters);
   const given = [...new Set(form.keys())].map(name => [name, form.getAll(name).join(',')]).filter(([, value]) => value && value !== 'any');
-  const checks = given.map(([name, value]) => tests[name]?.(value) ?? (row => row[name] === value));
-  const shown = rows.filter(row => checks.every(check => check(row)));
+  const checks = given.map(check);
+  const shown = rows.filter(row => checks.every(holds => holds(row)));
   lists.requirements.show(shown.map(row => row.line));
   if (shown.length || !given.length) $('count').textContent = counted(shown.length, rows, 'requirement');
-  else $('count').replaceChildren('No requirement matches: ', clearing());
+  else $('count').replaceChildren('No requirement matches: ', button('clear the filters', clear));
   return given.map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`).join('&');
-}
-
-function clearing() {
-  const button = make('button', { type: 'button', textContent: 'clear the filters' });
-  on(button, 'click', () => {
-    filters.reset();
-    filters.q.focus();
-  });
-  return button;
 }
 
 on(filters, 'input reset', () => setTimeout(() => {

@@ -1,13 +1,12 @@
 // The rows of the list of requirements stay text until they are shown.
 const listText = id => $(id).querySelector('noscript').textContent, rowText = listText('requirements');
-const SLUGS = 'uncited to-do missing-implementation partial missing-test exception implied complete cited not-applicable'.split(' ');
 const folded = text => text.toLowerCase().replace(/\s+/g, ' ').trim();
 
 class Row {
   constructor(line) { this.line = line; }
   cell(number) { return plain(this.line.split(/<td[^>]*>/)[number]); }
   noted(kind) { return [...this.line.matchAll(`<i class=${kind}>(.*?)</i>`)].map(found => plain(found[1])); }
-  get status() { return SLUGS[/\d/.exec(this.line)[0]]; }
+  get status() { return filters.status[/\d/.exec(this.line)[0]]?.value ?? 'not-applicable'; }
   get level() { return /<td>(MUST|SHOULD|MAY)<td>/.exec(this.line)?.[1] ?? 'OTHER'; }
   get anchor() { return decoded(plain(/#[^"]*/.exec(this.line)[0])); }
   get spec() { return this.own ??= starts(this.anchor).find(id => viewIds.has(id)); }

@@ -1,5 +1,5 @@
 const sectionOf = (part, view) => part.dataset.id ?? part.id.slice(view.id.length + 1);
-const fragmentsOf = (part, id) => all(`pre [data-r~="${CSS.escape(id)}"]`, part);
+const ownersOf = mark => mark.dataset.r?.split(' ') ?? (mark.matches('.s8') ? ['cited'] : []);
 
 // What is known of a requirement, or of cited text, from its place in its article.
 function subjectOf(element) {
@@ -15,7 +15,7 @@ function subjectOf(element) {
 }
 
 function ownerOf(mark) {
-  const part = mark.closest('.part'), [id] = mark.dataset.r?.split(' ') ?? (mark.matches('.s8') ? ['cited'] : []);
+  const part = mark.closest('.part'), [id] = ownersOf(mark);
   const fragments = all('pre :is(a, mark)', part);
   return id ? `${part.id}/${id}` : decoded(fragments.slice(0, fragments.indexOf(mark)).findLast(one => one.href).hash);
 }
@@ -25,12 +25,13 @@ function fragmentsIn({ part, id }) {
   let owner;
   return all('pre :is(a, mark)', part).filter(one => {
     if (one.href) owner = decoded(one.hash).slice(part.id.length + 1);
-    return (one.dataset.r?.split(' ') ?? [one.matches('.s8') ? 'cited' : owner]).includes(id);
+    const owners = ownersOf(one);
+    return owners.length ? owners.includes(id) : owner === id;
   });
 }
 
 function othersAt({ part, id }) {
-  const ids = new Set(fragmentsOf(part, id).flatMap(fragment => fragment.dataset.r.split(' ')));
+  const ids = new Set(fragmentsIn({ part, id }).flatMap(ownersOf));
   ids.delete(id);
   return [...ids].map(other => $(`${part.id}/${other}`)).filter(Boolean);
 }

@@ -4,7 +4,7 @@ let theme = Math.max(0, THEMES.indexOf(stored('theme')));
 function applyTheme() {
   if (theme) root.dataset.theme = THEMES[theme];
   else delete root.dataset.theme;
-  themeButton.textContent = themeButton.ariaLabel = `Theme: ${THEMES[theme]}`;
+  themeButton.textContent = `Theme: ${THEMES[theme]}`;
 }
 
 themeButton.hidden = false;

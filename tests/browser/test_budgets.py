@@ -32,7 +32,6 @@ def test_what_every_page_holds_is_small(states: Report) -> None:
     assert size(*scripts(states.html), *styles, header) <= 40_000
 
 
-@pytest.mark.xfail(strict=True, reason="the scripts are larger than they are meant to be")
 def test_scripts_are_small(states: Report) -> None:
     assert size(*scripts(states.html)) <= 16_000
 

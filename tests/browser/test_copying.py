@@ -14,7 +14,7 @@ from duvet.sources.enclosing import enclosed, pair_of
 from duvet.sources.style import Style
 from duvet.specs.requirement_files import read
 from tests.browser.reports import Report, Reports
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, come_back
 
 SPECIFICATION = """\
 # Tea
@@ -145,7 +145,7 @@ def test_toml(visit: Visits, tea: Report, reason: str) -> None:
 def test_the_style_is_remembered(visit: Visits, tea: Report) -> None:
     page = opened(visit, tea)
     page.select_option("#panel .style select", "src/*.c")
-    page.reload()
+    come_back(page, style="src/*.c")
     assert page.input_value("#panel .style select") == "src/*.c"
     page.keyboard.press("c")
     expect(page.locator("#panel [role=status]")).to_have_text("Copied: comment, implementation.")

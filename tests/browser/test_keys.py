@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.reports import Report
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, come_back
 
 # In the order of the text: what is a gap, and what is not.
 GAPS = ["Pots come first.", "It SHOULD be round.", "It MAY be <b>brown</b>.", "A cup MUST be clean and MUST be dry."]
@@ -155,7 +155,7 @@ def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
     page.uncheck("#keys-on")
     press(page, "Escape", "j")
     expect(page.locator("#panel")).to_be_hidden()
-    page.reload()
+    come_back(page, keys="off")
     press(page, "j", "?")
     expect(page.locator("#panel")).to_be_hidden()
     expect(page.locator("#help")).to_be_hidden()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.reports import Report
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, come_back
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 LUMINANCE = """colour => {
@@ -57,7 +57,7 @@ def test_the_reader_overrides_the_system_and_is_remembered(visit: Visits, states
     button.click()
     button.click()
     assert is_dark(page)
-    page.reload()
+    come_back(page, theme="dark")
     assert is_dark(page)
     page.locator("#theme").click()
     assert not is_dark(page)
@@ -75,7 +75,7 @@ def test_a_remembered_theme_is_there_before_the_first_paint(visit: Visits, state
         "new MutationObserver((_, observer) => { if (document.body) {"
         f" globalThis.first = {BACKGROUND}; observer.disconnect() }} }}).observe(document, {{childList: true, subtree: true}})"
     )
-    page.reload()
+    come_back(page, theme="dark")
     first = page.evaluate("globalThis.first")
     assert first == page.evaluate(BACKGROUND) and luminance(page, first) < 0.2
 

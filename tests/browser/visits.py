@@ -56,3 +56,13 @@ class Visits:
     def _dialog(self, dialog: Dialog) -> None:
         self.faults.append(f"dialog: {dialog.message}")
         dialog.dismiss()
+
+
+def come_back(page: Page, **stored: str) -> None:
+    """Load a page again, once other pages see what it has stored: the browser passes that on in its own time."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    for name, value in stored.items():
+        other.wait_for_function(f"value => localStorage.getItem('duvet.{name}') === value", arg=value)
+    other.close()
+    page.reload()

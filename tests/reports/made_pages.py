@@ -33,7 +33,7 @@ def page(report: Finished, **given: Any) -> str:
 
 
 _SHELL = re.compile(
-    r"(?s)(?<=<style>\n).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
+    r"(?s)(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
 )
 
 
