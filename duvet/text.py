@@ -100,6 +100,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def one_line(text: str) -> str:
+    """A text that may have line ends in it."""
+    return " ".join(text.split())
+
+
 def quoted(text: str) -> str:
     """The text between double quotes, with what can't be seen escaped; of a text without end, its beginning."""
     if len(text) > _LONGEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _OWN = (
     "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "
-    "requirements result settings source-count source-filter sources specifications theme"
+    "requirements result settings source-count source-filter sources specifications theme totals"
 )
 
 

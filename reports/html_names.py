@@ -5,6 +5,7 @@ from __future__ import annotations
 from duvet.model import Format, Specification
 from duvet.reports.html_page import Page
 from duvet.reports.html_text import escaped
+from duvet.text import one_line
 
 
 class Names:
@@ -20,7 +21,7 @@ class Names:
         if found is None:
             one = self._specifications[specification]
             words = number_of(one, id) or title_of(one, one.by_id[id])
-            found = self._found[specification, id] = escaped(" ".join(f"{one.name}, {words}".split()))
+            found = self._found[specification, id] = escaped(one_line(f"{one.name}, {words}"))
         return found
 
 

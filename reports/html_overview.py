@@ -18,7 +18,7 @@ from duvet.reports.html_places import Places
 from duvet.reports.html_since import SinceGroup, since_groups
 from duvet.reports.html_states import Look
 from duvet.reports.html_totals import TotalGroup, TotalRow, columns, total_groups, total_row
-from duvet.text import plural
+from duvet.text import one_line, plural
 from duvet.trace.states import NotApplicable
 from duvet.trace.totals import Total, Verdict, verdict
 
@@ -86,8 +86,8 @@ def _labels(page: Page) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     features, issues = Counter[str](), Counter[str]()
     for card in page.catalogue.requirements if labelled else ():
         found = [citations[number] for number in card.citations if number in labelled]
-        features.update({one.feature for one in found} - {""})
-        issues.update({one.tracking_issue for one in found} - {""})
+        features.update({one_line(one.feature) for one in found} - {""})
+        issues.update({one_line(one.tracking_issue) for one in found} - {""})
     return _most_first(features), _most_first(issues)
 
 

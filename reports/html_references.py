@@ -24,8 +24,7 @@ class References:
 
     def __init__(self, page: Page) -> None:
         finished = page.finished
-        self.annotations = finished.trace.annotations
-        self.citations = [one for one in self.annotations if one.kind is not Kind.SPEC]
+        self.citations = [one for one in finished.trace.annotations if one.kind is not Kind.SPEC]
         """By their numbers in the catalogue."""
         self.snippets: Mapping[int, str] = page.snippets
         self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
@@ -72,19 +71,6 @@ class References:
             self._files[path, own_base] = found
         return found
 
-    def facts(self, annotation: Annotation) -> str:
-        """What an annotation names beside its text."""
-        if not (annotation.feature or annotation.tracking_issue or annotation.tags):
-            return ""
-        facts = ""
-        if annotation.feature:
-            facts += f" <small>feature {escaped(annotation.feature)}</small>"
-        if annotation.tracking_issue:
-            facts += f" <small>issue {self._issue(annotation.tracking_issue)}</small>"
-        if annotation.tags:
-            facts += f" <small>tagged {escaped(', '.join(annotation.tags))}</small>"
-        return facts
-
     def _item(self, number: int) -> str:
         ##= man/spec/page.md#size
         ##% A citation MUST NOT make the page more than 200 bytes longer, its code left aside.
@@ -98,9 +84,20 @@ class References:
         if annotation.reason or annotation.kind is Kind.EXCEPTION:
             item += _reason(annotation)
         if annotation.feature or annotation.tracking_issue or annotation.tags:
-            item += self.facts(annotation)
+            item += self._facts(annotation)
         snippet = self.snippets.get(number)
         return f"{item}<pre>{escaped(snippet)}</pre>\n" if snippet else f"{item}\n"
+
+    def _facts(self, annotation: Annotation) -> str:
+        """What an annotation names beside its text."""
+        facts = ""
+        if annotation.feature:
+            facts += f" <small>feature {escaped(annotation.feature)}</small>"
+        if annotation.tracking_issue:
+            facts += f" <small>issue {self._issue(annotation.tracking_issue)}</small>"
+        if annotation.tags:
+            facts += f" <small>tagged {escaped(', '.join(annotation.tags))}</small>"
+        return facts
 
     def _url(self, annotation: Annotation) -> str:
         url, _ = self.file(annotation.path, annotation.blob_link)

@@ -19,7 +19,6 @@ class Items:
     """Writes what is below the text of sections."""
 
     def __init__(self, page: Page, places: Places, references: References) -> None:
-        self.stated = page.finished.requirements
         self.cards = page.catalogue.requirements
         self.excuses = page.catalogue.excuses
         self.places = places
@@ -42,19 +41,13 @@ class Items:
         level = f" {card.level.name}" if card.level else ""
         words = escaped(shortened(card.text, _WORDS))
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
-        held = self._lacks(index) + self._facts(index)
+        held = self._lacks(index)
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         ##= man/spec/page.md#size
         ##% The number of elements that a browser makes at first MUST NOT depend on the number of citations.
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
         return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
-
-    def _facts(self, index: int) -> str:
-        """What is said of it where it is stated."""
-        annotations = self.references.annotations
-        facts = "".join(dict.fromkeys([self.references.facts(annotations[id]) for id in self.stated[index].ids]))
-        return f"<p>{facts.strip()}</p>" if facts else ""
 
     def _lacks(self, index: int) -> str:
         if index in self.excuses:

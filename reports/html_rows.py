@@ -11,6 +11,7 @@ from duvet.reports.html_places import Places
 from duvet.reports.html_references import References
 from duvet.reports.html_states import LOOKS
 from duvet.reports.html_text import escaped
+from duvet.text import one_line
 
 
 def requirement_rows(page: Page, places: Places, references: References, names: Names) -> Markup:
@@ -25,12 +26,11 @@ def requirement_rows(page: Page, places: Places, references: References, names: 
         look = LOOKS[card.state]
         cited = [references.citations[number] for number in card.citations]
         kinds = [one.kind for one in cited]
-        stating = [references.annotations[id] for id in page.finished.requirements[index].ids]
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
             f"<td>{card.level.name if card.level else 'other'}<td>{names.section(card.specification, card.section)}"
             f"<td>{escaped(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
-            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes([*stating, *cited])}\n"
+            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
         )
     return Markup("".join(written))
 
@@ -40,7 +40,5 @@ def _notes(annotations: list[Annotation]) -> str:
     for one in annotations:
         if one.feature or one.tracking_issue or one.tags:
             named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
-            found.update(
-                (f"<i class={kind}>{escaped(' '.join(name.split()))}</i>", None) for kind, name in named if name
-            )
+            found.update((f"<i class={kind}>{escaped(one_line(name))}</i>", None) for kind, name in named if name)
     return " ".join(found)

@@ -62,27 +62,20 @@ def since_groups(page: Page, places: Places, names: Names) -> list[SinceGroup] |
 
 
 class _Sections:
-    """The sections by what the snapshot calls them and their specification: titles, or names where there are none."""
+    """The sections by what the snapshot calls their specifications and themselves."""
 
     def __init__(self, page: Page, places: Places, names: Names) -> None:
-        self._specifications = page.catalogue.specifications
         self._places = places.sections
         self._names = names
-        cited = [coverage.specification for coverage in page.finished.trace.coverages]
-        locators = {displayed(one.locator, page.finished.root): index for index, one in enumerate(cited)}
-        self._indexes = locators | {one.title: index for index, one in enumerate(cited) if one.title}
+        cited = (coverage.specification for coverage in page.finished.trace.coverages)
+        self._cited = {displayed(one.locator, page.finished.root): (index, one.name) for index, one in enumerate(cited)}
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
         """Where the section of a change stands, and what it is called."""
-        index = self._indexes.get(change.specification)
-        if index is None:
-            return "", f"{change.specification}, {change.section}"
-        specification, places = self._specifications[index], self._places[index]
-        ids = {title: id for id, title in specification.titles.items()}
-        id = change.section if change.section in places else ids.get(change.section, change.section)
-        if id not in places:
-            return "", f"{specification.name}, {id}"
-        return Markup(places[id].spot.link), Markup(self._names.section(index, id))
+        index, name = self._cited.get(change.specification, (None, change.specification))
+        if index is None or change.section not in self._places[index]:
+            return "", f"{name}, {change.section}"
+        return Markup(self._places[index][change.section].spot.link), Markup(self._names.section(index, change.section))
 
 
 def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:

@@ -13,6 +13,7 @@ from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.reports.html_references import KIND_WORDS, References
 from duvet.reports.html_text import escaped
+from duvet.text import one_line
 
 
 class Sources:
@@ -51,5 +52,5 @@ class Sources:
         if spot is None:
             ##= man/spec/page.md#sources
             ##% A citation that refers to nothing MUST be listed with the reason.
-            return f"<li class=bad>{words}: {escaped(' '.join(card.remark.split()))}"
+            return f"<li class=bad>{words}: {escaped(one_line(card.remark))}"
         return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from duvet.text import plural, quoted, shortened
+from duvet.text import one_line, plural, quoted, shortened
 from duvet.trace.states import NotApplicable
-
-
-def one_line(text: str) -> str:
-    """A text that may have line ends in it."""
-    return " ".join(text.split())
 
 
 def last_day(entry: NotApplicable) -> str:

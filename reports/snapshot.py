@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from duvet.model import Level, Section
 from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE, parts
+from duvet.text import WHITESPACE, one_line, parts
 from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
@@ -44,8 +44,6 @@ def render(report: Finished, out: BinaryIO) -> None:
 
 
 def _not_applicable(entry: NotApplicable) -> Iterator[str]:
-    from duvet.reports.not_applicable import one_line
-
     ##= man/spec/gates.md#not-applicable
     ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
     ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.

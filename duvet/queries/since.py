@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-_HEADING = re.compile(r"\[(?P<title>.*)\]\((?P<name>.*)\)$", re.MULTILINE)
+_HEADING = re.compile(r"\[.*\]\((.*)\)$", re.MULTILINE)
 _TEXT = re.compile(r"^    TEXT\[([^\]\n]*)\]: (.*)$", re.MULTILINE)
 _DONE = frozenset(("implementation", "implication", "test"))
 
@@ -17,6 +17,7 @@ class SnapshotChange(Struct, frozen=True, kw_only=True):
     """A line of the snapshot that is not what it was."""
 
     specification: str
+    """What its targets call it."""
     section: str
     text: str
     before: str
@@ -33,18 +34,8 @@ class Since(Struct, frozen=True, kw_only=True):
     removed: tuple[SnapshotChange, ...] = ()
 
 
-class _Section(Struct, frozen=True):
-    """A section of a snapshot."""
-
-    specification: str
-    title: str
-    lines: str
-
-
-_Heading = tuple[str, str]
-"""A title, and the name of what has it."""
 _Spot = tuple[str, str]
-"""The names of a specification and of a section of it."""
+"""The names of a specification and of a section of it; others may have their titles, too."""
 _Line = tuple[str, int]
 """What a line says, and how many lines before it in the section say the same."""
 
@@ -56,8 +47,8 @@ def since(committed: str, today: str) -> Since:
     # Most sections are as they were.
     for spot in (*after, *(spot for spot in before if spot not in after)):
         then, now = before.get(spot), after.get(spot)
-        if then is None or now is None or then.lines != now.lines:
-            for kind, change in _changes(then, now):
+        if then != now:
+            for kind, change in _changes(spot, then or "", now or ""):
                 found[kind].append(change)
     ##= man/spec/page.md#since-the-last-commit
     ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
@@ -65,37 +56,34 @@ def since(committed: str, today: str) -> Since:
     return Since(**{kind: tuple(changes) for kind, changes in found.items()})
 
 
-def _sections(snapshot: str) -> dict[_Spot, _Section]:
-    """The sections of a snapshot; what is not applicable is passed over."""
-    found: dict[_Spot, _Section] = {}
+def _sections(snapshot: str) -> dict[_Spot, str]:
+    """The lines of each section of a snapshot; what is not applicable is passed over."""
+    found: dict[_Spot, str] = {}
     for block in f"\n{snapshot}".replace("\r\n", "\n").split("\nSPECIFICATION: ")[1:]:
         specification, *sections = block.split("\n  SECTION: ")
-        title, name = _heading(specification)
+        name = _named(specification)
         for section in sections:
-            heading, _, lines = section.partition("\n")
-            section_title, id = _heading(heading)
-            found[name, id] = _Section(title or name, section_title or id.removeprefix("#"), lines.rstrip("\n"))
+            found[name, _named(section).removeprefix("#")] = section.partition("\n")[2].rstrip("\n")
     return found
 
 
-def _heading(text: str) -> _Heading:
+def _named(text: str) -> str:
+    """The name in the heading that a text begins with."""
     found = _HEADING.match(text)
-    return (found["title"], found["name"]) if found else ("", text.partition("\n")[0])
+    return found[1] if found else text.partition("\n")[0]
 
 
-def _changes(then: _Section | None, now: _Section | None) -> Iterator[tuple[str, SnapshotChange]]:
+def _changes(spot: _Spot, then: str, now: str) -> Iterator[tuple[str, SnapshotChange]]:
     """What has become of the lines of a section."""
     before, after = _lines(then), _lines(now)
-    section = now or then
-    assert section
     for line in (*after, *(line for line in before if line not in after)):
         old, new = before.get(line), after.get(line)
         if old != new:
             yield (
                 _kind(old, new),
                 SnapshotChange(
-                    specification=section.specification,
-                    section=section.title,
+                    specification=spot[0],
+                    section=spot[1],
                     text=line[0],
                     before=", ".join(old or ()),
                     after=", ".join(new or ()),
@@ -103,11 +91,11 @@ def _changes(then: _Section | None, now: _Section | None) -> Iterator[tuple[str,
             )
 
 
-def _lines(section: _Section | None) -> dict[_Line, tuple[str, ...]]:
+def _lines(section: str) -> dict[_Line, tuple[str, ...]]:
     """What refers to the lines of a section."""
     found: dict[_Line, tuple[str, ...]] = {}
     known: Counter[str] = Counter()
-    for status, text in _TEXT.findall(section.lines) if section else ():
+    for status, text in _TEXT.findall(section):
         plain = text.strip()
         found[plain, known[plain]] = tuple(word for word in status.split(",") if word and not word.startswith("!"))
         known[plain] += 1

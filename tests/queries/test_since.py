@@ -43,7 +43,9 @@ SPECIFICATION: plain.txt
 """
 
 
-def change(text: str, before: str, after: str, section: str = "Brewing", specification: str = "Tea") -> SnapshotChange:
+def change(
+    text: str, before: str, after: str, section: str = "brewing", specification: str = "tea.md"
+) -> SnapshotChange:
     return SnapshotChange(specification=specification, section=section, text=text, before=before, after=after)
 
 
@@ -54,7 +56,7 @@ def test_what_has_become_of_lines() -> None:
     assert since(THEN, NOW) == Since(
         gained=(
             change("The water MUST boil.", "implementation", "implementation, test"),
-            change("Everybody SHOULD wait.", "", "todo", "Serving [now](x)"),
+            change("Everybody SHOULD wait.", "", "todo", "serving"),
             change("Here TEXT[x]: is text.", "", "implication", "a", "plain.txt"),
         ),
         lost=(change("warm.", "implementation, test", "test"),),
@@ -80,6 +82,16 @@ def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
     then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
     found = since(then, now)
     assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
+
+
+def test_titles_that_are_alike() -> None:
+    alike = (
+        "SPECIFICATION: [Tea]({})\n  SECTION: [Pot](#pot)\n    TEXT[]: x\n\n  SECTION: [Pot](#pot-1)\n    TEXT[{}]: x\n"
+    )
+    then, now = ("\n".join(alike.format(name, status) for name in ("a.md", "b.md")) for status in ("", "test"))
+    assert since(then, now) == Since(
+        gained=(change("x", "", "test", "pot-1", "a.md"), change("x", "", "test", "pot-1", "b.md"))
+    )
 
 
 @pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])

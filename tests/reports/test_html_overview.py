@@ -72,7 +72,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
             line("It <MAY> be", section="gone", after=""),
             line("a", after="", specification="https://gone.example/", section="b"),
         ),
-        removed=(line("b", specification="Tea & <biscuits>", section="Cup"),),
+        removed=(line("b", section="cup"),),
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
@@ -112,6 +112,15 @@ def test_numbers_lead_to_what_they_count(report: Finished) -> None:
     assert {query: found.get(f"spec=tea&amp;{query}", 0) for query in sums} == sums
     assert levels <= {fact for query in found for fact in query.split("&amp;")}
     assert ">0</a>" not in table
+
+
+def test_a_feature_leads_to_its_requirements() -> None:
+    ##= man/spec/page.md#overview
+    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
+    shown = written(page_of(finished(files)))
+    assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
+    assert shown.count("<i class=f>the cutlery</i>") == 1
 
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])

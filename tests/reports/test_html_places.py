@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from duvet.queries.since import Since
 from duvet.reports.html_anchors import Anchors
 from tests.reports.made import finished
 from tests.reports.made_pages import page, tree
@@ -86,6 +87,14 @@ def test_a_section_says_its_id_where_its_anchor_does_not() -> None:
     assert [(one.get("id"), one.get("data-id")) for one in parts if one.get("data-id")] == [
         ("main-2/main/cited-2", "main/cited")
     ]
+
+
+def test_what_the_page_itself_has_is_taken() -> None:
+    ##= man/spec/page.md#places
+    ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
+    own = [id for id in ids(page(finished(FILES), since=Since(), embedded=b"{}")) if not re.match("tea|manners", id)]
+    assert len(own) > 15
+    assert [Anchors().new(id) for id in own] == [f"{id}-2" for id in own]
 
 
 def test_numbers_of_names_are_taken_too() -> None:

@@ -114,8 +114,8 @@ def test_since_the_commit(tmp_path: Path) -> None:
     (folder / "src/a.rs").write_text(KETTLE["src/a.rs"].partition("\n\n")[0])
     (folder / ".duvet/snapshot.txt").write_bytes(b"whatever is written today")
     change = SnapshotChange(
-        specification="Kettle",
-        section="Heating",
+        specification="spec.md",
+        section="heating",
         text="The kettle MUST boil water.",
         before="implementation, test",
         after="implementation",
