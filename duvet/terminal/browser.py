@@ -24,8 +24,16 @@ def _open(path: str) -> None:
     if not path:
         hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
         raise DuvetError("there is no page to open", hint=hint)
-    import webbrowser
-
-    if not webbrowser.open(Path(path).resolve().as_uri()):
+    if not _is_shown(Path(path).resolve().as_uri()):
         hint = "open the file yourself, or name a browser in the environment variable BROWSER"
         raise DuvetError("no browser was found", path=path, hint=hint)
+
+
+def _is_shown(url: str) -> bool:
+    import webbrowser
+
+    try:
+        return webbrowser.open(url)
+    except ValueError:
+        # BROWSER is no command, such as one with a quote that does not end.
+        return False

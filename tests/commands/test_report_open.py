@@ -81,8 +81,9 @@ def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> No
     assert "no page to open" not in done.err
 
 
-def test_no_browser(kettle: Path, duvet: Run) -> None:
-    done = duvet("report", "--open", environ={"BROWSER": "/no/browser", "PATH": "/nowhere"})
+@pytest.mark.parametrize("name", ["/no/browser", "/no/browser 'of mine %s"])
+def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
+    done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
     assert done.code == 1
     assert done.err.endswith(
         f"error: no browser was found\n --> {PAGE}\n"
