@@ -67,7 +67,7 @@ class References:
             ##= man/spec/page.md#references
             ##% A path in a link MUST be escaped, so that the link leads to the file whatever its name is.
             shown = path.removeprefix(self.root)
-            found = attribute(blob(own_base or self.blob_link, shown)), escaped(shown)
+            found = attribute(blob(own_base or self.blob_link, shown)), " ".join(escaped(shown).splitlines())
             self._files[path, own_base] = found
         return found
 

@@ -151,6 +151,12 @@ def test_code_below_a_citation() -> None:
     assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
 
 
+def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
+    more = {"src/a\nb\r.rs": "//= tea.md#milk\n//# The pot MUST be warm.\n"}
+    listed = page(finished(FILES | more)).partition('id="sources"')[2]
+    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in listed
+
+
 def test_every_citation_below_its_file() -> None:
     ##= man/spec/page.md#sources
     ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
