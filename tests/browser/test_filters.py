@@ -153,3 +153,10 @@ def test_sources(visit: Visits, states: Report) -> None:
     page.reload()
     expect(files).to_have_count(1)
     expect(page.locator("#source-count")).to_have_text("1 of 2 files")
+
+
+def test_what_leaves_no_choice_is_not_offered(visit: Visits, h3: Report) -> None:
+    page = visit(f"{h3.url}#requirements?")
+    expect(page.locator("select[name=spec]")).to_be_visible()
+    expect(page.locator("select[name=test]")).to_be_visible()
+    expect(page.locator("select[name=tag]")).to_be_hidden()

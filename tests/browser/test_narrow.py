@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.projects import CONFIG, PASSING
 from tests.browser.reading import add_style, go
-from tests.browser.reports import Report
+from tests.browser.reports import Report, Reports
 from tests.browser.visits import NARROW, Visits
 
 FRAGMENTS = ["#overview", "#requirements?", "#sources", "#problems", "#tea", "#manners"]
@@ -37,6 +38,14 @@ def test_a_real_project_fits_a_phone(visit: Visits, s2n: Report) -> None:
         assert (fragment, overflow(page)) == (fragment, 0)
 
 
+@pytest.mark.parametrize("width", [700, 1000, 1089, 1200])
+def test_a_real_project_fits_every_width(width: int, visit: Visits, s2n: Report) -> None:
+    page = visit(s2n.url, viewport={"width": width, "height": 800})
+    for fragment in ("#overview", "#rfc8446", "#requirements?", "#sources", "#problems"):
+        go(page, fragment)
+        assert (fragment, overflow(page)) == (fragment, 0)
+
+
 def test_the_panel_is_a_sheet_that_closes(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea", viewport=NARROW, has_touch=True, is_mobile=True)
     page.locator('[id="tea"] pre a').first.tap()
@@ -62,3 +71,11 @@ def test_room_between_letters_cuts_nothing_off(fragment: str, visit: Visits, sta
     add_style(page, SPACED)
     assert overflow(page) == 0
     assert page.locator("body *").evaluate_all(LOST) == []
+
+
+def test_the_logo_is_not_cut_off(visit: Visits, reports: Reports) -> None:
+    config = CONFIG + '[report.html]\nenabled = true\nlogo = "ACME"\n'
+    page = visit(reports.of("logo", PASSING | {".duvet/config.toml": config}).url, viewport=NARROW)
+    logo, title = page.locator(".brand").bounding_box(), page.locator(".what").bounding_box()
+    assert logo is not None and title is not None
+    assert 0 <= logo["y"] < logo["y"] + logo["height"] <= title["y"]

@@ -88,3 +88,26 @@ def test_reasons_features_issues_and_tags_are_shown(visit: Visits, states: Repor
     reference = page.locator("#panel .references li").first
     for said in ("feature later", "https://git.example/42", "tagged order, style"):
         expect(reference).to_contain_text(said)
+
+
+OUTLINED = """lines => lines.filter(line => getComputedStyle(line).outlineStyle !== 'none')
+  .map(line => line.querySelector('a').textContent)"""
+
+
+def test_what_the_panel_shows_is_marked_and_nothing_else(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/1dd64a535306")
+    lines = page.locator("#tea .requirements > li")
+    expect(page.locator("#panel-title")).to_have_text("✓ complete · MUST")
+    assert lines.evaluate_all(OUTLINED) == ["✓ complete"]
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
+    assert lines.evaluate_all(OUTLINED) == ["◐ missing test"]
+    page.keyboard.press("Escape")
+    assert lines.evaluate_all(OUTLINED) == []
+
+
+def test_forced_colours_show_the_text_of_the_panel(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/1dd64a535306", forced_colors="active")
+    shown = page.locator("#tea pre .on")
+    expect(shown).to_have_text("The pot MUST be warm.")
+    expect(shown).to_have_css("outline-style", "solid")
