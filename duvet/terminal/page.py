@@ -24,8 +24,6 @@ from duvet.version import VERSION
 
 _NEXT = 10
 """So many of the most urgent requirements are named."""
-_SHOWN = 12
-"""So many digits of a commit are shown."""
 
 
 def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None) -> Page:
@@ -53,7 +51,7 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
         whole_text=rule.whole_text,
         snippets=code_below(_cited(finished), _reader(project), rule.snippet_lines),
         version=VERSION,
-        commit=commit[:_SHOWN],
+        commit=commit,
         config_path=config.path if config else "",
         next=tuple(next),
         since=None if snapshot is None else _since(project, commit, snapshot),

@@ -35,7 +35,7 @@ def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
     shutil.copytree(Path(duvet.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     names = {name_of(tmp_path)}
     assert {name_of(tmp_path)} == names
-    for module in ("specs/slug.py", "templates/page/page.html.j2", "templates/page/page.css"):
+    for module in ("specs/slug.py", "templates/page/page.html.j2", "templates/page/layout.css"):
         (copy / module).write_text("'another'\n")
         names.add(name_of(tmp_path))
     assert len(names) == 4
