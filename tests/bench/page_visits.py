@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.bench.measure import FailedError
+from tests.chromium import chromium_program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, CDPSession, Page
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 RUNS = 5
 SLOWDOWN = 4
 """How much slower a phone is."""
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _PROBE = Path(__file__).with_name("page_probe.js")
 _STEPS = Path(__file__).with_name("page_steps.js").read_text()
 _SEEN = "() => globalThis.duvetSeen?.useful > 0 && duvetSeen.paint > 0"
@@ -31,7 +30,7 @@ def chromium() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         raise FailedError("playwright is not installed") from error
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    program = chromium_program()
     if program is None:
         raise FailedError("no chromium on PATH")
     with sync_playwright() as playwright:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.reports import Report, Reports
+from tests.chromium import chromium_program
 from tests.reports.made_states import FILES
 
 if TYPE_CHECKING:
@@ -18,20 +18,12 @@ if TYPE_CHECKING:
 
     from tests.browser.visits import Visits
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-
 
 def lacking(what: str) -> None:
     """Skip a test for want of something, or fail it where everything has to be there."""
     if os.environ.get("DUVET_REQUIRE_BROWSER"):
         pytest.fail(f"{what}, and DUVET_REQUIRE_BROWSER is set")
     pytest.skip(what)
-
-
-def program() -> str | None:
-    """The Chromium of this machine."""
-    named = os.environ.get("DUVET_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 # The driver keeps an event loop running, which other tests must not meet.
@@ -42,7 +34,7 @@ def browser() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         lacking("playwright is not installed: pip install playwright")
-    found = program()
+    found = chromium_program()
     if found is None:
         lacking("no chromium on PATH: apt install chromium, or name one in DUVET_CHROMIUM")
     with sync_playwright() as playwright:
