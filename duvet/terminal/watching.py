@@ -33,10 +33,12 @@ def report_on_changes(where: Mapping[str, Any], wishes: Wishes, answer: Answer) 
         while True:
             ##= man/spec/watch.md#reporting-again
             ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
-            changes.follow(run(where, wishes, answer))
-            ##= man/spec/page.md#opening
-            ##% With `--watch`, the page MUST be opened once.
-            answer = replace(answer, opens=False)
+            project, reported = run(where, wishes, answer)
+            changes.follow(project)
+            if reported:
+                ##= man/spec/page.md#opening
+                ##% With `--watch`, the page MUST be opened once.
+                answer = replace(answer, opens=False)
             progress.begin("Watching for changes; Ctrl-C ends it")
             # Python looks for cycles by itself in no run of the command line.
             ##= man/spec/watch.md#reporting-again
@@ -61,8 +63,8 @@ def next_change(changes: Changes, *, mended: bool) -> tuple[tuple[str, ...], boo
             return changed, reports_alone
 
 
-def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> Project:
-    """One run, which has told what it came to, and the project as it was read."""
+def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> tuple[Project, bool]:
+    """One run, which has told what it came to: the project as it was read, and whether there was a report."""
     shown = settings()
     cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
     project = open_project(cache, **where)
@@ -73,10 +75,10 @@ def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> Project:
     except DuvetError as error:
         tell_failure(error, answer)
         cache.settle()
-    else:
-        tell(outcome, answer)
-        remember(cache, key_of(where, wishes), outcome)
-    return project
+        return project, False
+    tell(outcome, answer)
+    remember(cache, key_of(where, wishes), outcome)
+    return project, True
 
 
 def _named(paths: tuple[str, ...]) -> str:

@@ -103,6 +103,17 @@ def test_watching(kettle: Path, duvet: Run, browser: Path, watch: Watch) -> None
     assert shown(browser) == [f"<test>/kettle/{PAGE}"]
 
 
+def test_watching_what_can_not_be_reported_on_at_first(kettle: Path, duvet: Run, browser: Path, watch: Watch) -> None:
+    (kettle / ".duvet/config.toml").write_text("[")
+    watched = watch("report", "--watch", "--open", BROWSER=str(browser))
+    watched.until()
+    assert shown(browser) == []
+    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+    watched.until()
+    watched.interrupted()
+    assert shown(browser) == [f"<test>/kettle/{PAGE}"]
+
+
 def test_the_page_on_standard_output(kettle: Path, duvet: Run) -> None:
     plain = duvet("report", "--html", "page.html")
     done = duvet("report", "--html", "-")

@@ -43,7 +43,8 @@ def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.M
     tracemalloc.start()
     with click.Context(cli, obj=Settings({}, quiet=True, cache=cache)), Changes() as changes:
         for count in range(RUNS):
-            changes.follow(run(WHERE, Wishes(html="page.html"), Answer()))
+            project, _ = run(WHERE, Wishes(html="page.html"), Answer())
+            changes.follow(project)
             save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
             assert changes.wait() == ("src/a.rs",)
             gc.collect()
