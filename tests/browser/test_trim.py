@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
+from tests.browser.reading import go
 from tests.browser.reports import Reports
 from tests.browser.visits import Visits
 from tests.reports.made_states import FILES
@@ -23,9 +24,17 @@ def test_what_is_left_out_is_counted(visit: Visits, reports: Reports) -> None:
 
 
 def test_the_notice_leads_to_the_text(visit: Visits, reports: Reports) -> None:
-    linked = FILES | {".duvet/config.toml": CONFIG}
-    page = visit(f"{reports.of('trimmed', linked).url}#manners")
-    expect(page.locator("#manners .left-out")).to_be_visible()
+    url = "https://example.com/manners.txt"
+    linked = FILES | {
+        ".duvet/specifications/example.com/manners.txt": "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n",
+        "src/c.rs": f"//= {url}#section-2\n//# Guests stay.\n",
+    }
+    page = visit(reports.of("trimmed", linked).url)
+    article = page.locator(f'article[data-locator="{url}"]')
+    go(page, f"#{article.get_attribute('id')}")
+    notice = article.locator(".left-out")
+    expect(notice).to_have_text("1 section without citations is not embedded: read the specification")
+    expect(notice.locator("a")).to_have_attribute("href", url)
 
 
 def test_all_of_it_is_there_on_request(visit: Visits, reports: Reports) -> None:
