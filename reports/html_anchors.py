@@ -18,8 +18,8 @@ class Anchors:
         """The name wanted, with a number where it is taken."""
         ##= man/spec/page.md#places
         ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
-        # An id that is written in Markdown may have white space in it, and an anchor may not.
-        name = wanted = "-".join(wanted.split())
+        # An id that is written in Markdown may have white space in it, and an anchor may not; `?` begins filters.
+        name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
             self._counts[wanted] = count = self._counts.get(wanted, 1) + 1
             name = f"{wanted}-{count}"

@@ -18,6 +18,6 @@ class Row {
 }
 
 function rowAt(anchor) {
-  const at = rowText.indexOf(`"${linkTo(anchor).replaceAll('&', '&amp;').replaceAll("'", '&#39;')}"`);
+  const at = rowText.indexOf(`"${linkTo(anchor).replaceAll('&', '&amp;')}"`);
   return at < 0 ? null : new Row(rowText.slice(rowText.lastIndexOf('\n', at) + 1, rowText.indexOf('\n', at)));
 }

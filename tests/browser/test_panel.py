@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.reports import Report
+from tests.browser.projects import PASSING
+from tests.browser.reports import Report, Reports
 from tests.browser.visits import NARROW, Visits
 
 WARM = '[id="tea"] pre a:has-text("The pot MUST be warm.")'
@@ -111,3 +112,12 @@ def test_forced_colours_show_the_text_of_the_panel(visit: Visits, states: Report
     shown = page.locator("#tea pre .on")
     expect(shown).to_have_text("The pot MUST be warm.")
     expect(shown).to_have_css("outline-style", "solid")
+
+
+@pytest.mark.parametrize("id", ["it's", "a&b", "50%25#x?y=[z]", "é漢:@!$*+,;=~"])
+def test_sections_of_any_name_have_requirements(id: str, visit: Visits, reports: Reports) -> None:
+    text = f"# Tea\n\n## Pot {{#{id}}}\n\nThe pot MUST be warm.\n"
+    page = visit(f"{reports.of(f'section {id}', PASSING | {'tea.md': text, 'src/a.rs': ''}).url}#tea")
+    page.locator("article pre a").click()
+    expect(page.locator("#panel blockquote")).to_have_text("The pot MUST be warm.")
+    expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")

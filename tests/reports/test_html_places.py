@@ -99,6 +99,6 @@ def test_what_the_page_itself_has_is_taken() -> None:
 
 def test_numbers_of_names_are_taken_too() -> None:
     names = Anchors()
-    assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b")] == [
-        *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b")
+    assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b", "c?d")] == [
+        *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b", "c-d")
     ]
