@@ -1,4 +1,4 @@
-const lists = {}, idle = window.requestIdleCallback ?? (work => setTimeout(work, 30));
+const lists = { __proto__: null }, idle = window.requestIdleCallback ?? (work => setTimeout(work, 30));
 
 // Shows pieces of a long list: the first at once, some when there is time, the others as one scrolls.
 class List {

@@ -189,3 +189,15 @@ def test_several_requirements_at_one_place(visit: Visits, reports: Reports) -> N
     other.click()
     expect(page.locator("#panel-title")).to_be_focused()
     assert page.evaluate("location.hash") == href
+
+
+@pytest.mark.parametrize("name", ["constructor", "requirements", "main", "totals", "x?"])
+def test_specifications_of_any_name_have_a_view(name: str, visit: Visits, reports: Reports) -> None:
+    text = "# Tea\n" + "".join(f"\n## Pot {number}\n\nIt MUST hold {number}.\n" for number in range(60))
+    config = FILES[".duvet/config.toml"].replace("tea.md", f"{name}.md")
+    page = visit(reports.of(f"named {name}", {".duvet/config.toml": config, f"{name}.md": text}).url)
+    page.click("#specifications a")
+    assert page.locator(f'article[data-locator="{name}.md"]').is_visible()
+    page.evaluate("dispatchEvent(new Event('scroll'))")
+    page.click("nav.views a >> text=Overview")
+    assert shown(page) == ["overview"]
