@@ -11,6 +11,7 @@ from duvet.reports.html_names import Names
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
 from duvet.specs.resolve import displayed
+from duvet.trace.states import State
 
 _MOST = 8
 """So many changes of one sort are shown."""
@@ -80,5 +81,6 @@ class _Sections:
 
 def _change(change: SnapshotChange, sections: _Sections) -> SinceChange:
     href, place = sections.link(change)
-    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}"
+    is_cited = change.before or change.after
+    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}" if is_cited else State.UNCITED.words
     return SinceChange(place, href, change.text, words)

@@ -72,7 +72,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
             line("It <MAY> be", section="gone", after=""),
             line("a", after="", specification="https://gone.example/", section="b"),
         ),
-        removed=(line("b", section="cup"),),
+        removed=(line("b", section="cup"), line("c", before="", after="")),
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
