@@ -24,7 +24,13 @@ def level_name(level: Level) -> str:
 
 
 def number(
-    count: int, *, spec: str = "", level: Level | None = None, states: Iterable[State] = (), feature: str = ""
+    count: int,
+    *,
+    spec: str = "",
+    level: Level | None = None,
+    states: Iterable[State] = (),
+    feature: str = "",
+    issue: str = "",
 ) -> Number:
     """A number that leads to what it counts."""
     ##= man/spec/page.md#overview
@@ -36,6 +42,7 @@ def number(
         "level": "" if level is None else level_name(level).upper(),
         "status": ",".join(state.words.replace(" ", "-") for state in states),
         "feature": _quoted(feature),
+        "issue": _quoted(issue),
     }
     return Number(count, "#requirements?" + "&".join(f"{name}={fact}" for name, fact in facts.items() if fact))
 

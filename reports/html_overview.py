@@ -67,7 +67,7 @@ def overview_view(page: Page, counted: Sequence[Total], places: Places, names: N
         since_groups(page, places, names),
         next_views(page, places, names),
         [Label(name, "", number(count, feature=name)) for name, count in labels[0]],
-        [Label(name, issue(page.finished.issue_link, name), Number(count, "")) for name, count in labels[1]],
+        [Label(name, issue(page.finished.issue_link, name), number(count, issue=name)) for name, count in labels[1]],
         page.finished.not_applicable,
     )
 

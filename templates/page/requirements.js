@@ -8,14 +8,14 @@ function startRequirements() {
   box.innerHTML = kept.join('\n');
   $('requirements').append(box);
   lists.requirements = new List(box.querySelector('tbody'));
-  learn({ spec: new Set(), feature: new Set(), tag: new Set() }, 0);
+  learn({ spec: new Set(), feature: new Set(), issue: new Set(), tag: new Set() }, 0);
 }
 
 // What there is to choose from is gathered when there is time.
 function learn(known, from) {
   for (const row of rows.slice(from, from + 500)) {
     known.spec.add(row.spec);
-    if (row.search && row.line.includes('<i ')) for (const name of ['feature', 'tag']) for (const value of row[name]) known[name].add(value);
+    if (row.search && row.line.includes('<i ')) for (const name of ['feature', 'issue', 'tag']) for (const value of row.noted(name)) known[name].add(value);
   }
   if (from < rows.length) idle(() => learn(known, from + 500));
   else for (const name in known) for (const value of [...known[name]].sort()) offer(filters[name], value);
@@ -46,7 +46,7 @@ function readFilters(query) {
 // Of several values any will do; what has several has to have the one.
 const check = ([name, value]) => {
   const wanted = name === 'q' ? folded(value) : value.split(',');
-  return row => name === 'q' ? row.search.includes(wanted) : [row[name]].flat().some(own => own === value || wanted.includes(own));
+  return row => name === 'q' ? row.search.includes(wanted) : [row[name] ?? row.noted(name)].flat().some(own => own === value || wanted.includes(own));
 };
 
 /*

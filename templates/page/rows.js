@@ -5,15 +5,13 @@ const folded = text => text.toLowerCase().replace(/\s+/g, ' ').trim();
 class Row {
   constructor(line) { this.line = line; }
   cell(number) { return plain(this.line.split(/<td[^>]*>/)[number]); }
-  noted(kind) { return [...this.line.matchAll(`<i class=${kind}>(.*?)</i>`)].map(found => plain(found[1])); }
+  noted([kind]) { return [...this.line.matchAll(`<i class=${kind}>(.*?)</i>`)].map(found => plain(found[1])); }
   get status() { return filters.status[/\d/.exec(this.line)[0]]?.value ?? 'not-applicable'; }
   get level() { return /<td>(MUST|SHOULD|MAY)<td>/.exec(this.line)?.[1] ?? 'OTHER'; }
   get anchor() { return decoded(plain(/#[^"]*/.exec(this.line)[0])); }
   get spec() { return this.own ??= starts(this.anchor).find(id => viewIds.has(id)); }
   get text() { return this.cell(4); }
   get test() { return +this.cell(6) ? 'yes' : 'no'; }
-  get feature() { return this.noted('f'); }
-  get tag() { return this.noted('t'); }
   get search() { return this.folded ??= folded(`${this.text} ${this.cell(3)} ${this.anchor}`); }
 }
 

@@ -13,6 +13,7 @@ from tests.browser.projects import FAILING, NO_REQUIREMENTS, NO_SPECIFICATION, P
 from tests.browser.reading import SLUGS, counted, go, locators, numbers
 from tests.browser.reports import Report, Reports
 from tests.browser.visits import Visits
+from tests.reports.made_states import FILES
 
 ROW = re.compile(r"^(.+?) +[-\d/ ]+ (\d+)/(\d+) +\d+% +(\d+) +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
 
@@ -84,6 +85,16 @@ def test_every_number_leads_to_as_many_requirements(
         expect(page.locator("#count")).to_have_text(re.compile(rf"^{one.amount}\b"))
         if one.amount <= 100:
             expect(page.locator("#requirements tbody tr")).to_have_count(one.amount)
+
+
+def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: Reports) -> None:
+    asked = FILES | {"src/a.rs": FILES["src/a.rs"].replace("tracking-issue=7", "tracking-issue=tea & milk, #7+1")}
+    page = visit(reports.of("asked", asked).url)
+    links = page.locator("#overview .counts a.n")
+    expect(links).to_have_count(4)
+    for href in links.evaluate_all("links => links.map(link => link.getAttribute('href'))"):
+        go(page, href)
+        expect(page.locator("#count")).to_have_text("1 of 10 requirements")
 
 
 def test_the_legend_explains_every_state(visit: Visits, states: Report) -> None:
