@@ -121,6 +121,23 @@ def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Repor
     assert [text for _, _, seen, text in stops if not seen] == []
 
 
+RING_HAS_ROOM = """link => {
+  const { outlineWidth, outlineOffset } = getComputedStyle(link)
+  const clipped = link.closest('.part, .file').getBoundingClientRect()
+  return link.getBoundingClientRect().left - parseFloat(outlineWidth) - parseFloat(outlineOffset) >= clipped.left
+}"""
+
+
+@pytest.mark.parametrize("fragment", ["#tea/pot", "#sources"])
+def test_nothing_cuts_into_what_shows_the_focus(fragment: str, visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}{fragment}")
+    link = page.locator(":is(#tea .part h3, #sources li) a:visible").first
+    page.keyboard.press("Tab")
+    link.focus()
+    expect(link).to_have_css("outline-style", "solid")
+    assert link.evaluate(RING_HAS_ROOM)
+
+
 def test_the_skip_link_leads_to_the_view(visit: Visits, states: Report) -> None:
     page = visit(states.url)
     page.keyboard.press("Tab")
