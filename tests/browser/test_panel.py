@@ -121,3 +121,14 @@ def test_sections_of_any_name_have_requirements(id: str, visit: Visits, reports:
     page.locator("article pre a").click()
     expect(page.locator("#panel blockquote")).to_have_text("The pot MUST be warm.")
     expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")
+
+
+def test_what_the_panel_says_is_in_sight(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
+    page.get_by_role("button", name="Next gap").click()
+    expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")
+    for _ in range(9):
+        page.keyboard.press("J")
+    said = page.locator("#panel [role=status]")
+    expect(said).to_have_text("No further gap.")
+    expect(said).to_be_in_viewport()
