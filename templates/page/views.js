@@ -31,6 +31,7 @@ function markCurrent(anchor) {
   for (const link of all('nav a')) {
     const place = decoded(link.hash);
     link.ariaCurrent = place === current.id ? 'page' : place && (anchor + '/').startsWith(place + '/') ? 'location' : null;
+    if (link.ariaCurrent && !narrow.matches) link.scrollIntoView({ block: 'nearest' });
   }
 }
 

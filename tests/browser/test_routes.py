@@ -201,3 +201,13 @@ def test_specifications_of_any_name_have_a_view(name: str, visit: Visits, report
     page.evaluate("dispatchEvent(new Event('scroll'))")
     page.click("nav.views a >> text=Overview")
     assert shown(page) == ["overview"]
+
+
+def test_the_outline_shows_where_one_is(visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}#rfc8446/section-4.6.1")
+    link = page.locator("#specifications [aria-current=location]")
+    expect(link).to_be_in_viewport()
+    top = "document.getElementById('rfc8446/section-4.6.1').getBoundingClientRect().top"
+    page.wait_for_function(f"() => Math.abs({top}) < 40")
+    page.goto(f"{s2n.url}#rfc8446/section-2")
+    expect(link).to_be_in_viewport()
