@@ -53,13 +53,12 @@ def _shown(page: Page) -> dict[str, object]:
     counted = totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
     references, places, names = References(page), places_of(page), Names(page)
-    links = _links(page, places.specifications)
     return {
         **shell(),
         "page": page,
         "header": header_view(page),
         "overview": overview_view(page, counted, places, names),
-        "links": links,
+        "links": {id: fragment(anchor) for id, anchor in places.specifications.items()},
         "cited": CITED,
         "problems": [problem_view(problem, references) for problem in page.problems],
         "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
@@ -70,12 +69,6 @@ def _shown(page: Page) -> dict[str, object]:
         "others": _without_requirements(page, sums),
         "json": None if page.embedded is None else island(page.embedded),
     }
-
-
-def _links(page: Page, names: list[str]) -> dict[str, str]:
-    """The links to specifications by their ids."""
-    cited = (coverage.specification for coverage in page.finished.trace.coverages)
-    return {one.id: fragment(name) for one, name in zip(cited, names, strict=True)}
 
 
 def _without_requirements(page: Page, sums: dict[str, Total]) -> list[tuple[str, str]]:

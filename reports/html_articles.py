@@ -86,7 +86,7 @@ class Articles:
         if not is_later:
             self.room -= elements
         return Article(
-            self.places.specifications[number],
+            self.places.specifications[specification.id],
             specification,
             published(specification.url),
             self.sums.get(specification.id),

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from duvet.model import Level
+from duvet.reports.html_states import LOOKS
 from duvet.trace.states import State
 
 
@@ -40,7 +41,7 @@ def number(
     facts = {
         "spec": _quoted(spec),
         "level": "" if level is None else level_name(level).upper(),
-        "status": ",".join(state.words.replace(" ", "-") for state in states),
+        "status": ",".join(LOOKS[state].slug for state in states),
         "feature": _quoted(feature),
         "issue": _quoted(issue),
     }

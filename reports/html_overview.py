@@ -55,14 +55,12 @@ def overview_view(page: Page, counted: Sequence[Total], places: Places, names: N
     looks = columns(whole)
     outcome = verdict(whole, page.problems)
     labels = _labels(page)
-    specifications = (coverage.specification.id for coverage in page.finished.trace.coverages)
-    anchors = dict(zip(specifications, places.specifications, strict=True))
     return OverviewView(
         outcome,
         f"{whole.left}." if outcome.passed and whole.left else "" if outcome.passed else f"{whole.words}.",
         looks,
         total_row(whole, looks),
-        total_groups(counted, anchors),
+        total_groups(counted, places.specifications),
         _problems(page.problems),
         since_groups(page, places, names),
         next_views(page, places, names),

@@ -37,8 +37,8 @@ class SectionPlace(Struct, frozen=True):
 class Places(Struct, frozen=True):
     """The places of specifications, of those of their sections that are shown, and of requirements."""
 
-    specifications: list[str]
-    """Their anchors as they are."""
+    specifications: dict[str, str]
+    """Their anchors as they are, by the ids of those that are cited."""
     sections: list[dict[str, SectionPlace]]
     """By the ids of the sections."""
     requirements: list[Spot]
@@ -58,10 +58,10 @@ def places_of(page: Page) -> Places:
     ##% Every specification, every section that is shown and every requirement MUST have an anchor on the page.
     names = Anchors()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
-    specifications = [names.new(one.id) for one in cited]
+    specifications = {one.id: names.new(one.id) for one in cited}
     sections = [
         {id: _section(names, f"{own}/{id}") for id in ids}
-        for own, ids in zip(specifications, _shown(page), strict=True)
+        for own, ids in zip(specifications.values(), _shown(page), strict=True)
     ]
     for number, card in enumerate(page.catalogue.citations):
         if card.is_valid and not card.requirements:

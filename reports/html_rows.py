@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from duvet.model import Annotation, Kind
+from duvet.reports.html_filters import level_name
 from duvet.reports.html_names import Names
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
@@ -28,7 +29,7 @@ def requirement_rows(page: Page, places: Places, references: References, names: 
         kinds = [one.kind for one in cited]
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
-            f"<td>{card.level.name if card.level else 'other'}<td>{names.section(card.specification, card.section)}"
+            f"<td>{level_name(card.level)}<td>{names.section(card.specification, card.section)}"
             f"<td>{escaped(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
             f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
         )

@@ -23,6 +23,11 @@ class Look(Struct, frozen=True):
         return f"s{self.style}"
 
     @property
+    def slug(self) -> str:
+        """What filters call it."""
+        return self.words.replace(" ", "-")
+
+    @property
     def badge(self) -> str:
         return f"{self.sign} {self.words}"
 
