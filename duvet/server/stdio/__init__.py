@@ -1,0 +1,1 @@
+"""The protocol over standard input and output, for the user's own agent."""

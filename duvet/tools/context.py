@@ -1,0 +1,46 @@
+"""What a tool may ask: one reading of the project."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from duvet.cache.memory import Memory
+from duvet.project import Project
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.citations import Citations
+from duvet.queries.detailing import Material
+from duvet.queries.places import Files
+from duvet.queries.references import Found, find
+from duvet.validation.findings import Findings
+from duvet.validation.validate import validate
+
+
+class Context:
+    """A project as it was at one moment. What is expensive is found out when it is first asked for, and once."""
+
+    def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
+        self.project = project
+        self.catalogue = catalogue
+        self.page_size = page_size
+        """How many entries of a list an answer holds unless more are asked for; 0 is all."""
+
+    @property
+    def memory(self) -> Memory:
+        return self.project.memory
+
+    @cached_property
+    def files(self) -> Files:
+        return Files(self.project.tree, self.project.root)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """Everything that is wrong in the project."""
+        return validate(self.project)
+
+    def find(self, reference: str) -> Found:
+        """What a reference means; NotFoundError with what is near where it means nothing."""
+        return find(self.catalogue, reference, self.files)
+
+    def material(self, around: int = 2) -> Material:
+        """What details are made of, with so many lines of code around each citation."""
+        return Material(self.catalogue, Citations(self.catalogue, self.files, around), self.project.specification)

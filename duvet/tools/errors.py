@@ -1,0 +1,41 @@
+"""How a tool says that it can't do what was asked."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from duvet.errors import DuvetError, NotFoundError, QueryError
+
+
+class Code(StrEnum):
+    """What kind of failure it is."""
+
+    INVALID_REQUEST = "invalid_request"
+    NOT_FOUND = "not_found"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    UPSTREAM_ERROR = "upstream_error"
+    """What the answer would be taken from is wrong or out of reach, such as the configuration of the project."""
+    UNSUPPORTED_OPERATION = "unsupported_operation"
+
+
+class ToolError(Exception):
+    """A failure that whoever called can do something about."""
+
+    def __init__(self, code: Code, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+def tool_error(error: DuvetError) -> ToolError:
+    """The same failure as a tool tells it."""
+    match error:
+        case NotFoundError():
+            code = Code.NOT_FOUND
+        case QueryError():
+            code = Code.INVALID_REQUEST
+        case _:
+            code = Code.UPSTREAM_ERROR
+    return ToolError(code, str(error), error.hint)

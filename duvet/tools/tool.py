@@ -1,0 +1,67 @@
+"""What a tool is, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from duvet.tools.context import Context
+
+
+class Scope(StrEnum):
+    """Who may call a tool."""
+
+    READER = "reader"
+    MAINTAINER = "maintainer"
+
+
+class Page(Struct, frozen=True):
+    """Which part of a list an answer holds."""
+
+    total: int
+    next_cursor: str | None = None
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a tool found."""
+
+    value: object
+    """A record, or a list of them: what the first block of content holds, and nothing else."""
+    next_step: str = ""
+    """What to do with it, in a line."""
+    page: Page | None = None
+    """Of a list alone."""
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """One operation."""
+
+    name: str
+    title: str
+    description: str
+    input: type[Struct]
+    """The record of its arguments, which are described there."""
+    output: Any
+    """The type of what it answers: a record, or a tuple of them."""
+    handler: Callable[[Context, Any], Answer]
+    scope: Scope = Scope.READER
+    is_idempotent: bool = True
+
+    @property
+    def only_reads(self) -> bool:
+        return self.scope is Scope.READER
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it answers a list, which is paged."""
+        return getattr(self.output, "__origin__", None) is tuple
+
+
+class Pack(Struct, frozen=True):
+    """Tools that are switched on and off together."""
+
+    name: str
+    tools: Sequence[Tool]

@@ -1,0 +1,1 @@
+"""What agents ask a trace: one module a tool."""
