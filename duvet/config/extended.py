@@ -15,11 +15,13 @@ from duvet.config.schema import (
     NotApplicableRule,
     PageRule,
     Report,
+    ServerRule,
     SourceRule,
     Table,
     TableError,
     Words,
 )
+from duvet.config.server import ServerTable
 from duvet.config.tables import Choice, ConfigTable, SchemaName, SourceTable, as_tuple, named
 from duvet.config.wording import missing_field
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
@@ -164,8 +166,13 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     report: Annotated[ExtendedReport, Meta(description="Reports to write")] = ExtendedReport()
     not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
 
+    server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
+
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
         return tuple(one.rule() for one in self.not_applicable)
 
     def page(self) -> PageRule:
         return self.report.html.rule()
+
+    def serving(self) -> ServerRule:
+        return self.server.rule()

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from duvet.config.toml import Toml
 from duvet.model import Format, Kind, Place
 from duvet.rules import Rule
+from duvet.version import VERSION
 
 BUILT_IN_REQUIREMENTS = (
     ".duvet/requirements/**/*.toml",
@@ -18,6 +19,9 @@ BUILT_IN_REQUIREMENTS = (
 )
 
 META, CONTENT = "//=", "//#"
+
+OURS = "duvet-cli/config/v1"
+"""The name of our own schema."""
 
 Template = Annotated[str, Meta(extra={"template": True})]
 """Text in which `${{ NAME }}` stands for an environment variable."""
@@ -69,6 +73,21 @@ class PageRule(Struct, frozen=True, kw_only=True):
     """Whether the text of specifications is there where nothing cites it."""
     snippet_lines: int = 6
     embeds_json: bool = False
+
+
+class ServerRule(Struct, frozen=True, kw_only=True):
+    """What the server says of itself, and how much it offers."""
+
+    name: str = "duvet"
+    title: str = "duvet: requirements traceability"
+    version: str = VERSION
+    description: str = "Links the requirements of specifications to the code that implements and tests them"
+    protocol_version: str | None = None
+    """The one version to answer a handshake with; None where it is negotiated."""
+    page_size: int = 50
+    """How many entries of a list an answer holds unless more are asked for; 0 is all."""
+    packs: tuple[str, ...] = ("trace",)
+    """Which tools are switched on."""
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -130,6 +149,7 @@ class Config(Struct, frozen=True):
     """The file, to find places in."""
     not_applicable: tuple[NotApplicableRule, ...] = ()
     page: PageRule = PageRule()
+    server: ServerRule = ServerRule()
 
     @property
     def specifications_folder(self) -> str:

@@ -13,9 +13,11 @@ from duvet.config.expressions import expand
 from duvet.config.schema import (
     CONTENT,
     META,
+    OURS,
     NotApplicableRule,
     PageRule,
     Report,
+    ServerRule,
     SourceRule,
     SpecificationRule,
     Table,
@@ -45,7 +47,7 @@ class SchemaName(Choice):
     V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#", False
     V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json", False
     V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#", False
-    EXTENDED = "duvet-cli/config/v1", True
+    EXTENDED = OURS, True
 
 
 class SourceType(Choice):
@@ -164,6 +166,10 @@ class ConfigTable(Table, frozen=True, kw_only=True):
     def page(self) -> PageRule:
         """What this configuration says about the page."""
         return PageRule()
+
+    def serving(self) -> ServerRule:
+        """What this configuration says about the server."""
+        return ServerRule()
 
 
 def named(*, extended: bool) -> Meta:

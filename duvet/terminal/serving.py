@@ -12,9 +12,13 @@ from duvet.terminal.settings import settings
 
 def serve_stdio(where: Mapping[str, Any]) -> None:
     """Serve the client at standard input and output until it leaves."""
-    from duvet.server.identity import Identity
+    from duvet.config.server import server_rule
+    from duvet.server.identity import identity_of
     from duvet.server.live import Live
     from duvet.server.stdio.serve import serve
+    from duvet.tree.disk import DiskTree
 
     shown = settings()
-    serve(Identity(), "", Live(lambda: open_quietly(open_cache(shown), where), page_size=50))
+    rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
+    live = Live(lambda: open_quietly(open_cache(shown), where), rule.page_size)
+    serve(identity_of(rule), "", live)

@@ -114,3 +114,28 @@ def test_what_is_refused_of_the_page() -> None:
         f"3:1+5 DUV002 unknown field `title`, expected one of {keys}; {EXTEND}",
         f"4:1+13 DUV002 unknown field `snippet-lines`, expected one of {keys}",
     ]
+
+
+SERVER = """[server]
+name = " "
+protocol-version = "2026-07-28"
+page-size = -1
+packs = ["trace", "pages"]
+titel = "x"
+"""
+
+
+def test_what_is_refused_of_the_server() -> None:
+    versions = "`2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`"
+    keys = "`name`, `title`, `version`, `description`, `protocol-version`, `page-size`, `packs`"
+    assert found(SERVER, EXTENDED) == [
+        "3:8+3 DUV005 this is blank",
+        f"4:20+12 DUV005 unknown variant `2026-07-28`, expected one of {versions}; did you mean `2025-06-18`?",
+        "5:13+2 DUV005 integer `-1` is out of range; write a number from 0 to 10000",
+        "6:19+7 DUV005 unknown variant `pages`, expected `trace`",
+        f"7:1+5 DUV002 unknown field `titel`, expected one of {keys}; did you mean `title`?",
+    ]
+    ##= man/spec/trace.md#configuration
+    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    top = "`source`, `requirement`, `report`, `specification`, `$schema`"
+    assert found("[server]\nname = 'x'\n") == [f"2:2+6 DUV002 unknown field `server`, expected one of {top}; {EXTEND}"]

@@ -9,8 +9,10 @@ import pytest
 from duvet.config.explain import Given, Origin, Setting, explain, explain_file
 from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
+from duvet.config.schema import ServerRule
 from duvet.errors import UnreadableError
 from duvet.tree.memory import MemoryTree
+from duvet.version import VERSION
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 TEXT = f"""'$schema' = "{UPSTREAM}"
@@ -71,6 +73,7 @@ specification = [
 ]
 not-applicable = [{ target = "s", reason = "no", expiry = 2030-01-31 }]
 report.html = { title = "Tea", snippet-lines = 3 }
+server = { title = "Teas", protocol-version = "2025-06-18", page-size = 0 }
 """
     assert explained(text) == [
         "config-path .duvet/config.toml default",
@@ -101,6 +104,13 @@ report.html = { title = "Tea", snippet-lines = 3 }
         "not-applicable[0].reason no file 7",
         "not-applicable[0].owner None default",
         "not-applicable[0].expiry 2030-01-31 file 7",
+        "server.name duvet default",
+        "server.title Teas file 9",
+        f"server.version {VERSION} default",
+        f"server.description {ServerRule().description} default",
+        "server.protocol-version 2025-06-18 file 9",
+        "server.page-size 0 file 9",
+        "server.packs ('trace',) default",
         *BUILT_IN,
     ]
 

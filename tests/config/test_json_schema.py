@@ -104,6 +104,8 @@ OURS: list[dict[str, Any]] = [
     {"not-applicable": [{"target": "x", "reason": "y"}]},
     {"not-applicable": [{"target": "x#y", "quote": "z", "reason": " y", "owner": "", "expiry": date(2030, 1, 31)}]},
     {"report": {"html": {"title": "", "logo": "x", "spec-text": "full", "snippet-lines": 50, "embed-json": True}}},
+    {"server": {"name": "x", "title": "y", "version": "1", "description": "z", "packs": []}},
+    {"server": {"protocol-version": "2025-03-26", "page-size": 0, "packs": ["trace"]}},
 ]
 NEITHER: list[dict[str, Any]] = [
     {"sources": []},
@@ -131,6 +133,11 @@ NEITHER: list[dict[str, Any]] = [
     {"not-applicable": [{"target": "x#y", "quote": "", "reason": "z"}]},
     {"not-applicable": [{"target": "x", "reason": "y", "expiry": 2030}]},
     {"not-applicable": {"target": "x", "reason": "y"}},
+    {"server": {"name": ""}},
+    {"server": {"protocol-version": "2026-07-28"}},
+    {"server": {"page-size": 10_001}},
+    {"server": {"packs": "trace"}},
+    {"server": [{}]},
 ]
 
 

@@ -1,0 +1,91 @@
+"""The table of the server, which can be read without the rest of the file."""
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+
+from contextlib import suppress
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, ValidationError, convert
+
+from duvet.config.find import find_config
+from duvet.config.schema import OURS, ServerRule, Table, Words
+from duvet.config.toml import parse
+from duvet.errors import DuvetError
+from duvet.tree.protocol import Tree
+
+_DEFAULT = ServerRule()
+
+
+class ProtocolVersion(StrEnum):
+    """The versions of the protocol that are agreed on in a handshake."""
+
+    FIRST = "2024-11-05"
+    SECOND = "2025-03-26"
+    THIRD = "2025-06-18"
+    FOURTH = "2025-11-25"
+
+
+class PackName(StrEnum):
+    """What tools are switched on by."""
+
+    TRACE = "trace"
+
+
+class ServerTable(Table, frozen=True, kw_only=True):
+    """What `duvet mcp` says of itself, and how much it offers."""
+
+    name: Annotated[Words, Meta(description="What the server is called")] = _DEFAULT.name
+    title: Annotated[Words, Meta(description="What people see as its name")] = _DEFAULT.title
+    version: Annotated[Words, Meta(description="The version that it says it has; by default that of duvet")] = (
+        _DEFAULT.version
+    )
+    description: Annotated[Words, Meta(description="What it is for, in a sentence")] = _DEFAULT.description
+    protocol_version: Annotated[
+        ProtocolVersion | None,
+        Meta(
+            description="The version of the protocol that every handshake is answered with; by default it is the one "
+            "that the client asks for"
+        ),
+    ] = None
+    page_size: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="How many entries of a list an answer holds unless more are asked for; 0 is all",
+        ),
+    ] = _DEFAULT.page_size
+    packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
+
+    def rule(self) -> ServerRule:
+        """The rule that this table stands for."""
+        version = self.protocol_version
+        return ServerRule(
+            name=self.name,
+            title=self.title,
+            version=self.version,
+            description=self.description,
+            protocol_version=None if version is None else version.value,
+            page_size=self.page_size,
+            packs=tuple(pack.value for pack in self.packs),
+        )
+
+
+def server_rule(tree: Tree, config_path: str | None) -> ServerRule:
+    """What a configuration says about the server; the defaults where it says nothing, or can't be read."""
+    with suppress(DuvetError, ValidationError):
+        path = find_config(tree, config_path)
+        if path is not None:
+            return _table(tree.read(path), path).rule()
+    return _DEFAULT
+
+
+def _table(data: bytes, path: str) -> ServerTable:
+    # Most files have no such table, and an answer waits.
+    if b"server" not in data:
+        return ServerTable()
+    ##= man/spec/mcp.md#handshake
+    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
+    values = parse(data, path).values
+    return convert(values.get("server", {}) if values.get("$schema") == OURS else {}, ServerTable)

@@ -1,0 +1,76 @@
+"""What the configuration says about the server, and what is left of it when the rest is wrong"""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.config.find import CONFIG_PATH
+from duvet.config.read import read_config
+from duvet.config.schema import OURS, ServerRule
+from duvet.config.server import PackName, server_rule
+from duvet.tools.registry import BY_DEFAULT, packs
+from duvet.tree.memory import MemoryTree
+
+BEGIN = f"'$schema' = '{OURS}'\n"
+SERVER = """[server]
+name = "tea"
+title = "Tea"
+version = "1.2.3"
+description = "What tea has to be"
+protocol-version = "2025-03-26"
+page-size = 7
+packs = []
+"""
+TEA = ServerRule(
+    name="tea",
+    title="Tea",
+    version="1.2.3",
+    description="What tea has to be",
+    protocol_version="2025-03-26",
+    page_size=7,
+    packs=(),
+)
+
+
+def quick(text: str) -> ServerRule:
+    return server_rule(MemoryTree({CONFIG_PATH: text.encode()}), None)
+
+
+def test_all_of_it() -> None:
+    assert quick(BEGIN + SERVER) == TEA
+    assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).server == TEA
+
+
+def test_nothing_of_it() -> None:
+    assert quick(BEGIN) == read_config(BEGIN.encode(), CONFIG_PATH, {}).server == ServerRule()
+    assert server_rule(MemoryTree({}), None) == ServerRule()
+
+
+def test_a_file_that_is_named() -> None:
+    tree = MemoryTree({"other.toml": (BEGIN + SERVER).encode()})
+    assert server_rule(tree, "other.toml") == TEA
+    assert server_rule(tree, "absent.toml") == ServerRule()
+
+
+def test_only_our_schema_knows_it() -> None:
+    assert quick("'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n" + SERVER) == ServerRule()
+
+
+@pytest.mark.parametrize("wrong", ["[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
+def test_what_is_wrong_elsewhere_keeps_nothing_from_it(wrong: str) -> None:
+    assert quick(BEGIN + SERVER + wrong) == TEA
+
+
+@pytest.mark.parametrize(
+    "wrong", ["[server", "server = 1\n", "[server]\nname = 1\n", "[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n"]
+)
+def test_what_is_wrong_in_it_leaves_the_defaults(wrong: str) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
+    assert quick(BEGIN + wrong) == ServerRule()
+    assert server_rule(MemoryTree({CONFIG_PATH: b"server \xff"}), None) == ServerRule()
+
+
+def test_packs_are_those_that_there_are() -> None:
+    assert [pack.value for pack in PackName] == list(packs())
+    assert ServerRule().packs == BY_DEFAULT
