@@ -1,0 +1,150 @@
+"""Lists in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import json
+from msgspec.structs import replace
+
+from duvet.tools.errors import Code, ToolError
+from duvet.tools.paging import MOST_BYTES, Wish, more, page_of
+from duvet.tools.tool import Page
+
+LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]
+ASKED = Wish(("list", "letters"), page_size=10)
+
+
+def part(items: Sequence[str], wish: Wish) -> tuple[list[str], Page]:
+    return page_of(items, wish, key=str, row=str.upper)
+
+
+def cursor_of(items: Sequence[str], wish: Wish) -> str:
+    _, page = part(items, wish)
+    assert page.next_cursor is not None
+    return page.next_cursor
+
+
+def upper(letters: str) -> list[str]:
+    return [*letters.upper()]
+
+
+@given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
+def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    wish = Wish(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
+    rows, page = page_of(items, wish, key=str, row=str)
+    while page.next_cursor:
+        again, page = page_of(items, replace(wish, cursor=page.next_cursor), key=str, row=str)
+        assert again
+        rows += again
+    assert (rows, page.total) == (items, len(items))
+
+
+def test_a_list_holds_a_page_unless_more_is_asked_for() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
+    ##% for more or that size is 0.
+    assert part(LETTERS, ASKED)[0] == upper("abcdefghij")
+    assert part(LETTERS, replace(ASKED, limit=12))[0] == upper("abcdefghijkl")
+    assert part(LETTERS, replace(ASKED, limit=3))[0] == upper("abc")
+    assert part(LETTERS, replace(ASKED, page_size=0)) == (upper("".join(LETTERS)), Page(26))
+
+
+def test_a_list_of_long_entries_holds_fewer() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
+    ##% for more or that size is 0.
+    long = [letter * 3_000 for letter in LETTERS]
+    rows, _ = part(long, ASKED)
+    assert rows == [row.upper() for row in long[:3]]
+    assert len(json.encode(rows)) <= MOST_BYTES
+    assert len(part(long, replace(ASKED, limit=10))[0]) == 10
+    assert len(part(long, replace(ASKED, page_size=0))[0]) == 26
+
+
+def test_an_entry_that_is_too_long_comes_alone() -> None:
+    rows, page = part(["a" * 20_000, "b"], ASKED)
+    assert rows == ["A" * 20_000]
+    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], Page(2))
+
+
+def test_what_is_cut_says_so() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Of a list that is cut, the second block MUST say how many entries there are, and how to get more of them.
+    rows, page = part(LETTERS, ASKED)
+    assert more(len(rows), page) == f"10 of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
+    assert more(26, Page(26)) == ""
+
+
+EDITS = {
+    "nothing": (LETTERS, "k"),
+    "all that was shown has gone": (LETTERS[10:], "k"),
+    "more has come before": (["0", *LETTERS], "k"),
+    "the next one has gone": ([one for one in LETTERS if one != "k"], "l"),
+    "those around have gone": ([one for one in LETTERS if one not in "jkl"], "m"),
+    "something has come in between": ([*LETTERS[:10], "0", *LETTERS[10:]], "k"),
+    "all that came next has gone": ([one for one in LETTERS if one not in "klm"], "n"),
+    "nothing of it is left": ([*"0123456789xyz"], "x"),
+}
+
+
+@pytest.mark.parametrize(("items", "first"), EDITS.values(), ids=EDITS)
+def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    rows, _ = part(items, replace(ASKED, cursor=cursor_of(LETTERS, ASKED)))
+    assert rows[0] == first.upper()
+
+
+def test_a_cursor_at_the_end_of_what_has_gone_gives_nothing() -> None:
+    assert part([], replace(ASKED, cursor=cursor_of(LETTERS, ASKED))) == ([], Page(0))
+
+
+def test_the_limit_may_change_between_parts() -> None:
+    cursor = cursor_of(LETTERS, replace(ASKED, limit=2))
+    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == upper("cde")
+
+
+def altered(cursor: str) -> Any:
+    """The cursor with each of its characters as another one."""
+    for index, char in enumerate(cursor):
+        yield cursor[:index] + ("A" if char != "A" else "B") + cursor[index + 1 :]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "eA", "é", "\0", "a b", "A" * 47, "A" * 48, "=" * 8, "A" * 100_000])
+def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
+    with pytest.raises(ToolError) as caught:
+        part(LETTERS, replace(ASKED, cursor=cursor))
+    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+        Code.INVALID_REQUEST,
+        "the cursor does not belong to this list",
+        "leave it out to begin anew, or give it with the arguments of the call that it came from",
+    )
+
+
+def test_a_cursor_that_was_changed_is_refused() -> None:
+    for cursor in altered(cursor_of(LETTERS, ASKED)):
+        with pytest.raises(ToolError):
+            part(LETTERS, replace(ASKED, cursor=cursor))
+
+
+def test_a_cursor_of_another_question_is_refused() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
+    with pytest.raises(ToolError):
+        part(LETTERS, replace(ASKED, cursor=cursor_of(LETTERS, ASKED), question=("list", "digits")))
