@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from duvet.cache.memory import Memory
 from duvet.project import Project
@@ -14,6 +16,8 @@ from duvet.queries.references import Found, find
 from duvet.validation.findings import Findings
 from duvet.validation.validate import validate
 
+Value = TypeVar("Value")
+
 
 class Context:
     """A project as it was at one moment. What is expensive is found out when it is first asked for, and once."""
@@ -23,6 +27,14 @@ class Context:
         self.catalogue = catalogue
         self.page_size = page_size
         """How many entries of a list an answer holds unless more are asked for; 0 is all."""
+        self._once: dict[Callable[[Context], Any], Any] = {}
+
+    def once(self, make: Callable[[Context], Value]) -> Value:
+        """What a function makes of this reading, made when it is first asked for: for what several calls need."""
+        if make not in self._once:
+            self._once[make] = make(self)
+        made: Value = self._once[make]
+        return made
 
     @property
     def memory(self) -> Memory:
