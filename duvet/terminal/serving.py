@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.options import open_cache
 from duvet.terminal.questions import open_quietly
-from duvet.terminal.settings import settings
+from duvet.terminal.settings import Settings, settings, wants_cache
+
+if TYPE_CHECKING:
+    from duvet.cache.blobs import Blobs
 
 
 def serve_stdio(where: Mapping[str, Any]) -> None:
     """Serve the client at standard input and output until it leaves."""
     from duvet.config.server import server_rule
     from duvet.server.identity import identity_of
+    from duvet.server.instructions import instructions
     from duvet.server.live import Live
     from duvet.server.stdio.serve import serve
     from duvet.tree.disk import DiskTree
@@ -21,4 +25,12 @@ def serve_stdio(where: Mapping[str, Any]) -> None:
     shown = settings()
     rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
     live = Live(lambda: open_quietly(open_cache(shown), where), rule.page_size)
-    serve(identity_of(rule), "", live)
+    serve(identity_of(rule), instructions(rule, _blobs(shown)), live)
+
+
+def _blobs(shown: Settings) -> Blobs:
+    """What earlier runs have kept for this project, where a cache is wanted."""
+    from duvet.cache.blobs import Blobs, NoBlobs
+    from duvet.tree.disk import CACHE_FOLDER, DiskTree
+
+    return Blobs(DiskTree().at(CACHE_FOLDER)) if wants_cache(shown) else NoBlobs()

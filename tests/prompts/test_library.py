@@ -15,6 +15,7 @@ REQUIREMENT = Argument("requirement", "The requirement, by the first digits of i
 def test_what_there_is() -> None:
     assert [(one.name, one.title, one.arguments) for one in prompts()] == [
         ("implement_requirement", "Implement a requirement", (REQUIREMENT,)),
+        ("system", "How to use this server", ()),
         ("write_test", "Write a test for a requirement", (REQUIREMENT,)),
     ]
 
@@ -36,8 +37,8 @@ def test_front_matter_is_no_template(name: str) -> None:
     [
         ("implement", "did you mean implement_requirement?"),
         ("Write-Test", "did you mean write_test?"),
-        ("../init_config.toml", "there are implement_requirement, write_test"),
-        ("", "there are implement_requirement, write_test"),
+        ("../init_config.toml", "there are implement_requirement, system, write_test"),
+        ("", "there are implement_requirement, system, write_test"),
     ],
 )
 def test_an_unknown_name(name: str, hint: str) -> None:

@@ -1,0 +1,71 @@
+"""What an agent is told at once"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from duvet.cache.blobs import Blobs, NoBlobs
+from duvet.config.schema import ServerRule
+from duvet.server.instructions import instructions, rendered_instructions
+from duvet.tools.registry import Registry
+
+RULE = ServerRule()
+
+
+def tools_of(text: str) -> list[str]:
+    """The tools that have a line."""
+    return re.findall(r"^- `(\w+)`(?: \(.*\))?: .+$", text, re.MULTILINE)
+
+
+def test_each_tool_has_a_line() -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
+    text = rendered_instructions(RULE)
+    assert tools_of(text) == [tool.name for tool in Registry()]
+    assert [path for path in ("/specifications", "/requirements", "/citations") if f"- `{path}`: " not in text] == []
+
+
+def test_other_tools_are_other_instructions() -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% When another configuration switches on other tools, the instructions MUST be others.
+    text = rendered_instructions(replace(RULE, packs=()))
+    assert (tools_of(text), "tools/call" in text, "resources/read" in text) == ([], False, True)
+    named = [tool.name for tool in Registry() if tool.name in text]
+    assert named == []
+
+
+def test_they_begin_with_what_the_server_is() -> None:
+    rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
+    text = rendered_instructions(rule)
+    assert text.splitlines()[0] == "Tea. What tea has to be."
+    assert "after 7 entries" in text
+    assert "entries" not in rendered_instructions(replace(rule, page_size=0))
+
+
+def test_what_is_kept_is_given_again_for_the_same_configuration_alone(tmp_path: Path) -> None:
+    blobs = Blobs(str(tmp_path))
+    text = instructions(RULE, blobs)
+    assert text == rendered_instructions(RULE) == instructions(RULE, NoBlobs())
+    (kept,) = blobs.names()
+    blobs.save(kept, (_key_in(blobs, kept), "what was kept"))
+    assert instructions(RULE, blobs) == "what was kept"
+    other = replace(RULE, title="Tea")
+    assert instructions(other, blobs) == rendered_instructions(other)
+    assert instructions(RULE, blobs) == text
+
+
+def test_what_is_spoilt_is_made_again(tmp_path: Path) -> None:
+    blobs = Blobs(str(tmp_path))
+    text = instructions(RULE, blobs)
+    (kept,) = blobs.names()
+    (tmp_path / kept).write_bytes(b"x")
+    assert instructions(RULE, blobs) == text
+
+
+def _key_in(blobs: Blobs, name: str) -> str:
+    kept = blobs.load(name, tuple[str, str])
+    assert kept is not None
+    return kept[0]
