@@ -9,11 +9,15 @@ import msgspec
 from duvet.errors import DuvetError
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError, tool_error
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Scope, Tool
 
 
-def call(tool: Tool, context: Context, arguments: Mapping[str, object]) -> Answer:
-    """What the tool answers; ToolError where it can't."""
+def call(
+    tool: Tool, context: Context, arguments: Mapping[str, object], scopes: frozenset[Scope] = frozenset(Scope)
+) -> Answer:
+    """What the tool answers to a caller with these scopes; ToolError where it can't."""
+    if tool.scope not in scopes:
+        raise ToolError(Code.FORBIDDEN, f"{tool.name} needs the scope {tool.scope.value}")
     try:
         return tool.handler(context, _input(tool, arguments))
     except DuvetError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
@@ -38,4 +39,7 @@ def tool_error(error: DuvetError) -> ToolError:
             code = Code.INVALID_REQUEST
         case _:
             code = Code.UPSTREAM_ERROR
-    return ToolError(code, str(error), error.hint)
+    ##= man/spec/mcp.md#errors
+    ##% An error MUST NOT name the folders of the machine that a file of the project stands in.
+    folder = os.path.dirname(error.path) if os.path.isabs(error.path) else ""
+    return ToolError(code, str(error).replace(f"{folder}/", "") if folder else str(error), error.hint)

@@ -35,5 +35,5 @@ class Registry:
         if name not in self._tools:
             from duvet.queries.names import nearest_hint
 
-            raise ToolError(Code.NOT_FOUND, f"Unknown tool: {name}", nearest_hint(name, self._tools))
+            raise ToolError(Code.NOT_FOUND, f"Unknown tool: {name}", nearest_hint(name, tuple(self._tools)))
         return self._tools[name]

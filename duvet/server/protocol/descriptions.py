@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mcp_types as types
-from msgspec import json
 
+from duvet.server.protocol.schemas import list_of, schema_of
 from duvet.tools.tool import Tool
 
 
@@ -16,18 +14,12 @@ def description(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=_schema(tool.input),
+        input_schema=schema_of(tool.input),
+        output_schema=list_of(tool.output) if tool.is_list else schema_of(tool.output),
         annotations=types.ToolAnnotations(
-            title=tool.title,
             read_only_hint=tool.only_reads,
             destructive_hint=False,
             idempotent_hint=tool.is_idempotent,
             open_world_hint=False,
         ),
     )
-
-
-def _schema(kind: Any) -> dict[str, Any]:
-    (schema,), components = json.schema_components([kind], ref_template="#/$defs/{name}")
-    found: dict[str, Any] = components[schema["$ref"].rpartition("/")[2]]
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp_types as types
@@ -10,24 +12,52 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.calls import Calls
+from duvet.server.protocol.crowd import Crowd
+from duvet.server.protocol.guard import guard
+from duvet.server.protocol.handshake import Pin
+from duvet.server.protocol.levels import Levels
+from duvet.server.protocol.parts import Part, Running
 from duvet.tools.registry import Registry
 
 
 class DuvetServer(Server[Any]):
-    """A server of the SDK that says what it can do whoever asks, and hands every question on."""
+    """A server of the SDK that says what it can do whoever asks, and hands every question on to its parts."""
 
-    def __init__(self, identity: Identity, instructions: str, live: Live, registry: Registry) -> None:
-        calls = Calls(registry, live)
+    def __init__(
+        self,
+        identity: Identity,
+        instructions: str | Callable[[], str],
+        live: Live,
+        registry: Registry,
+        *,
+        parts: Sequence[Part] = (),
+    ) -> None:
+        """Parts that are handed over come last, and may replace what others answer."""
+        self._instructions = instructions
         super().__init__(
             identity.name,
             version=identity.version,
             title=identity.title,
             description=identity.description,
-            instructions=instructions,
-            on_list_tools=calls.list,
-            on_call_tool=calls.call,
+            lifespan=_running,
         )
         self.live = live
+        self.parts: Sequence[Part] = (Calls(registry, live), Levels(), *parts)
+        pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []
+        # In this order, the outermost first; what the SDK brings along is for a kind of measuring that nobody does here.
+        self.middleware[:] = [guard, *pinned, Crowd()]
+        for part in self.parts:
+            part.register(self)
+
+    @property
+    def instructions(self) -> str | None:
+        """What an agent should know before it begins, as of now."""
+        return self._instructions if isinstance(self._instructions, str) else self._instructions()
+
+    @instructions.setter
+    def instructions(self, value: str | None) -> None:
+        # The SDK sets what it was not given.
+        assert value is None
 
     def get_capabilities(
         self,
@@ -37,6 +67,7 @@ class DuvetServer(Server[Any]):
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
+        """What the parts can do, whichever transport asks."""
         # The manager of HTTP sessions asks without options.
         return super().get_capabilities(
             NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True),
@@ -44,3 +75,14 @@ class DuvetServer(Server[Any]):
             extensions,
             protocol_version=protocol_version,
         )
+
+
+@asynccontextmanager
+async def _running(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+    """Let the parts do what they do beside the requests."""
+    assert isinstance(server, DuvetServer)
+    async with AsyncExitStack() as stack:
+        for part in server.parts:
+            if isinstance(part, Running):
+                await stack.enter_async_context(part.running())
+        yield {}

@@ -1,0 +1,34 @@
+"""What a server is put together from."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, runtime_checkable
+
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+Request = ServerRequestContext[Any, Any]
+"""What is known of a request beside its parameters."""
+
+
+class Part(Protocol):
+    """Answers some of the methods."""
+
+    def register(self, server: Server[Any]) -> None:
+        """Tell the server which."""
+
+
+@runtime_checkable
+class Running(Protocol):
+    """A part with something to do beside the requests."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Does it as long as the server runs."""
+
+
+def connection_of(request: Request) -> Connection:
+    """The connection that a request came over, for what is sent to the client later or kept for it."""
+    # The SDK shows it nowhere else.
+    return request.session._connection
