@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from duvet.text import quoted
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.tool import Pack, Tool
 from duvet.tools.trace.pack import TRACE
@@ -35,5 +36,5 @@ class Registry:
         if name not in self._tools:
             from duvet.queries.names import nearest_hint
 
-            raise ToolError(Code.NOT_FOUND, f"Unknown tool: {name}", nearest_hint(name, tuple(self._tools)))
+            raise ToolError(Code.NOT_FOUND, f"Unknown tool: {quoted(name)}", nearest_hint(name, tuple(self._tools)))
         return self._tools[name]

@@ -90,7 +90,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> No
     with pytest.raises(MCPError) as raised:
         await client.call_tool("twise", {"number": 1})
     error = raised.value.error
-    assert (error.code, error.message, error.data) == (-32602, "Unknown tool: twise", {"hint": "did you mean twice?"})
+    assert (error.code, error.message, error.data) == (-32602, 'Unknown tool: "twise"', {"hint": "did you mean twice?"})
 
 
 async def test_what_nobody_foresaw_is_kept_from_clients(client: Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -62,7 +62,7 @@ class Heard:
         self.messages.append((params.level, data))
 
 
-FAILED = ("info", {"method": "tools/call", "name": "nothing", "failed": "Unknown tool: nothing"})
+FAILED = ("info", {"method": "tools/call", "name": "nothing", "failed": 'Unknown tool: "nothing"'})
 CALLED = ("debug", {"method": "tools/call", "name": "twice"})
 
 
