@@ -8,7 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.filters import level_option, section_option, spec_option, status_option, without_filter
-from duvet.terminal.known_names import prompts
+from duvet.terminal.known_names import requirement_prompts
 from duvet.terminal.listings import limit, list_format
 from duvet.terminal.options import trace_options
 
@@ -21,7 +21,7 @@ from duvet.terminal.options import trace_options
     is_flag=False,
     flag_value="implement_requirement",
     metavar="[NAME]",
-    shell_complete=prompts,
+    shell_complete=requirement_prompts,
     help="Write a prompt for an agent about the most urgent one instead: implement_requirement, or write_test.",
 )
 @status_option

@@ -32,6 +32,7 @@ COMMANDS = {
     "cite": "Insert a citation into a source.",
     "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
     "mcp": "Serve agents: the trace as tools, resources and prompts of the Model Context Protocol.",
+    "prompt": "Print a prompt for an agent, or list the prompts that there are.",
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",

@@ -35,6 +35,8 @@ COMMANDS = {
     "uncited": ("uncited",),
     "prioritize": ("prioritize",),
     "prioritize_prompt": ("prioritize", "--prompt"),
+    "prompt": ("prompt",),
+    "prompt_section": ("prompt", "explain_section", "--arg", "section=spec.md#heating"),
     "diff": ("diff",),
     "show": ("show", "5d4daa0c"),
     "show_section": ("show", "spec.md#heating"),
@@ -85,5 +87,5 @@ def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "gold" / "imports"
     snapshot.assert_match("\n".join([*theirs, *ours, ""]), f"{name}.txt")
     assert HEAVY.isdisjoint(module.split(".")[0] for module in modules)
-    assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt"))
-    assert "yaml" not in packages
+    assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt", "prompt_section"))
+    assert ("yaml" in packages) is name.startswith("prompt")

@@ -10,6 +10,9 @@ from duvet.model import Kind, Level
 from duvet.queries.catalogue import Catalogue, RequirementCard
 from duvet.trace.states import Status
 
+LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
+"""What levels are called where one is asked for."""
+
 _Test = Callable[[RequirementCard], bool]
 
 

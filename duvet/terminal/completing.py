@@ -33,7 +33,14 @@ class Bash(_Completion, BashComplete):
         return ShellComplete.source(self)
 
     def get_completions(self, args: list[str], incomplete: str) -> Items:
+        if incomplete == "=" and args[-1:] and args[-1][:2] != "--":
+            args, incomplete = [*args, "="], ""
         words = [word for before, word in zip(["", *args], args, strict=False) if word != "=" or before[:2] != "--"]
+        if words[-1:] == ["="]:
+            # `--arg NAME=VALUE` is four words; what is shown stands in the place of the last one.
+            begun = f"{words[-2]}="
+            found = super().get_completions(words[:-2], begun + incomplete)
+            return [CompletionItem(item.value.removeprefix(begun), item.type) for item in found]
         return super().get_completions(words, incomplete)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from duvet.model import Kind, Level
+from duvet.queries.filters import LEVELS
 from duvet.terminal.known_names import section_ids, specification_ids
 from duvet.trace.states import Status
 
 if TYPE_CHECKING:
     from duvet.queries.filters import Filter
 
-_LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
 GATES = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Level.AUTO}
 """By the word for a gate, the weakest level that it holds for."""
 
@@ -65,7 +65,7 @@ def level_option(function: click.decorators.FC) -> click.decorators.FC:
     return click.option(
         "--level",
         "levels",
-        type=click.Choice(list(_LEVELS), case_sensitive=False),
+        type=click.Choice(list(LEVELS), case_sensitive=False),
         multiple=True,
         help="Only of this level.",
     )(function)
@@ -90,7 +90,7 @@ def without_filter(options: dict[str, Any]) -> tuple[Filter, dict[str, Any]]:
     chosen = Filter(
         specs,
         sections,
-        tuple(_LEVELS[name] for name in levels),
+        tuple(LEVELS[name] for name in levels),
         tuple(_STATUSES[name] for name in statuses),
         tuple(_KINDS[name] for name in kinds),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -49,6 +50,31 @@ def prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Ite
     return [CompletionItem(name) for name in prompt_names() if name.startswith(incomplete)]
 
 
+def requirement_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Names of those about one requirement."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.prompts.library import ABOUT_A_REQUIREMENT
+
+    return [CompletionItem(name) for name in ABOUT_A_REQUIREMENT if name.startswith(incomplete)]
+
+
+def prompt_arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Arguments of the prompt that is named, and the values that they can have."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.prompts.library import prompts
+
+    # Of a line that ends with an option without its value, what else stands there is left over.
+    asked = ctx.params.get("name") or next(iter(ctx.args), None)
+    chosen = [prompt for prompt in prompts() if prompt.name == asked]
+    known = {argument.name: argument.description for prompt in chosen for argument in prompt.arguments}
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{one}=", help=text) for one, text in known.items() if one.startswith(name)]
+    return _known(ctx, incomplete, partial(_values, name, value)) if name in known else []
+
+
 def specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Ids of specifications."""
     return _known(ctx, incomplete, _specifications)
@@ -81,6 +107,12 @@ def _known(ctx: click.Context, incomplete: str, names: Callable[[Catalogue], _Na
         for name, text in found.items()
         if name.startswith(incomplete) and name.isprintable()
     ]
+
+
+def _values(name: str, value: str, catalogue: Catalogue) -> _Named:
+    from duvet.prompts.completing import completions
+
+    return ((f"{name}={one}", "") for one in completions(catalogue, name, value))
 
 
 def _specifications(catalogue: Catalogue) -> _Named:

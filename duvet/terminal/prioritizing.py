@@ -53,10 +53,10 @@ def run_prioritize(
 
 def _prompt(name: str, catalogue: Catalogue, wanted: Filter, ranked: list[int], where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about the most urgent requirement."""
-    from duvet.prompts.library import require_prompt
+    from duvet.prompts.library import ABOUT_A_REQUIREMENT, require_prompt
     from duvet.terminal.prompting import pour_prompt
 
-    require_prompt(name)
+    require_prompt(name, ABOUT_A_REQUIREMENT)
     if not ranked:
         raise _nothing(catalogue, wanted)
     ##= man/spec/queries.md#prompts

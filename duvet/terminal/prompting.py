@@ -1,33 +1,73 @@
-"""A prompt about one requirement on standard output."""
+"""Prompts on standard output, and the list of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from duvet.prompts.library import rendered
-from duvet.prompts.requirement import requirement_values
+import click
+
+from duvet.config.server import server_rule
+from duvet.errors import QueryError
+from duvet.prompts.arguments import asked
+from duvet.prompts.filling import filled, filled_about
+from duvet.prompts.library import Prompt, prompts
+from duvet.prompts.system import SYSTEM
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.citations import Citations
-from duvet.queries.detailing import Material
-from duvet.queries.places import Files
+from duvet.queries.references import Requirements
 from duvet.reports.cells import visible
-from duvet.terminal.options import open_cache, open_project
-from duvet.terminal.progress import Quietly
+from duvet.reports.listing import Column, Listing
+from duvet.terminal.catalogues import read_catalogue, tell_errors
+from duvet.terminal.listings import pour_list
+from duvet.terminal.options import open_cache
+from duvet.terminal.questions import open_quietly
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
+from duvet.tools.context import Context
+from duvet.tree.disk import DiskTree
 
-_AROUND = 3
+_COLUMNS = (
+    Column("name", lambda prompt: prompt.name),
+    Column("arguments", lambda prompt: _arguments(prompt)),
+    Column("description", lambda prompt: prompt.description, wraps=True),
+)
+
+
+def list_prompts(format: str | None) -> None:
+    """Write the prompts that there are, each with its arguments."""
+    pour_list(Listing(_COLUMNS, prompts()), format)
+
+
+def _arguments(prompt: Prompt) -> str:
+    return " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
+
+
+def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]) -> None:
+    """Write the prompt of that name with these arguments, for an agent to read."""
+    try:
+        wanted = asked(name, arguments)
+        ##= man/spec/mcp.md#prompts
+        ##% `duvet prompt` MUST print what `prompts/get` answers.
+        if name == SYSTEM:
+            pour(_system(where).encode())
+            return
+        catalogue = read_catalogue(where)
+        pour(filled(wanted, _context(catalogue, where)).encode())
+    except QueryError as error:
+        raise click.UsageError(f"{visible(error.message)}\n{visible(error.hint)}") from error
+    tell_errors(catalogue)
 
 
 def pour_prompt(name: str, catalogue: Catalogue, index: int, where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about this requirement, for an agent to read."""
-    project = open_project(open_cache(settings()), Quietly(settings()), **where)
-    rules = (*project.options.sources, *(project.config.sources if project.config else ()))
-    files = Files(project.tree, os.getcwd().replace(os.sep, "/"))
-    material = Material(catalogue, Citations(catalogue, files, _AROUND), project.specification)
-    text = rendered(name, requirement_values(material, index, rules))
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
-    pour("".join(f"{visible(line)}\n" for line in text.splitlines()).encode(errors="replace"))
+    pour(filled_about(name, Requirements((index,)), _context(catalogue, where)).encode())
+
+
+def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> Context:
+    return Context(open_quietly(open_cache(settings()), where), catalogue, page_size=0)
+
+
+def _system(where: Mapping[str, Any]) -> str:
+    from duvet.server.instructions import rendered_instructions
+
+    return rendered_instructions(server_rule(DiskTree(), where["config_path"] or settings().config_path))

@@ -6,18 +6,28 @@ import pytest
 from jinja2 import UndefinedError
 
 from duvet.errors import NotFoundError
-from duvet.prompts.library import Argument, prompts, rendered, require_prompt
+from duvet.prompts.library import ABOUT_A_REQUIREMENT, prompts, rendered, require_prompt
 from duvet.templates import prompt_names, prompt_text
 
-REQUIREMENT = Argument("requirement", "The requirement, by the first digits of its id or by the path of its resource.")
+KNOWN = "there are explain_section, implement_requirement, review_citations, system, triage_uncited, write_test"
 
 
 def test_what_there_is() -> None:
-    assert [(one.name, one.title, one.arguments) for one in prompts()] == [
-        ("implement_requirement", "Implement a requirement", (REQUIREMENT,)),
-        ("system", "How to use this server", ()),
-        ("write_test", "Write a test for a requirement", (REQUIREMENT,)),
+    shown = [(one.name, [f"{arg.name}{'' if arg.required else '?'}" for arg in one.arguments]) for one in prompts()]
+    assert shown == [
+        ("explain_section", ["section"]),
+        ("implement_requirement", ["requirement"]),
+        ("review_citations", ["spec?", "file?"]),
+        ("system", []),
+        ("triage_uncited", ["spec?", "level?"]),
+        ("write_test", ["requirement"]),
     ]
+
+
+def test_each_has_a_title_and_every_argument_is_described_in_a_sentence() -> None:
+    described = [(one.name, argument.description) for one in prompts() for argument in one.arguments]
+    assert [name for name, text in described if not text.endswith(".") or "\n" in text] == []
+    assert [one.name for one in prompts() if not one.title or one.title.endswith(".")] == []
 
 
 def test_each_is_called_like_its_file_and_described_in_a_sentence() -> None:
@@ -29,7 +39,7 @@ def test_each_is_called_like_its_file_and_described_in_a_sentence() -> None:
 @pytest.mark.parametrize("name", prompt_names())
 def test_front_matter_is_no_template(name: str) -> None:
     _, front, _ = prompt_text(name).split("---\n", 2)
-    assert set("{}%#").isdisjoint(front)
+    assert [mark for mark in ("{{", "{%", "{#") if mark in front] == []
 
 
 @pytest.mark.parametrize(
@@ -37,8 +47,8 @@ def test_front_matter_is_no_template(name: str) -> None:
     [
         ("implement", "did you mean implement_requirement?"),
         ("Write-Test", "did you mean write_test?"),
-        ("../init_config.toml", "there are implement_requirement, system, write_test"),
-        ("", "there are implement_requirement, system, write_test"),
+        ("../init_config.toml", KNOWN),
+        ("", KNOWN),
     ],
 )
 def test_an_unknown_name(name: str, hint: str) -> None:
@@ -47,6 +57,17 @@ def test_an_unknown_name(name: str, hint: str) -> None:
     with pytest.raises(NotFoundError) as caught:
         require_prompt(name)
     assert (caught.value.message, caught.value.hint) == (f'there is no prompt "{name}"', hint)
+
+
+def test_those_about_a_requirement() -> None:
+    takes = {prompt.name: [argument.name for argument in prompt.arguments] for prompt in prompts()}
+    assert [name for name, arguments in takes.items() if arguments == ["requirement"]] == [*ABOUT_A_REQUIREMENT]
+
+
+def test_a_name_among_some() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        require_prompt("system", ("write_test",))
+    assert caught.value.hint == "there are write_test"
 
 
 def test_a_value_that_is_missing() -> None:

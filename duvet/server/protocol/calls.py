@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.server.caller import scopes
 from duvet.server.live import Live
 from duvet.server.protocol.descriptions import description
-from duvet.server.protocol.parts import Request
+from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.protocol.results import failure, result
 from duvet.tools.call import call
 from duvet.tools.errors import ToolError, tool_error
@@ -40,8 +40,7 @@ class Calls:
         return known.input_schema if known else None
 
     async def list(self, request: Request, params: types.PaginatedRequestParams) -> types.ListToolsResult:
-        if params.cursor is not None:
-            raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "the list has no parts"})
+        whole_list(params)
         granted = scopes()
         shown = [self._described[tool.name] for tool in self._registry if tool.scope in granted]
         return types.ListToolsResult(tools=shown)

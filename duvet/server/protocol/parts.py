@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
+import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 Request = ServerRequestContext[Any, Any]
 """What is known of a request beside its parameters."""
@@ -26,6 +28,12 @@ class Running(Protocol):
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Does it as long as the server runs."""
+
+
+def whole_list(params: types.PaginatedRequestParams) -> None:
+    """Refuse a cursor where the list has no parts."""
+    if params.cursor is not None:
+        raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor", data={"hint": "the list has no parts"})
 
 
 def connection_of(request: Request) -> Connection:

@@ -17,6 +17,7 @@ from duvet.server.protocol.guard import guard
 from duvet.server.protocol.handshake import Pin
 from duvet.server.protocol.levels import Levels
 from duvet.server.protocol.parts import Part, Running
+from duvet.server.protocol.prompts import Prompts
 from duvet.tools.registry import Registry
 
 
@@ -42,7 +43,7 @@ class DuvetServer(Server[Any]):
             lifespan=_running,
         )
         self.live = live
-        self.parts: Sequence[Part] = (Calls(registry, live), Levels(), *parts)
+        self.parts: Sequence[Part] = (Calls(registry, live), Prompts(live, self._told), Levels(), *parts)
         pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []
         # In this order, the outermost first; what the SDK brings along is for a kind of measuring that nobody does here.
         self.middleware[:] = [guard, *pinned, Crowd()]
@@ -52,12 +53,15 @@ class DuvetServer(Server[Any]):
     @property
     def instructions(self) -> str | None:
         """What an agent should know before it begins, as of now."""
-        return self._instructions if isinstance(self._instructions, str) else self._instructions()
+        return self._told()
 
     @instructions.setter
     def instructions(self, value: str | None) -> None:
         # The SDK sets what it was not given.
         assert value is None
+
+    def _told(self) -> str:
+        return self._instructions if isinstance(self._instructions, str) else self._instructions()
 
     def get_capabilities(
         self,

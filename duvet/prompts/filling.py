@@ -1,0 +1,40 @@
+"""Prompts about a project, filled with what it is like at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from duvet.prompts.arguments import Asked
+from duvet.prompts.library import rendered
+from duvet.prompts.requirement import requirement_values, the_requirement
+from duvet.prompts.review import review_values
+from duvet.prompts.section import section_values
+from duvet.prompts.triage import triage_values
+from duvet.queries.references import Requirements
+from duvet.tools.context import Context
+
+_Values = Mapping[str, object]
+_Given = Mapping[str, str]
+
+
+def _of_requirement(context: Context, given: _Given) -> _Values:
+    return requirement_values(context, the_requirement(context, given["requirement"]))
+
+
+_VALUES: Mapping[str, Callable[[Context, _Given], _Values]] = {
+    "implement_requirement": _of_requirement,
+    "write_test": _of_requirement,
+    "review_citations": review_values,
+    "triage_uncited": triage_values,
+    "explain_section": section_values,
+}
+
+
+def filled(asked: Asked, context: Context) -> str:
+    """The text of a prompt about the project."""
+    return rendered(asked.name, _VALUES[asked.name](context, asked.given))
+
+
+def filled_about(name: str, requirement: Requirements, context: Context) -> str:
+    """The text of one of those that are about a requirement."""
+    return rendered(name, requirement_values(context, requirement))

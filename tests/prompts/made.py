@@ -1,0 +1,22 @@
+"""Prompts of projects in memory"""
+
+from __future__ import annotations
+
+from duvet.project import Project
+from duvet.prompts.arguments import asked
+from duvet.prompts.filling import filled
+from duvet.tools.context import Context
+from duvet.tree.memory import MemoryTree
+from tests.commands.made_tea import TEA_PROJECT
+
+
+def context_of(**changed: str) -> Context:
+    """The project of tea, with some files changed; a file without text is left out."""
+    files = {path: text for path, text in {**TEA_PROJECT, **changed}.items() if text}
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    return Context(project, project.catalogue, page_size=50)
+
+
+def text_of(name: str, context: Context, **given: str) -> str:
+    """The prompt with these arguments."""
+    return filled(asked(name, given), context)
