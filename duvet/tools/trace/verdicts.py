@@ -36,6 +36,9 @@ _NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
 
 def error_of(problem: Problem, target: str) -> str:
     """What is wrong with a citation of this target: one of the phrases, and why; for other problems why alone."""
+    ##= man/spec/mcp.md#tools
+    ##% The error of a citation that is invalid MUST begin with `URL not found`, `Specification not found`, `Section not
+    ##% found` or `Requirement not found`.
     phrase = _PHRASES.get(problem.code, "")
     if problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target):
         phrase = URL_NOT_FOUND

@@ -1,0 +1,147 @@
+"""`get_section`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct, json
+
+from duvet.queries.catalogue import SHOWN, Catalogue
+from duvet.queries.references import Citations, Found, Requirements, Spot
+from duvet.queries.rows import level_name
+from duvet.queries.sections import section_text
+from duvet.text import shortened
+from duvet.tools.context import Context
+from duvet.tools.errors import Code, ToolError
+from duvet.tools.paging import MOST_BYTES
+from duvet.tools.tool import Answer, Tool
+from duvet.tools.trace.by_section import requirements_by_section
+from duvet.tools.trace.shelf import Shelf
+
+_MOST = 200_000
+_SHORT = 100
+"""So much of a requirement's text is told where there is no room for all of them: the text of the section has it."""
+_NAMED = 8
+
+
+class Input(Struct, frozen=True, forbid_unknown_fields=True):
+    reference: Annotated[str, Meta(description="spec#section, a full path, or what stands there")]
+    offset: Annotated[int, Meta(ge=0, description="The character of the text to begin at")] = 0
+    limit: Annotated[int, Meta(ge=1, le=_MOST, description="Characters of text")] | None = None
+
+
+class Row(Struct, frozen=True):
+    """A requirement of the section."""
+
+    identifier: str
+    level: str | None
+    status: str
+    text: str
+
+
+class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    title: str
+    content: str
+    full_path: str
+    target: str
+    requirements: tuple[Row, ...] | None = None
+    next_offset: int | None = None
+
+
+def get(context: Context, asked: Input) -> Answer:
+    """A section with its text, or a part of that, and its requirements."""
+    spot = _spot(context.catalogue, context.find(asked.reference))
+    card = context.catalogue.specifications[spot.specification]
+    known = context.once(Shelf).known(spot.specification)
+    text = section_text(known.sections[known.by_id[spot.section]])
+    rows = _rows(context, spot) if not asked.offset else None
+    room = max(MOST_BYTES - len(json.encode(rows)), MOST_BYTES // 2)
+    content = _part(text, asked.offset, room) if asked.limit is None else text[asked.offset :][: asked.limit]
+    end = asked.offset + len(content)
+    return Answer(
+        value=Output(
+            id=spot.section,
+            title=card.titles[spot.section],
+            content=content,
+            full_path=card.section_path(spot.section),
+            target=f"{card.locator}#{spot.section}",
+            requirements=rows,
+            next_offset=end if end < len(text) else None,
+        ),
+        next_step=_next_step(end, len(text)),
+    )
+
+
+def _spot(catalogue: Catalogue, found: Found) -> Spot:
+    """The section that is meant, or that what is meant stands in."""
+    match found:
+        case Spot():
+            return found
+        case Requirements(indexes):
+            card = catalogue.requirements[indexes[0]]
+            return Spot(card.specification, card.section)
+        case Citations(numbers) if catalogue.citations[numbers[0]].is_valid:
+            cited = catalogue.citations[numbers[0]]
+            return Spot(cited.specification, cited.section)
+    raise ToolError(Code.INVALID_REQUEST, "this names no section", _sections(catalogue, found))
+
+
+def _sections(catalogue: Catalogue, found: Found) -> str:
+    number = getattr(found, "specification", None)
+    if number is None:
+        return "give spec#section"
+    card = catalogue.specifications[number]
+    more = f" and {len(card.sections) - _NAMED} more" if len(card.sections) > _NAMED else ""
+    return f"{card.id} has #{', #'.join(one.id for one in card.sections[:_NAMED])}{more}"
+
+
+def _rows(context: Context, spot: Spot) -> tuple[Row, ...]:
+    catalogue = context.catalogue
+    indexes = context.once(requirements_by_section).get((spot.specification, spot.section), [])
+    rows = [_row(catalogue, index, None) for index in indexes]
+    if len(json.encode(rows)) > MOST_BYTES // 2:
+        rows = [_row(catalogue, index, _SHORT) for index in indexes]
+    return tuple(_fitting(rows))
+
+
+def _row(catalogue: Catalogue, index: int, most: int | None) -> Row:
+    card = catalogue.requirements[index]
+    text = card.text if most is None else shortened(card.text, most)
+    return Row(card.id[:SHOWN], level_name(card.level), card.status.words, text)
+
+
+def _fitting(rows: Sequence[Row]) -> list[Row]:
+    """As many as there is room for: the text of the section has them all."""
+    found, left = [], MOST_BYTES // 2
+    for row in rows:
+        left -= len(json.encode(row))
+        if left < 0:
+            break
+        found.append(row)
+    return found
+
+
+def _part(text: str, offset: int, room: int) -> str:
+    """What fits, up to the end of a line."""
+    part = text[offset:].encode()[:room].decode(errors="ignore")
+    if offset + len(part) == len(text):
+        return part
+    return part[: part.rfind("\n") + 1] or part
+
+
+def _next_step(end: int, total: int) -> str:
+    ##= man/spec/mcp.md#tools
+    ##% A text that is cut MUST be said to be cut, with how to get the rest.
+    return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""
+
+
+GET_SECTION = Tool(
+    name="get_section",
+    title="Get a section",
+    description="The text of a section, and its requirements with their status.",
+    input=Input,
+    output=Output,
+    handler=get,
+)

@@ -1,0 +1,20 @@
+"""Which files clients may name: those of the project."""
+
+from __future__ import annotations
+
+import os
+from posixpath import join, normpath
+
+
+def whole(root: str, path: str) -> str:
+    """The absolute path of a file that is named from the root of a project."""
+    return normpath(join(root, path))
+
+
+def is_inside(root: str, path: str) -> bool:
+    """Whether a path leads to a file of the project, whatever links it goes through."""
+    ##= man/spec/mcp.md#tools
+    ##% A path from a client MUST lead to a file of the project, or be refused.
+    if "\0" in path or not whole(root, path).startswith(root.rstrip("/") + "/"):
+        return False
+    return os.path.realpath(whole(root, path)).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)

@@ -1,0 +1,120 @@
+"""What a citation that is wrong should have named or quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from duvet import rules
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Specification
+from duvet.specs.resolve import resolve
+from duvet.specs.sections import SectionNames, section_index
+from duvet.text import one_line, shortened
+from duvet.tools.context import Context
+from duvet.tools.trace.by_section import requirements_by_section
+from duvet.tools.trace.shelf import Shelf
+from duvet.trace.nearest import Neighbourhood
+from duvet.validation.quote_answers import drifted
+from duvet.validation.target_answers import section
+from duvet.validation.texts import Spot, Texts
+
+_LONGEST = 1000
+"""What is like a longer quote is not looked for: nobody wants to wait."""
+_LIKENESS = 60
+_HINT = 600
+
+
+class Near(NamedTuple):
+    """A text, a section or a specification, and what to know about it, in a line."""
+
+    text: str = ""
+    hint: str = ""
+
+
+class Nearest:
+    """Looks for what was meant in the specifications of a project."""
+
+    def __init__(self, context: Context) -> None:
+        self.shelf = context.once(Shelf)
+        self.texts = _Texts(context)
+        self._by_code: dict[str, Callable[[Annotation], Near]] = {
+            rules.QUOTE_NOT_FOUND.code: self._quote,
+            rules.TARGET_UNKNOWN_SECTION.code: self._section,
+            rules.TARGET_NO_SECTION.code: self._section,
+        }
+
+    def to(self, code: str, annotation: Annotation) -> Near:
+        """What an annotation with this problem should say."""
+        if len(annotation.quote) > _LONGEST or len(annotation.target) > _LONGEST:
+            return Near()
+        near = self._by_code.get(code, self._specification)(annotation)
+        return Near(near.text, shortened(one_line(near.hint), _HINT))
+
+    def _quote(self, annotation: Annotation) -> Near:
+        answer = drifted(self.texts, annotation)
+        spot = self.texts.spot(annotation)
+        assert spot is not None and spot.section is not None
+        own = spot.near.near(spot.section, annotation.quote)
+        text = answer.quote or (own.text if own else answer.target)
+        if text is None:
+            found = spot.near.anywhere(annotation.quote)
+            text = found.stretch.text if found else ""
+        return Near(text, answer.hint)
+
+    def _section(self, annotation: Annotation) -> Near:
+        answer = section(self.texts, annotation)
+        spot = self.texts.spot(annotation)
+        name, _, wanted = annotation.target.partition("#")
+        near = SectionNames(spot.near.specification).nearest(wanted) if spot and wanted else []
+        return Near(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
+
+    def _specification(self, annotation: Annotation) -> Near:
+        from rapidfuzz import fuzz, process
+
+        name, _, wanted = annotation.target.partition("#")
+        names = [card.locator for card in self.shelf.cards]
+        found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_LIKENESS)
+        if found is None:
+            return Near()
+        index = section_index(self.shelf.known(found[2]), wanted)
+        return Near(found[0] if index is None else f"{found[0]}#{wanted}")
+
+
+class _Texts(Texts):
+    """The specifications of a catalogue, and no others to look for text in."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.project)
+        self.shelf = context.once(Shelf)
+        self._indexes = context.once(requirements_by_section)
+        self._requirements = context.catalogue.requirements
+        self._neighbourhoods: dict[int, Neighbourhood] = {}
+
+    def spot(self, annotation: Annotation) -> Spot | None:
+        name, _, wanted = annotation.target.partition("#")
+        try:
+            locator = resolve(name, annotation.format, self.shelf.cwd, self.shelf.reachable)
+            specification = self.shelf.load(locator)
+        except DuvetError:
+            return None
+        number = self.shelf.number_of(locator)
+        is_known = number is not None and self.shelf.known(number).format == specification.format
+        near = self._of(number) if is_known and number is not None else Neighbourhood(specification)
+        return Spot(near, section_index(specification, wanted))
+
+    def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
+        for number, card in enumerate(self.shelf.cards):
+            near = self._of(number)
+            if near is not but:
+                yield card.locator, near
+
+    def _of(self, number: int) -> Neighbourhood:
+        if number not in self._neighbourhoods:
+            known = self.shelf.known(number)
+            self._neighbourhoods[number] = Neighbourhood(known, self._sentences_of(number, known))
+        return self._neighbourhoods[number]
+
+    def _sentences_of(self, number: int, known: Specification) -> dict[int, list[str]]:
+        found = ((place, self._indexes.get((number, one.id), ())) for place, one in enumerate(known.sections))
+        return {place: [self._requirements[index].text for index in indexes] for place, indexes in found if indexes}

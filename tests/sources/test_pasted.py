@@ -1,0 +1,92 @@
+"""Annotations as they are pasted somewhere."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.languages import Language
+from duvet.model import Kind
+from duvet.sources.edit import annotation_lines
+from duvet.sources.enclosing import enclosed, pair_of
+from duvet.sources.pasted import pasted
+from duvet.sources.style import Style
+
+QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
+Said = tuple[str, str, str]
+
+
+def said(text: str, *styles: Style) -> list[Said]:
+    """The type, the target and the quote of each annotation."""
+    found = pasted("-", text, styles)
+    assert found.problems == []
+    return [(one.kind.name.lower(), one.target, one.quote) for one in found.annotations]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("language", Language)
+def test_each_language_is_read(language: Language, known: bool) -> None:
+    style = Style(*language.style)
+    lines = annotation_lines(style, "\t", "tea.md#pot", QUOTE, kind=Kind.TEST, most=40)
+    assert len(lines) > 3
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A citation MUST be read in any style of comments, whatever the styles of the project are.
+    styles = [style] if known else [Style("@=", "@#")]
+    expected = [("test", "tea.md#pot", QUOTE)]
+    assert said("\n".join(lines), *styles) == expected
+    assert said("\r\n".join([*lines, ""]), *styles) == expected
+    pair = pair_of(language.patterns[0], style.meta)
+    if pair:
+        assert said("\n".join(enclosed(lines, "", pair)), *styles) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("tea.md#pot", ""),
+        ("\n  tea.md#pot  \n", ""),
+        ("tea.md#pot\nThe pot\nMUST be warm.", "The pot MUST be warm."),
+        ("//=tea.md#pot", ""),
+        ("#= tea.md#pot\n#% The pot", "The pot"),
+        ("#= tea.md#pot\n## The pot", "The pot"),
+        ("/*= tea.md#pot */", ""),
+        ("/*= tea.md#pot\n *# The pot */", "The pot"),
+        ("(*= tea.md#pot\n *# The pot *)", "The pot"),
+        ("<!--= tea.md#pot -->\n<!--# The pot -->", "The pot"),
+        ("{-= tea.md#pot -}\n{-# The pot -}", "The pot"),
+        ("///= tea.md#pot\n///# The pot", "The pot"),
+        ("fn pot() {\n  //= tea.md#pot\n  //# The pot\n}", "The pot"),
+    ],
+)
+def test_further_forms_are_read(text: str, quote: str) -> None:
+    assert said(text) == [("citation", "tea.md#pot", quote)]
+
+
+def test_several_annotations_are_read_with_their_fields() -> None:
+    text = (
+        "//= tea.md#pot\n//= type=exception\n//= reason=We drink\n//= reason=coffee.\n//# The pot\n//= tea.md#cup\n"
+        "//# A cup\n\n##= tea.md#lid\n"
+    )
+    found = pasted("-", text, [])
+    assert [(one.line, one.kind, one.target, one.quote, one.reason) for one in found.annotations] == [
+        (1, Kind.EXCEPTION, "tea.md#pot", "The pot", "We drink coffee."),
+        (6, Kind.CITATION, "tea.md#cup", "A cup", ""),
+        (9, Kind.CITATION, "tea.md#lid", "", ""),
+    ]
+
+
+def test_fields_without_signs_are_read() -> None:
+    assert said("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
+
+
+def test_known_styles_are_read_as_in_a_source() -> None:
+    stars = Style("*=", "*#")
+    assert said("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
+
+
+@given(st.text(alphabet=st.sampled_from("/*#%=-<>!(){} \t\r\n\0a.\u2028\xe9"), max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    found = pasted("-", text, [Style(), Style("*=", "*#")])
+    assert found.text.count("\n") <= text.count("\n")

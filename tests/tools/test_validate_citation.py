@@ -1,0 +1,249 @@
+"""`validate_citation`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duvet.project import Project
+from duvet.tools.context import Context
+from duvet.tools.errors import Code, ToolError
+from duvet.validation.validate import validate
+from tests.commands.made import make
+from tests.commands.made_tea import TEA_PROJECT
+from tests.tools.checking import answer, context_of, value
+
+TEA = context_of()
+VALID = {"valid": True}
+
+
+def verdict(citation: str, context: Context = TEA) -> object:
+    return value(context, "validate_citation", citation=citation)
+
+
+def invalid(error: str, **more: str) -> object:
+    return {"valid": False, "error": error, **more}
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        "//= tea.md#pot",
+        "tea.md#pot",
+        "rfc7168.txt#section-2",
+        "rfc7168.txt#2",
+        "//= tea.md#pot\n//# The pot MUST be warm.",
+        "##= tea.md#pot\n##= type=test\n##% The pot MUST\n##% be warm.",
+        "/*= tea.md#pot\n *# It SHOULD be round */",
+        "//= tea.md#cup\n//= type=exception\n//= reason=Paper.\n//# A cup MUST NOT leak.\n//= tea.md#sugar\n",
+        "//= tea.md#tea\n//= type=spec\n//# How tea is made",
+    ],
+)
+def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
+    found = answer(TEA, "validate_citation", citation=citation)
+    assert verdict(citation) == VALID and found.next_step == ""
+
+
+MISSING = 'could not find text in section "pot" of tea.md'
+
+
+@pytest.mark.parametrize(
+    ("citation", "expected"),
+    [
+        ("//= invalid", invalid('URL not found: Could not resolve file "invalid"')),
+        ("", invalid("URL not found: no target can be read; it is written `spec#section`")),
+        ("//# The pot", invalid("URL not found: this text has no target, so it is ignored")),
+        ("//= https://", invalid('URL not found: "https://" is not a valid URL')),
+        (
+            "//= tea.md#pot\n//= type=tset",
+            invalid(
+                'URL not found: Invalid annotation type "tset", expected one of ["spec", "test", "implementation", '
+                '"exception", "todo", "implication"]'
+            ),
+        ),
+        (
+            "//= tee.md#pot",
+            invalid('Specification not found: Could not resolve file "tee.md"', nearest="tea.md#pot"),
+        ),
+        (
+            "//= https://example.org/a#b",
+            invalid("Specification not found: https://example.org/a is no specification of this project"),
+        ),
+        (
+            "//= tea.md#pott",
+            invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"),
+        ),
+        ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section")),
+        (
+            "//= tea.md#pot\n//# The pot MUST be cold.",
+            invalid(f"Requirement not found: {MISSING}", nearest="The pot MUST be warm."),
+        ),
+        (
+            "//= tea.md#pot\n//# A cup MUST NOT leak.",
+            invalid(f"Requirement not found: {MISSING}", nearest="tea.md#cup"),
+        ),
+        (
+            "//= tea.md#cup\n//# A cup MUST NOT leak.\n//= tea.md#pot\n//# A cup MUST NOT leak.",
+            invalid(f"Requirement not found: {MISSING} (line 3)", nearest="tea.md#cup"),
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_four_phrases(citation: str, expected: object) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The error of a citation that is invalid MUST begin with `URL not found`, `Specification not found`, `Section not
+    ##% found` or `Requirement not found`.
+    assert verdict(citation) == expected
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% After a citation that is invalid, the second block MUST say what to do.
+    assert answer(TEA, "validate_citation", citation=citation).next_step != ""
+
+
+def test_the_second_block_shows_what_differs() -> None:
+    found = answer(TEA, "validate_citation", citation="//= tea.md#pot\n//# The pot MUST be cold.")
+    assert found.next_step == "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}"
+
+
+@pytest.mark.parametrize(
+    ("citation", "warning"),
+    [
+        ("//= tea.md#tea\n//# How tea is made", "these words stand in the section, but in no requirement"),
+        ("//= tea.md#pot\n//= type=exception", "this exception does not say why: add a line `reason=…`"),
+        (
+            "//= tea.md#pot\n//# The pot MUST be warn.",
+            "this quote differs from the specification by one character; it is accepted",
+        ),
+        ("//= ./tea.md#pot", "this counts as another specification than tea.md: name that one"),
+        (
+            "//= tea.md#pot\n\n//# The pot MUST be warm.",
+            "this text is cut off from its target on line 1, which now quotes nothing",
+        ),
+    ],
+)
+def test_what_is_accepted_but_odd_is_valid_with_a_warning(citation: str, warning: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A quote that stands in its section, but in no requirement, MUST be valid with a warning.
+    assert verdict(citation) == {"valid": True, "warning": warning}
+
+
+def test_every_citation_is_judged_as_in_a_report() -> None:
+    trace = TEA.project.trace
+    texts = {path: text.splitlines() for path, text in TEA_PROJECT.items()}
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
+    for id, one in enumerate(trace.annotations):
+        if not one.from_file:
+            text = TEA_PROJECT[one.path]
+            last = text.count("\n", 0, one.source.text_end) + 1
+            found = verdict("\n".join(texts[one.path][one.line - 1 : last]))
+            assert isinstance(found, dict) and found["valid"] == (trace.match_of[id] is not None)
+            assert found["valid"] or trace.failures[id].message in found["error"]
+    assert {one.message for found in validate(TEA.project).invalid().values() for one in found} == {
+        'missing section "milk" in tea.md',
+        MISSING,
+    }
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Context:
+    """A project on disk with things around it that are none of a client's business."""
+    (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
+    folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    project = Project(str(folder))
+    return Context(project, project.catalogue, 50)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.md",
+        "{}/secret.md",
+        "{}/none.md",
+        "../tea/../secret.md",
+        "tea.md/../../secret.md",
+        "link.md",
+        ".env.md",
+        "%2e%2e/secret.md",
+        "..\\secret.md",
+        "secret.md\0.md",
+        "file:///etc/passwd",
+        "https://example.org/../../secret.md",
+    ],
+)
+def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Path, name: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A path from a client MUST lead to a file of the project, or be refused.
+    found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
+    assert isinstance(found, dict) and found["error"].startswith(("Specification not found: ", "URL not found: "))
+    assert "42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
+
+
+def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: Context) -> None:
+    assert verdict("//= other.md#other", elsewhere) == VALID
+    assert verdict("//= other.md#others", elsewhere) == invalid(
+        'Section not found: missing section "others" in other.md', nearest="other.md#other"
+    )
+
+
+def test_nothing_is_downloaded(elsewhere: Context, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A tool that only reads MUST NOT download anything.
+    for url in ("http://127.0.0.1:9/a#b", "https://www.rfc-editor.org/rfc/rfc1#section-1"):
+        name = url.partition("#")[0]
+        assert verdict(f"//= {url}", elsewhere) == invalid(
+            f"Specification not found: {name} is no specification of this project"
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_each_spelling_of_a_url_is_taken_as_in_a_report() -> None:
+    url = "https://www.rfc-editor.org/rfc/rfc7168"
+    config = TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", url)
+    folder = ".duvet/specs/www.rfc-editor.org/rfc/rfc7168.txt"
+    texts = {**TEA_PROJECT, ".duvet/config.toml": config, folder: TEA_PROJECT["rfc7168.txt"]}
+    texts[".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt"] = texts.pop(folder)
+    context = context_of(texts)
+    assert verdict(f"//= {url}#section-2", context) == VALID
+    other = "this counts as another specification than https://www.rfc-editor.org/rfc/rfc7168: name that one"
+    for spelling in (
+        f"{url}.txt",
+        "https://tools.ietf.org/rfc/rfc7168",
+        "https://datatracker.ietf.org/doc/html/rfc7168",
+    ):
+        assert verdict(f"//= {spelling}#section-2", context) == {"valid": True, "warning": other}
+    assert verdict("//= https://datatracker.ietf.org/doc/rfc7168#section-2", context) == invalid(
+        "Specification not found: https://datatracker.ietf.org/doc/rfc7168 is no specification of this project",
+        nearest=f"{url}#section-2",
+    )
+
+
+def test_a_citation_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ToolError) as caught:
+        answer(TEA, "validate_citation", citation="a" * 10_001)
+    assert caught.value.code is Code.INVALID_REQUEST and "10000" in caught.value.message
+
+
+def test_a_long_quote_is_told_briefly() -> None:
+    found = verdict("//= " + "a" * 9_000)
+    assert isinstance(found, dict) and len(found["error"]) < 600
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet=st.sampled_from("/*#%= \r\n\0\x1b\u202eat.emdpo:"), max_size=80))
+def test_any_text_gets_a_verdict(text: str) -> None:
+    try:
+        found = verdict(text)
+    except ToolError as error:
+        assert error.code is Code.INVALID_REQUEST
+    else:
+        assert isinstance(found, dict) and isinstance(found["valid"], bool)
