@@ -73,8 +73,8 @@ def find(catalogue: Catalogue, reference: str, files: Files | None = None) -> Fo
     ##% id.
     wanted = reference.strip()
     resource = resource_of(wanted)
-    if resource is not None:
-        return _resource(catalogue, resource)
+    if resource is not None and not resource.is_collection:
+        return found_at(catalogue, resource)
     found = _specification(catalogue, wanted) or placed(catalogue, wanted, files) or _target(catalogue, wanted)
     if found is not None:
         return found
@@ -118,8 +118,9 @@ def _listed(intro: str, lines: list[str]) -> str:
     return "\n".join([intro, *lines[:_SHOWN_CANDIDATES], *more])
 
 
-def _resource(catalogue: Catalogue, resource: Resource) -> Found:
-    (specification, *_) = specification_named(catalogue, resource.specification)
+def found_at(catalogue: Catalogue, resource: Resource) -> Found:
+    """What the names in a path of a resource mean; NotFoundError with what is near where they mean nothing."""
+    (specification, *_) = specification_named(catalogue, resource.specification or "")
     if resource.section is None:
         return Whole(specification)
     spot = _section(catalogue, specification, resource.section)
@@ -136,10 +137,17 @@ def _resource(catalogue: Catalogue, resource: Resource) -> Found:
     if resource.citation is None:
         return Requirements(indexes)
     cited = {number for index in indexes for number in catalogue.requirements[index].citations}
-    numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id == resource.citation)
+    ids = spellings_of_citation(resource.citation)
+    numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id in ids)
     if not numbers:
         raise NotFoundError(f"there is no citation {quoted(resource.citation)} of that requirement")
     return Citations(numbers)
+
+
+def spellings_of_citation(id: str) -> list[str]:
+    """How the project may call a citation: as it is written, and with the separators of other systems."""
+    place = place_of(id)
+    return [id, *(f"{path}:{place.line}" for path in plain_paths(place.path))] if place else [id]
 
 
 def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:

@@ -12,4 +12,5 @@ def wrapped(items: Sequence[Any]) -> dict[str, Any]:
 
 def unwrapped(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
     """What the client gets; every other key of a wrapped array is the SDK's own and goes with it."""
-    return result[ARRAY] if ARRAY in result else result
+    array: list[Any] | None = result.get(ARRAY)
+    return result if array is None else array

@@ -12,12 +12,14 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.calls import Calls
+from duvet.server.protocol.completions import Completions
 from duvet.server.protocol.crowd import Crowd
 from duvet.server.protocol.guard import guard
 from duvet.server.protocol.handshake import Pin
 from duvet.server.protocol.levels import Levels
 from duvet.server.protocol.parts import Part, Running
 from duvet.server.protocol.prompts import Prompts
+from duvet.server.protocol.resources import Resources
 from duvet.tools.registry import Registry
 
 
@@ -43,7 +45,14 @@ class DuvetServer(Server[Any]):
             lifespan=_running,
         )
         self.live = live
-        self.parts: Sequence[Part] = (Calls(registry, live), Prompts(live, self._told), Levels(), *parts)
+        self.parts: Sequence[Part] = (
+            Calls(registry, live),
+            Resources(live),
+            Prompts(live, self._told),
+            Completions(live),
+            Levels(),
+            *parts,
+        )
         pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []
         # In this order, the outermost first; what the SDK brings along is for a kind of measuring that nobody does here.
         self.middleware[:] = [guard, *pinned, Crowd()]

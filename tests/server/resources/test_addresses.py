@@ -1,0 +1,170 @@
+"""URIs and paths: whatever things are called, they are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from duvet.errors import NotFoundError, QueryError
+from duvet.model import Kind as Type
+from duvet.model import Level
+from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.server.resources.addresses import asked, path_of, uri_of
+from duvet.server.resources.finding import node_of
+from duvet.server.resources.nodes import Kind, Node
+from duvet.server.resources.tree import Tree
+from duvet.trace.states import State
+
+_ODD = [
+    "src/main.rs",
+    "a b.rs",
+    "a#b.rs",
+    "a?b.rs",
+    "a?limit=3.rs",
+    "100%25.rs",
+    "50%.rs",
+    "%2e%2e/x.rs",
+    "über/日本.rs",
+    "../outside.rs",
+    "./here.rs",
+    "a//b.rs",
+    "requirements/citations/x.rs",
+    "a:7.rs",
+    "back\\slash.rs",
+]
+_NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)
+
+
+def tree_of(section: str, *paths: str) -> Tree:
+    """A tree with one section, whose one requirement is cited at line 42 of these files."""
+    specification = SpecificationCard("tea", "Tea", "tea.md", "", "tea.md", "tea.md", (SectionCard(section, "Pot"),))
+    numbers = tuple(range(len(paths)))
+    requirement = RequirementCard(0, section, "The pot MUST be warm.", Level.MUST, State.COMPLETE, 3, numbers)
+    cited = [
+        CitationCard(path, 42, Type.CITATION, "tea.md#pot", "", "", "", "", 0, section, (0,), (0, 0)) for path in paths
+    ]
+    return Tree(Catalogue((specification,), (requirement,), tuple(cited), ()))
+
+
+@given(st.lists(_NAMES, unique=True, max_size=4), _NAMES.filter(lambda name: name not in (".", "..")))
+@example(_ODD, "pot")
+@example(["requirements"], "a/b")
+def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% The names in a URI MUST be found percent-encoded, once, and plain.
+    tree = tree_of(section, *paths)
+    uris = [uri_of(tree, node) for node in tree.all]
+    assert [node_of(tree, asked(uri)) for uri in uris] == [*tree.all]
+    assert len(set(uris)) == len(uris)
+    for uri in uris:
+        assert uri.isascii() and set(uri).isdisjoint(' #?\\"<>')
+        assert {".", "..", ""}.isdisjoint(uri.removeprefix("duvet:///").split("/"))
+
+
+@given(st.lists(_NAMES, unique=True, max_size=4))
+@example(_ODD)
+def test_every_place_is_found_by_its_path(paths: list[str]) -> None:
+    tree = tree_of("pot", *paths)
+    assert [node_of(tree, asked(path_of(tree, node))) for node in tree.all] == [*tree.all]
+
+
+@given(st.lists(_NAMES, unique=True, min_size=1, max_size=4), st.sampled_from(["", "/"]))
+@example(_ODD, "/")
+def test_a_client_may_encode_more_than_it_needs_to(paths: list[str], safe: str) -> None:
+    tree = tree_of("pot", *paths)
+    above = path_of(tree, tree.requirements[0])
+    for path, node in zip(paths, tree.citations, strict=True):
+        uri = f"duvet://{above}/citations/{quote(f'{path}:42', safe=safe)}"
+        assert node_of(tree, asked(uri)) == node
+        assert node_of(tree, asked(uri.removeprefix("duvet://").replace("/citations/", "/citations/", 1))) == node
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src\\main.rs:42",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd6/citations/src%5Cmain.rs%3A42",
+        "DUVET:///specifications/TEA/sections/Pot/requirements/1DD64A535306/citations/./src/main.rs:42",
+        "/specifications/tea.md/sections/pot/requirements/1dd64a53530622ee/citations/src/main.rs:42",
+        "/citations/src\\main.rs:42",
+        "duvet:///citations/src%2Fmain.rs:42",
+    ],
+)
+def test_a_thing_is_found_by_what_else_it_may_be_called(reference: str) -> None:
+    tree = tree_of("pot", "src/main.rs")
+    id = tree.catalogue.ids[0]
+    found = node_of(tree, asked(reference.replace("1dd64a53530622ee", id)))
+    assert found == Node(Kind.CITATION, 0, "pot", 0, (0,))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "duvet:///specifications/nope",
+        "duvet:///specifications/tea/sections/nope",
+        "duvet:///specifications/tea/sections/pot/requirements/ffff",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src/main.rs:43",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/other",
+        "duvet:///specifications/tea/nope",
+        "duvet:///nope",
+        "duvet://specifications",
+        "file:///etc/passwd",
+        "/etc/passwd",
+        "specifications",
+        "",
+        # Percent-encoding counts once.
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src%252Fmain.rs:42",
+        "duvet:///citations/src%252Fmain.rs:42",
+        "duvet:///citations/%00",
+        "/citations/\0",
+        "duvet:///requirements?sort=text",
+        "duvet:///requirements#limit",
+    ],
+)
+def test_what_does_not_exist_is_not_found(reference: str) -> None:
+    with pytest.raises(NotFoundError):
+        node_of(tree_of("pot", "src/main.rs"), asked(reference))
+
+
+@pytest.mark.parametrize("spelt", [str, quote, lambda path: quote(path, safe=""), lambda path: path.replace("/", "\\")])
+@pytest.mark.parametrize(
+    "path", ["src/../src/main.rs", "../tea/src/main.rs", "/tea/src/main.rs", "src/../../etc/passwd"]
+)
+def test_nothing_is_followed_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% A path that leads out of the project MUST NOT be followed.
+    tree = tree_of("pot", "src/main.rs")
+    for above in ("/specifications/tea/sections/pot/requirements/1dd64a535306", "duvet://"):
+        with pytest.raises(NotFoundError):
+            node_of(tree, asked(f"{above}/citations/{spelt(path)}:42"))
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (f"duvet:///{'a' * 16_384}", "a URI has no more than 16384 characters"),
+        ("duvet:///requirements\0", "a URI has no control characters"),
+        ("duvet:///citations/src/main.rs:42\n", "a URI has no control characters"),
+        ("duvet:///requirements?limit=0", "`limit` is a number from 1 to 999999999"),
+        ("duvet:///requirements?limit=-1", "`limit` is a number from 1 to 999999999"),
+        ("duvet:///requirements?limit=many", "`limit` is a number from 1 to 999999999"),
+        ("duvet:///requirements?limit=", "`limit` is a number from 1 to 999999999"),
+        (f"duvet:///requirements?limit=1{'0' * 5000}", "`limit` is a number from 1 to 999999999"),
+        ("duvet:///requirements?limit=1&limit=2", "a list is asked for with `limit` and `cursor`, each once"),
+        ("duvet:///requirements?limit=1&sort=text", "a list is asked for with `limit` and `cursor`, each once"),
+    ],
+)
+def test_what_no_uri_can_be_is_refused(reference: str, said: str) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% A URI that is longer than 16,384 characters, or has a control character in it, MUST be refused as wrong.
+    with pytest.raises(QueryError) as refused:
+        asked(reference)
+    assert str(refused.value) == said

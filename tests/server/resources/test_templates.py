@@ -1,0 +1,105 @@
+"""The shapes of URIs, and what their variables are filled with."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+from msgspec import json
+
+from tests.server.asking import text
+
+pytestmark = pytest.mark.anyio
+
+_SECTION = "duvet:///specifications/{spec_id}/sections/{section_id}"
+_REQUIREMENT = f"{_SECTION}/requirements/{{req_identifier}}"
+_CITATION = f"{_REQUIREMENT}/citations/{{citation_id}}"
+_TEMPLATES = [
+    ("duvet:///specifications/{spec_id}", "Specification"),
+    ("duvet:///specifications/{spec_id}/sections", "Sections"),
+    (_SECTION, "Section"),
+    (f"{_SECTION}/requirements", "Requirements of a section"),
+    (_REQUIREMENT, "Requirement"),
+    (f"{_REQUIREMENT}/citations", "Citations of a requirement"),
+    (_CITATION, "Citation of a requirement"),
+    ("duvet:///citations/{citation_id}", "Citation"),
+]
+_IDS = ["e19545c1a5c9", "347deb547278", "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c79658776d2"]
+
+
+async def test_every_shape_of_uris_is_told(client: Client) -> None:
+    found = (await client.list_resource_templates()).resource_templates
+    assert [(one.uri_template, one.title) for one in found] == _TEMPLATES
+    assert {one.mime_type for one in found} == {"application/json"}
+    assert all(one.description for one in found)
+    assert len({one.name for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("template", [uri for uri, _ in _TEMPLATES])
+async def test_a_template_that_is_filled_in_step_by_step_can_be_read(client: Client, template: str) -> None:
+    filled: dict[str, str] = {}
+    for variable in ("spec_id", "section_id", "req_identifier", "citation_id"):
+        if f"{{{variable}}}" in template:
+            values = await _values(client, template, variable, "", filled)
+            # The first specification has a section without requirements.
+            filled[variable] = values[-1] if variable == "section_id" else values[0]
+    expanded = template
+    for variable, value in filled.items():
+        expanded = expanded.replace(f"{{{variable}}}", quote(value, safe=""))
+    assert json.decode(await text(client, expanded))
+
+
+@pytest.mark.parametrize(
+    ("template", "variable", "begun", "filled", "values"),
+    [
+        (_CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
+        (_CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),
+        (_CITATION, "spec_id", "RFC 71", {}, ["rfc7168"]),
+        (_CITATION, "section_id", "", {"spec_id": "tea"}, ["tea", "pot", "cup", "sugar"]),
+        (_CITATION, "section_id", "brew", {}, ["section-2"]),
+        (_CITATION, "section_id", "p", {"spec_id": "RFC7168"}, []),
+        (_CITATION, "req_identifier", "", {}, _IDS),
+        (_CITATION, "req_identifier", "1D", {"spec_id": "tea"}, ["1dd64a535306"]),
+        (_CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "cup"}, ["2c79658776d2"]),
+        (_CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "pot"}, []),
+        (_CITATION, "citation_id", "pot", {"spec_id": "rfc7168"}, ["src/pot.rs:33"]),
+        (
+            _CITATION,
+            "citation_id",
+            "",
+            {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"},
+            ["src/pot.rs:3", "tests/test_pot.py:2"],
+        ),
+        (_CITATION, "citation_id", "", {"spec_id": "coffee"}, []),
+        ("duvet:///citations/{citation_id}", "citation_id", "src/pot.rs:2", {}, ["src/pot.rs:25", "src/pot.rs:27"]),
+    ],
+)
+async def test_variables_are_completed(
+    client: Client, template: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
+) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% The variables of the templates MUST be completed from the project, within what is filled in before them.
+    assert await _values(client, template, variable, begun, filled) == values
+
+
+async def _values(client: Client, template: str, variable: str, begun: str, filled: dict[str, str]) -> list[str]:
+    reference = types.ResourceTemplateReference(uri=template)
+    found = await client.complete(reference, {"name": variable, "value": begun}, context_arguments=filled)
+    assert (found.completion.total, found.completion.has_more) == (len(found.completion.values), False)
+    return found.completion.values
+
+
+@pytest.mark.parametrize(
+    ("template", "variable", "said"),
+    [
+        ("duvet:///nothing/{spec_id}", "spec_id", 'there is no template "duvet:///nothing/{spec_id}"'),
+        (_SECTION, "citation_id", '"citation_id" is no variable of it'),
+    ],
+)
+async def test_what_is_no_variable_is_refused(client: Client, template: str, variable: str, said: str) -> None:
+    with pytest.raises(MCPError) as refused:
+        await _values(client, template, variable, "", {})
+    assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
