@@ -63,6 +63,12 @@ def plain_paths(path: str, root: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys([*plain, *below]))
 
 
+def spellings_of_citation(id: str) -> list[str]:
+    """How the project may call a citation: as it is written, and with the separators of other systems."""
+    place = place_of(id)
+    return [id, *(f"{path}:{place.line}" for path in plain_paths(place.path))] if place else [id]
+
+
 def annotations_in(catalogue: Catalogue, paths: Sequence[str]) -> tuple[int, ...]:
     """The numbers of all annotations in a file."""
     return tuple(number for number, card in enumerate(catalogue.citations) if card.path in paths)

@@ -14,16 +14,25 @@ from duvet.queries.names import (
     no_section,
     section_named,
     specification_named,
-    specification_names,
     specifications_named,
 )
-from duvet.queries.places import Files, Place, annotations_in, covering, nearest, place_of, plain_paths, stretches
+from duvet.queries.places import (
+    Files,
+    Place,
+    annotations_in,
+    covering,
+    nearest,
+    place_of,
+    plain_paths,
+    spellings_of_citation,
+    stretches,
+)
 from duvet.queries.resources import Resource, resource_of
+from duvet.queries.unknown import unknown
 from duvet.text import quoted, shortened
 
 _SHORTEST = 4
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-_LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _SHOWN_CANDIDATES = 10
 
 
@@ -80,7 +89,7 @@ def find(catalogue: Catalogue, reference: str, files: Files | None = None) -> Fo
         return found
     if _ID.match(wanted):
         return Requirements(requirements_of_id(catalogue, wanted))
-    raise _unknown(catalogue, wanted, files)
+    raise unknown(catalogue, wanted, files)
 
 
 def requirements_of_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
@@ -142,12 +151,6 @@ def found_at(catalogue: Catalogue, resource: Resource) -> Found:
     if not numbers:
         raise NotFoundError(f"there is no citation {quoted(resource.citation)} of that requirement")
     return Citations(numbers)
-
-
-def spellings_of_citation(id: str) -> list[str]:
-    """How the project may call a citation: as it is written, and with the separators of other systems."""
-    place = place_of(id)
-    return [id, *(f"{path}:{place.line}" for path in plain_paths(place.path))] if place else [id]
 
 
 def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:
@@ -238,18 +241,3 @@ def _in_specification(catalogue: Catalogue, paths: tuple[str, ...], place: Place
     if len({catalogue.ids[index] for index in found}) > 1:
         raise _ambiguous(catalogue, f"{path}:{place.line}", found)
     return Requirements(tuple(found))
-
-
-def _unknown(catalogue: Catalogue, wanted: str, files: Files | None) -> NotFoundError:
-    place = place_of(wanted)
-    path = place.path if place else wanted
-    if files and any(map(files.tree.is_file, plain_paths(path, files.root))):
-        return NotFoundError(f"there is no annotation in {quoted(path)}")
-    # Words are like some of thousands of ids by chance.
-    ids = {id[: len(path)]: id[:SHOWN] for id in catalogue.ids} if _LIKE_ID.match(path) else {}
-    paths = {card.path: card.path for card in catalogue.citations}
-    hint = nearest_hint(path, ids | specification_names(catalogue) | paths)
-    return NotFoundError(
-        f"nothing is called {quoted(wanted)}",
-        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
-    )

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
-from duvet.queries.references import Citations, Requirements, Spot, Whole, found_at, spellings_of_citation
+from duvet.queries.places import spellings_of_citation
+from duvet.queries.references import Citations, Requirements, Spot, Whole, found_at
 from duvet.queries.resources import Resource, resource_of
 from duvet.server.resources.addresses import Asked
 from duvet.server.resources.nodes import ALL_CITATIONS, ALL_REQUIREMENTS, ROOT, SPECIFICATIONS, Kind, Node
