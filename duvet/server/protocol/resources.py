@@ -15,7 +15,7 @@ from msgspec import json, to_builtins
 from duvet.errors import NotFoundError, QueryError
 from duvet.server.bare import wrapped
 from duvet.server.live import Live
-from duvet.server.protocol.parts import Request
+from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.resources.addresses import asked
 from duvet.server.resources.descriptions import MIME_TYPE, Described
 from duvet.server.resources.finding import node_of
@@ -71,8 +71,7 @@ class Resources:
     async def templates(
         self, request: Request, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
-        if params.cursor is not None:
-            raise QueryError("the cursor does not belong to this list")
+        whole_list(params)
         return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(self, request: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:

@@ -161,7 +161,6 @@ async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
         for ask in (
             lambda: below(client, "/specifications", cursor=cursor),
             lambda: client.list_resources(cursor="made up"),
-            lambda: client.list_resource_templates(cursor=cursor),
             lambda: client.read_resource(f"duvet:///requirements?cursor={cursor}"),
         ):
             with pytest.raises(MCPError, match="the cursor does not belong to this list") as refused:

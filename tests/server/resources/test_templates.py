@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 import mcp_types as types
@@ -9,7 +10,10 @@ import pytest
 from mcp import Client, MCPError
 from msgspec import json
 
+from tests.commands.made import make
+from tests.commands.made_tea import CONFIG, RFC
 from tests.server.asking import text
+from tests.server.conftest import server_of
 
 pytestmark = pytest.mark.anyio
 
@@ -103,3 +107,21 @@ async def test_what_is_no_variable_is_refused(client: Client, template: str, var
     with pytest.raises(MCPError) as refused:
         await _values(client, template, variable, "", {})
     assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, said)
+
+
+@pytest.mark.parametrize(
+    ("argument", "begun", "values"), [("spec", "t", ["tea"]), ("requirement", "2c", ["2c79658776d2"]), ("wish", "", [])]
+)
+async def test_arguments_of_prompts_are_completed(client: Client, argument: str, begun: str, values: list[str]) -> None:
+    reference = types.PromptReference(name="triage_uncited")
+    found = await client.complete(reference, {"name": argument, "value": begun})
+    assert found.completion.values == values
+
+
+async def test_no_more_values_are_sent_than_may_be(tmp_path: Path) -> None:
+    sections = "".join(f"\n## Cup {number}\n\nA cup.\n" for number in range(120))
+    folder = make(tmp_path, {".duvet/config.toml": CONFIG, "tea.md": f"# Tea\n{sections}", "rfc7168.txt": RFC})
+    async with Client(server_of(folder), mode="legacy") as client:
+        reference = types.ResourceTemplateReference(uri=_SECTION)
+        found = (await client.complete(reference, {"name": "section_id", "value": "cup"})).completion
+        assert (len(found.values), found.total, found.has_more) == (100, 120, True)
