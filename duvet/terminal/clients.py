@@ -56,9 +56,8 @@ def _command(config_path: str | None, where: Mapping[str, Any]) -> Command:
     ##% What `duvet mcp --print-config` prints MUST start the server for this project, wherever the client runs.
     begun = os.path.abspath(sys.argv[0])
     is_script = os.path.splitext(os.path.basename(begun))[0] == _NAME and os.access(begun, os.X_OK)
-    before = [begun] if is_script else [sys.executable, "-m", _NAME]
-    command, *rest = (*before, "-C", os.getcwd(), "mcp", *_options(config_path, where))
-    return Command(command, tuple(rest))
+    command, *before = [begun] if is_script else [sys.executable, "-m", _NAME]
+    return Command(command, (*before, "-C", os.getcwd(), "mcp", *_options(config_path, where)))
 
 
 def _options(config_path: str | None, where: Mapping[str, Any]) -> Iterator[str]:
