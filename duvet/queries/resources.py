@@ -12,7 +12,7 @@ SCHEME = "duvet://"
 
 _RESOURCE = re.compile(
     r"(?:duvet://)?/specifications(?:/(?P<specification>[^/]+)"
-    r"(?:(?P<sections>/sections)(?:/(?P<section>.+?)"
+    r"(?:(?P<sections>/sections)(?:/(?P<section>.*?)"
     r"(?:(?P<requirements>/requirements)(?:/(?P<id>[^/]+)"
     r"(?:(?P<citations>/citations)(?:/(?P<citation>.+))?)?)?)?)?)?)?/?\Z",
     re.DOTALL,

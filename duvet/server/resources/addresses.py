@@ -62,9 +62,12 @@ def _path_below_which(tree: Tree, node: Node, spelling: Spelling) -> str:
     if node.specification < 0:
         return ""
     card = tree.catalogue.specifications[node.specification]
-    if node.requirement >= 0:
-        return card.requirement_path(spelling.section(node.section), tree.catalogue.ids[node.requirement])
-    return card.section_path(spelling.section(node.section)) if node.section else card.full_path
+    if node.kind in (Kind.SPECIFICATION, Kind.SECTIONS):
+        return card.full_path
+    section = spelling.section(node.section)
+    if node.requirement < 0:
+        return card.section_path(section)
+    return card.requirement_path(section, tree.catalogue.ids[node.requirement])
 
 
 def uri_of(tree: Tree, node: Node) -> str:

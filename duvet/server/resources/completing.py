@@ -10,7 +10,7 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.queries.catalogue import SHOWN
 from duvet.queries.resources import Resource
 from duvet.server.resources.finding import place_of
-from duvet.server.resources.nodes import Node
+from duvet.server.resources.nodes import Kind, Node
 from duvet.server.resources.templates import TEMPLATES
 from duvet.server.resources.tree import Tree, tree_of
 from duvet.text import quoted
@@ -82,7 +82,7 @@ def _inside(tree: Tree, above: Node | None) -> Iterator[Node]:
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification
-            and above.section in ("", node.section)
+            and (above.kind is Kind.SPECIFICATION or above.section == node.section)
             and above.requirement in (-1, node.requirement)
         ):
             yield node

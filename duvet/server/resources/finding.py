@@ -45,8 +45,18 @@ def _node(tree: Tree, path: str, is_encoded: bool) -> Node:
         raise NotFoundError(f"there is no resource {quoted(path)}", hint=hint)
     if resource.specification is None:
         return SPECIFICATIONS
+    if _ends_with_a_slash(tree, resource):
+        resource = replace(resource, section=None, is_collection=True)
     node = place_of(tree, resource)
     return tree.children(node)[0] if resource.is_collection else node
+
+
+def _ends_with_a_slash(tree: Tree, resource: Resource) -> bool:
+    """Whether that is the list of sections and not the section whose id is empty, for there is none."""
+    if resource.section != "" or resource.is_collection or resource.id is not None:
+        return False
+    index = tree.specification_ids.get(resource.specification or "")
+    return index is None or "" not in tree.catalogue.specifications[index].titles
 
 
 def place_of(tree: Tree, resource: Resource) -> Node:

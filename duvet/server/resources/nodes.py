@@ -38,6 +38,7 @@ class Node(Struct, frozen=True, gc=False):
     specification: int = -1
     """-1 above all of them, and where a citation stands below none."""
     section: str = ""
+    """Its id, which is empty where its title has neither letters nor digits, and above all sections."""
     requirement: int = -1
     citations: tuple[int, ...] = ()
     """The annotations at one line."""

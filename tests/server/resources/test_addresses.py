@@ -53,6 +53,7 @@ def tree_of(section: str, *paths: str) -> Tree:
 @given(st.lists(_NAMES, unique=True, max_size=4), _NAMES.filter(lambda name: name not in (".", "..")))
 @example(_ODD, "pot")
 @example(["requirements"], "a/b")
+@example(["src/main.rs"], "")
 def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
@@ -63,13 +64,13 @@ def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None
     assert len(set(uris)) == len(uris)
     for uri in uris:
         assert uri.isascii() and set(uri).isdisjoint(' #?\\"<>')
-        assert {".", "..", ""}.isdisjoint(uri.removeprefix("duvet:///").split("/"))
+        assert {".", "..", "" if section else "."}.isdisjoint(uri.removeprefix("duvet:///").split("/"))
 
 
-@given(st.lists(_NAMES, unique=True, max_size=4))
-@example(_ODD)
-def test_every_place_is_found_by_its_path(paths: list[str]) -> None:
-    tree = tree_of("pot", *paths)
+@given(st.lists(_NAMES, unique=True, max_size=4), st.sampled_from(["pot", "a/b", "50%", "%2f", ""]))
+@example(_ODD, "pot")
+def test_every_place_is_found_by_its_path(paths: list[str], section: str) -> None:
+    tree = tree_of(section, *paths)
     assert [node_of(tree, asked(path_of(tree, node))) for node in tree.all] == [*tree.all]
 
 
@@ -168,3 +169,14 @@ def test_what_no_uri_can_be_is_refused(reference: str, said: str) -> None:
     with pytest.raises(QueryError) as refused:
         asked(reference)
     assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("section", ["pot", ""])
+def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
+    tree = tree_of(section, "src/main.rs")
+    for node in tree.all:
+        if node.kind not in (Kind.ROOT, Kind.CITATION) and path_of(tree, node)[-1] != "/":
+            found = node_of(tree, asked(f"{uri_of(tree, node)}/"))
+            # But to name the section whose id is empty.
+            expected = Node(Kind.SECTION, 0) if node.kind is Kind.SECTIONS and section == "" else node
+            assert found == expected
