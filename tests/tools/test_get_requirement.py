@@ -20,7 +20,6 @@ CUP = {
     "status": "done",
     "state": "exception",
     "reason": "It is excepted, with a reason, and is not counted as done.",
-    "specification": "tea",
     "section": "cup",
     "section_title": "Cup",
     "target": "tea.md#cup",

@@ -206,13 +206,37 @@ def test_nothing_is_downloaded(elsewhere: Context, tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+COFFEE = """\
+Request for Comments: 2324
+
+2. HTCPCP Protocol
+
+   The protocol.
+
+2.1.1 The BREW method
+
+   Commands to control a coffee pot MUST be sent.
+"""
+
+
+def test_the_examples_of_the_specification_of_the_server() -> None:
+    url = "https://www.rfc-editor.org/rfc/rfc2324"
+    text = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"
+    config = TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", url)
+    context = context_of({**TEA_PROJECT, ".duvet/config.toml": config, text: COFFEE})
+    assert verdict(f"//= {url}#section-2.1.1", context) == {"valid": True}
+    wrong = verdict(f"//= {url}#section-9.1", context)
+    assert wrong == invalid(f'Section not found: missing section "section-9.1" in {url}')
+    assert verdict("//= rfc2324#section-2.1.1", context) == invalid(
+        'Specification not found: Could not resolve file "rfc2324"', nearest=f"{url}#section-2.1.1"
+    )
+
+
 def test_each_spelling_of_a_url_is_taken_as_in_a_report() -> None:
     url = "https://www.rfc-editor.org/rfc/rfc7168"
     config = TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", url)
-    folder = ".duvet/specs/www.rfc-editor.org/rfc/rfc7168.txt"
-    texts = {**TEA_PROJECT, ".duvet/config.toml": config, folder: TEA_PROJECT["rfc7168.txt"]}
-    texts[".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt"] = texts.pop(folder)
-    context = context_of(texts)
+    text = ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt"
+    context = context_of({**TEA_PROJECT, ".duvet/config.toml": config, text: TEA_PROJECT["rfc7168.txt"]})
     assert verdict(f"//= {url}#section-2", context) == VALID
     other = "this counts as another specification than https://www.rfc-editor.org/rfc/rfc7168: name that one"
     for spelling in (

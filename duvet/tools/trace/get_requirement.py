@@ -17,6 +17,7 @@ from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Answer, Tool
+from duvet.tools.trace.brief import NO_LEVEL, Brief
 
 _SHORT = 160
 """So much of the text of neighbours is told."""
@@ -45,26 +46,16 @@ class Cited(Struct, frozen=True, kw_only=True, omit_defaults=True):
     context_lines: tuple[str, ...] | None = None
 
 
-class Neighbour(Struct, frozen=True):
-    """A requirement beside it."""
-
-    identifier: str
-    level: str | None
-    status: str
-    text: str
-
-
 class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
     identifier: str
     id: str
     full_path: str
     text: str
-    level: str | None
+    level: str
     status: str
     state: str
     reason: str
     excuse: str | None = None
-    specification: str
     section: str
     section_title: str
     target: str
@@ -72,7 +63,7 @@ class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
     line_number: int
     url: str | None = None
     places: tuple[Place, ...] | None = None
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[Brief, ...] = ()
     citation_count: int
     citations: dict[str, list[Cited]]
 
@@ -114,12 +105,11 @@ def _whole(found: RequirementDetail) -> Output:
         id=found.id,
         full_path=found.full_path,
         text=found.text,
-        level=found.level,
+        level=found.level or NO_LEVEL,
         status=found.status,
         state=found.state,
         reason=found.status_reason,
         excuse=found.excuse.reason if found.excuse else None,
-        specification=found.specification,
         section=found.section,
         section_title=found.section_title,
         target=found.target,
@@ -128,7 +118,8 @@ def _whole(found: RequirementDetail) -> Output:
         url=found.url,
         places=places if len(places) > 1 else None,
         neighbours=tuple(
-            Neighbour(one.identifier, one.level, one.status, shortened(one.text, _SHORT)) for one in found.neighbours
+            Brief(one.identifier, one.level or NO_LEVEL, one.status, shortened(one.text, _SHORT))
+            for one in found.neighbours
         ),
         citation_count=len(found.citations),
         citations={},

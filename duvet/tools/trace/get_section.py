@@ -7,15 +7,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, json
 
-from duvet.queries.catalogue import SHOWN, Catalogue
+from duvet.queries.catalogue import Catalogue
 from duvet.queries.references import Citations, Found, Requirements, Spot
-from duvet.queries.rows import level_name
 from duvet.queries.sections import section_text
-from duvet.text import shortened
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Answer, Tool
+from duvet.tools.trace.brief import Brief, brief
 from duvet.tools.trace.by_section import requirements_by_section
 from duvet.tools.trace.shelf import Shelf
 
@@ -31,22 +30,13 @@ class Input(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=_MOST, description="Characters of text")] | None = None
 
 
-class Row(Struct, frozen=True):
-    """A requirement of the section."""
-
-    identifier: str
-    level: str | None
-    status: str
-    text: str
-
-
 class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     title: str
     content: str
     full_path: str
     target: str
-    requirements: tuple[Row, ...] | None = None
+    requirements: tuple[Brief, ...] | None = None
     next_offset: int | None = None
 
 
@@ -97,22 +87,16 @@ def _sections(catalogue: Catalogue, found: Found) -> str:
     return f"{card.id} has #{', #'.join(one.id for one in card.sections[:_NAMED])}{more}"
 
 
-def _rows(context: Context, spot: Spot) -> tuple[Row, ...]:
-    catalogue = context.catalogue
+def _rows(context: Context, spot: Spot) -> tuple[Brief, ...]:
     indexes = context.once(requirements_by_section).get((spot.specification, spot.section), [])
-    rows = [_row(catalogue, index, None) for index in indexes]
+    cards = [context.catalogue.requirements[index] for index in indexes]
+    rows = [brief(card) for card in cards]
     if len(json.encode(rows)) > MOST_BYTES // 2:
-        rows = [_row(catalogue, index, _SHORT) for index in indexes]
+        rows = [brief(card, _SHORT) for card in cards]
     return tuple(_fitting(rows))
 
 
-def _row(catalogue: Catalogue, index: int, most: int | None) -> Row:
-    card = catalogue.requirements[index]
-    text = card.text if most is None else shortened(card.text, most)
-    return Row(card.id[:SHOWN], level_name(card.level), card.status.words, text)
-
-
-def _fitting(rows: Sequence[Row]) -> list[Row]:
+def _fitting(rows: Sequence[Brief]) -> list[Brief]:
     """As many as there is room for: the text of the section has them all."""
     found, left = [], MOST_BYTES // 2
     for row in rows:

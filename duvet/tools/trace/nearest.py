@@ -8,6 +8,7 @@ from typing import NamedTuple
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Specification
+from duvet.queries.names import specifications_named
 from duvet.specs.resolve import resolve
 from duvet.specs.sections import SectionNames, section_index
 from duvet.text import one_line, shortened
@@ -37,6 +38,7 @@ class Nearest:
 
     def __init__(self, context: Context) -> None:
         self.shelf = context.once(Shelf)
+        self.catalogue = context.catalogue
         self.texts = _Texts(context)
         self._by_code: dict[str, Callable[[Annotation], Near]] = {
             rules.QUOTE_NOT_FOUND.code: self._quote,
@@ -70,15 +72,20 @@ class Nearest:
         return Near(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
     def _specification(self, annotation: Annotation) -> Near:
+        name, _, wanted = annotation.target.partition("#")
+        number = next(iter(specifications_named(self.catalogue, name)), None)
+        number = self._called_like(name) if number is None else number
+        if number is None:
+            return Near()
+        known, locator = self.shelf.known(number), self.shelf.cards[number].locator
+        return Near(locator if section_index(known, wanted) is None else f"{locator}#{wanted}")
+
+    def _called_like(self, name: str) -> int | None:
         from rapidfuzz import fuzz, process
 
-        name, _, wanted = annotation.target.partition("#")
         names = [card.locator for card in self.shelf.cards]
         found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_LIKENESS)
-        if found is None:
-            return Near()
-        index = section_index(self.shelf.known(found[2]), wanted)
-        return Near(found[0] if index is None else f"{found[0]}#{wanted}")
+        return found[2] if found else None
 
 
 class _Texts(Texts):
