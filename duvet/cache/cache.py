@@ -104,6 +104,16 @@ class Cache:
         """What a whole run came to, if it would come to the same."""
         return self.results.recall(name, kind, how)
 
+    def remembered(self, name: str, kind: type[Value], how: str, find: Callable[[], Value]) -> Value:
+        """What a whole run comes to, which is found out where it is not known."""
+        known = self.recall(name, kind, how)
+        if known is not None:
+            return known
+        found = find()
+        self.keep(name, how, found)
+        self.save()
+        return found
+
     def last(self, name: str, kind: type[Value]) -> Value | None:
         """What a whole run came to, which may be out of date."""
         return self.results.last(name, kind)

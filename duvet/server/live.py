@@ -2,23 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from datetime import date
+from operator import attrgetter
+from threading import Thread
+from typing import TypeVar
 
+from duvet.errors import DuvetError
 from duvet.project import Project
+from duvet.queries.catalogue import Catalogue
+from duvet.server.change import Change
+from duvet.server.doubt import Doubt, descriptor
+from duvet.server.reader import Reader
 from duvet.tools.context import Context
+
+Answer = TypeVar("Answer")
+Compare = Callable[[Context, Context], Change]
+
+_TRIES = 5
+_TOGETHER = 0.02
+"""Seconds within which changes count as one, for those who are told of them."""
+_PULSE = 60.0
+"""Seconds after which it is looked whether another day has begun."""
+_UNTOLD_PULSE = 1.0
+"""The same where the system doesn't tell of changes, and files have to be looked at."""
 
 
 class Live:
-    """Knows the project, and notices when it is another."""
+    """Knows the project, and notices when it is another. The tree of the project has to be a RecordedTree."""
 
-    def __init__(self, open_project: Callable[[], Project], page_size: int) -> None:
-        self._open = open_project
-        self._page_size = page_size
-        self._context: Context | None = None
+    def __init__(
+        self,
+        open_project: Callable[[], Project],
+        page_size: int,
+        *,
+        read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
+        today: Callable[[], date] = date.today,
+        doubt: Doubt | None = None,
+    ) -> None:
+        self._reader = Reader(open_project, read, page_size, today, doubt or Doubt(descriptor({})))
+        self._renewal: Future[None] | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self._told: Context | None = None
+
+    def begin(self) -> None:
+        """Read the project before anybody asks."""
+        if self._renewal is None and self._reader.last is None:
+            self._renew()
 
     async def context(self) -> Context:
         """One reading of the project that no edit on disk has outdated; DuvetError where it can't be read."""
-        if self._context is None:
-            project = self._open()
-            self._context = Context(project, project.catalogue, self._page_size)
-        return self._context
+        looks = self._reader.looks
+        while True:
+            last = self._reader.last
+            ##= man/spec/mcp.md#freshness
+            ##% What was written to disk before a request MUST be in its answer.
+            if last is not None and (last.number > looks or self._is_current()):
+                return last.result()
+            await self._renewed()
+
+    async def ask(self, question: Callable[[Context], Answer]) -> Answer:
+        """What the project answers, of which nothing has changed while it was asked."""
+        for _ in range(_TRIES):
+            context = await self.context()
+            answer = question(context)
+            if self._is_current() or await self.context() is context:
+                break
+        return answer
+
+    def _is_current(self) -> bool:
+        return self._renewal is None and self._reader.is_current()
+
+    async def _renewed(self) -> None:
+        import asyncio
+
+        ##= man/spec/mcp.md#freshness
+        ##% Requests at the same time MUST share one reading.
+        await asyncio.wrap_future(self._renewal or self._renew())
+
+    def _renew(self) -> Future[None]:
+        renewal = self._renewal = Future[None]()
+        renewal.set_running_or_notify_cancel()
+        # One that nobody waits for when the process ends.
+        Thread(target=self._work, args=(renewal,), name="duvet reads", daemon=True).start()
+        return renewal
+
+    def _work(self, renewal: Future[None]) -> None:
+        failure: BaseException | None = None
+        try:
+            self._reader.renew()
+        except BaseException as error:  # noqa: BLE001 - handed over
+            failure = error
+        self._renewal = None
+        if failure is None:
+            renewal.set_result(None)
+        else:
+            renewal.set_exception(failure)
+        for listener in self._listeners:
+            listener()
+
+    async def watch(self, changed: Callable[[Change], Awaitable[None]], compare: Compare) -> None:
+        """Tell of each change, until cancelled."""
+        import asyncio
+
+        import anyio
+
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+        def heard() -> None:
+            # The loop may have ended.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(news.set)
+
+        self._listeners.append(heard)
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._look_out)
+                while True:
+                    await self._tell(changed, compare)
+                    await news.wait()
+                    news.clear()
+        finally:
+            self._listeners.remove(heard)
+
+    async def _tell(self, changed: Callable[[Change], Awaitable[None]], compare: Compare) -> None:
+        """Tell what is new in the last reading. What could be read before is compared with what can be read again."""
+        last = self._reader.last
+        if last is None or last.context is None or last.context is self._told:
+            return
+        before, self._told = self._told, last.context
+        if before is not None:
+            change = compare(before, last.context)
+            if change != Change():
+                await changed(change)
+
+    async def _look_out(self) -> None:
+        """Read again whenever the system tells of something."""
+        import anyio
+
+        while True:
+            with suppress(DuvetError):
+                await self.context()
+            handle = self._reader.doubt.handle
+            if handle is None:
+                await anyio.sleep(_UNTOLD_PULSE)
+                continue
+            with anyio.move_on_after(_PULSE):
+                await anyio.wait_readable(handle)
+            await anyio.sleep(_TOGETHER)
+
+    def close(self) -> None:
+        """Let go of what the system lends; questions are answered still."""
+        self._reader.doubt.close()

@@ -15,17 +15,18 @@ from duvet.terminal.streams import say
 from duvet.text import plural
 from duvet.tree.disk import DiskTree
 
-_NAME = "catalogue"
+CATALOGUE = "catalogue"
+"""What it is kept as."""
 
 
 def read_catalogue(where: Mapping[str, Any]) -> Catalogue:
     """The catalogue of the project that these options describe."""
-    return remembered(_NAME, Catalogue, where, lambda project: project.catalogue)
+    return remembered(CATALOGUE, Catalogue, where, lambda project: project.catalogue)
 
 
 def last_catalogue(folder: str) -> Catalogue | None:
     """What the last question about the project in this folder has found out, however old it is."""
-    return Cache(DiskTree(folder), {}).last(_NAME, Catalogue)
+    return Cache(DiskTree(folder), {}).last(CATALOGUE, Catalogue)
 
 
 def read_requirements(where: Mapping[str, Any]) -> Catalogue:

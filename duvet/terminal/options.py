@@ -157,6 +157,8 @@ def open_project(
     cache: Cache | None = None,
     progress: Progress | None = None,
     *,
+    shown: Settings | None = None,
+    root: str = "",
     config_path: str | None,
     offline: bool,
     allow_http: bool,
@@ -164,12 +166,12 @@ def open_project(
     spec_patterns: tuple[str, ...],
     spec_path: str | None,
 ) -> Project:
-    """The project in the working directory that these options describe."""
+    """The project in the working directory, or in another folder, that these options describe."""
     from duvet.project import Options, Project
     from duvet.specs.fetch import Policy
     from duvet.terminal.progress import Lines
 
-    shown = settings()
+    shown = shown or settings()
     options = Options(
         config_path=config_path or shown.config_path,
         sources=_source_rules(source_patterns) if source_patterns else (),
@@ -179,9 +181,10 @@ def open_project(
     )
     progress = progress or Lines(shown)
     if cache is None:
-        return Project(options=options, environ=shown.environ, progress=progress, today=shown.today)
+        return Project(root, options, environ=shown.environ, progress=progress, today=shown.today)
     return Project(
-        options=options,
+        root,
+        options,
         environ=cache.environ,
         tree=cache.tree,
         memory=cache,

@@ -20,22 +20,21 @@ def remembered(name: str, kind: type[Value], where: Mapping[str, Any], answer: C
     cache = open_cache(settings())
     if cache is None:
         return answer(open_quietly(None, where))
-    how = key_of(where)
-    known = cache.recall(name, kind, how)
-    if known is not None:
-        return known
-    found = answer(open_quietly(cache, where))
-    cache.keep(name, how, found)
-    cache.save()
-    return found
+    return cache.remembered(name, kind, key_of(where), lambda: answer(open_quietly(cache, where)))
 
 
 def open_quietly(cache: Cache | None, where: Mapping[str, Any]) -> Project:
     """The project that these options describe, for a question to it; an error where nothing says what is in it."""
-    from duvet.config.find import require_config
     from duvet.terminal.progress import Quietly
 
     project = open_project(cache, Quietly(settings()), **where)
-    if not (project.config or project.options.sources or project.options.requirements):
-        require_config(project.tree)
+    require_contents(project)
     return project
+
+
+def require_contents(project: Project) -> None:
+    """An error where nothing says what is in the project."""
+    if not (project.config or project.options.sources or project.options.requirements):
+        from duvet.config.find import require_config
+
+        require_config(project.tree)

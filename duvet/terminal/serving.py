@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from duvet.terminal.options import open_cache
-from duvet.terminal.questions import open_quietly
 from duvet.terminal.settings import Settings, settings, wants_cache
 
 if TYPE_CHECKING:
@@ -18,13 +16,13 @@ def serve_stdio(where: Mapping[str, Any]) -> None:
     from duvet.config.server import server_rule
     from duvet.server.identity import identity_of
     from duvet.server.instructions import instructions
-    from duvet.server.live import Live
     from duvet.server.stdio.serve import serve
+    from duvet.terminal.lasting import live_project
     from duvet.tree.disk import DiskTree
 
     shown = settings()
     rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
-    live = Live(lambda: open_quietly(open_cache(shown), where), rule.page_size)
+    live = live_project(where, rule.page_size)
     serve(identity_of(rule), instructions(rule, _blobs(shown)), live)
 
 

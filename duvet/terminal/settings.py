@@ -55,8 +55,8 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
     return (stream or sys.stderr).isatty() and environ.get("TERM") != "dumb" and environ.get("CLICOLOR") != "0"
 
 
-def wants_cache(shown: Settings) -> bool:
-    """Whether there is a place for a cache in the working directory, and nobody is against it."""
+def wants_cache(shown: Settings, root: str = "") -> bool:
+    """Whether there is a place for a cache in the working directory or another, and nobody is against it."""
     ##= man/spec/cache.md#keeping
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
-    return shown.cache and os.path.isdir(".duvet")
+    return shown.cache and os.path.isdir(os.path.join(root, ".duvet"))

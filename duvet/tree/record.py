@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from copy import copy
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -88,6 +89,14 @@ class Record(Struct, array_like=True):
             answers.update(others)
         for folder in other.folders:
             self.unlisted.pop(folder, None)
+
+    def copy(self) -> Record:
+        """The same questions and answers, to which others can be added."""
+        return Record(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
+
+    def knows(self, path: str) -> bool:
+        """Whether anything was asked about this path, but for what it holds as a folder."""
+        return any(path in answers for answers in self._all() if answers is not self.folders)
 
     def about(self, paths: Collection[str]) -> Record:
         """What was asked about these paths."""

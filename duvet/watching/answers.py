@@ -12,14 +12,17 @@ from duvet.tree.unchanged import altered, refilled
 
 
 class Answers:
-    """All that a run has asked."""
+    """All that a run has asked until now."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, recalled: bool = False) -> None:
+        """Of a run that was recalled it is not known which patterns there are, so that each name counts that comes."""
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the tree of the project has to be a RecordedTree")
         self.tree = project.tree
-        self.record = project.tree.record
+        # The project may be asked more, by another thread even.
+        self.record = project.tree.record.copy()
         self.matched = project.matched
+        self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
         """Every path that something else would be heard of."""
@@ -35,7 +38,7 @@ class Answers:
     def listed_otherwise(self) -> set[str]:
         """The files that patterns match now and did not, or no more; folders that are new are on the record then."""
         if self.matched is None:
-            return set()
+            return self._unmatched
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
         now = patterns.match(tree, NoMemory())

@@ -33,8 +33,7 @@ class Notices:
     """Hears of everything that happens in some folders."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        # The names are those of watchfiles, for file systems that don't tell, such as network drives.
-        self.polling = environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
+        self.polling = wants_polling(environ)
         delay = environ.get("WATCHFILES_POLL_DELAY_MS", "")
         self.seconds = int(delay) / 1000 if delay.isdecimal() else _BETWEEN_POLLS
         self.folders: set[str] = set()
@@ -95,6 +94,12 @@ class Notices:
             self._told.close()
         self._told = None
         self.folders = set()
+
+
+def wants_polling(environ: Mapping[str, str]) -> bool:
+    """Whether files are to be looked at again and again."""
+    # The names are those of watchfiles, for file systems that don't tell, such as network drives.
+    return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
 
 
 def _can_be_watched(folder: str) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from duvet.project import Project
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
@@ -16,6 +15,7 @@ from duvet.tools.registry import Registry
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
 from tests.server.clients import MODERN, VERSIONS
+from tests.server.opened import opened
 from tests.server.wire import Wire
 
 INSTRUCTIONS = "Ask before you cite."
@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Path:
 
 def server_of(folder: Path, page_size: int = PAGE_SIZE) -> DuvetServer:
     """A server over the project in a folder."""
-    live = Live(lambda: Project(str(folder)), page_size)
+    live = Live(lambda: opened(folder), page_size)
     return DuvetServer(Identity(), INSTRUCTIONS, live, Registry())
 
 

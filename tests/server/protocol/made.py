@@ -8,7 +8,6 @@ from typing import NoReturn
 import anyio
 from msgspec import Struct
 
-from duvet.project import Project
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
@@ -17,6 +16,7 @@ from duvet.tools.errors import Code, ToolError
 from duvet.tools.registry import Registry
 from duvet.tools.tool import Answer, Page, Scope, Tool
 from tests.server.conftest import INSTRUCTIONS, PAGE_SIZE
+from tests.server.opened import opened
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +76,7 @@ class Slow(Live):
     """Knows the project once it is told to."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(lambda: Project(str(folder)), PAGE_SIZE)
+        super().__init__(lambda: opened(folder), PAGE_SIZE)
         self.asked = 0
         self.door = anyio.Event()
 
@@ -92,4 +92,4 @@ def made(live: Live, identity: Identity = Identity()) -> DuvetServer:  # noqa: B
 
 
 def live_of(folder: Path) -> Live:
-    return Live(lambda: Project(str(folder)), PAGE_SIZE)
+    return Live(lambda: opened(folder), PAGE_SIZE)
