@@ -117,11 +117,16 @@ class Reader:
             return True
         if isinstance(project.tree, RecordedTree) and project.today is not None:
             self._days = dict(project.tree.record.days)
+        ##= man/spec/mcp.md#freshness
+        ##% What the server keeps for later runs MUST NOT be taken for a change.
+        # By now it is written, and its folder is no part of the tree.
         return self.doubt.follow(Answers(project, recalled=recalled))
 
 
 def _anew(error: DuvetError) -> DuvetError:
     """The same, without what was at work when it was raised: that would be kept with it, and each time more of it."""
+    ##= man/spec/mcp.md#freshness
+    ##% The memory of a server MUST NOT grow with the number of readings.
     found = error.__new__(type(error), *error.args)
     found.__dict__.update(error.__dict__)
     return found
