@@ -33,9 +33,9 @@ def instructions(rule: ServerRule, blobs: Blobs) -> str:
 def rendered_instructions(rule: ServerRule) -> str:
     """The same, whatever was kept."""
     from duvet.prompts.system import system_prompt
-    from duvet.server.reachable import RESOURCES
+    from duvet.server.reachable import reachable
     from duvet.tools.registry import Registry
 
     ##= man/spec/mcp.md#handshake
     ##% When another configuration switches on other tools, the instructions MUST be others.
-    return system_prompt(rule, Registry(rule.packs), RESOURCES)
+    return system_prompt(rule, Registry(rule.packs), reachable())

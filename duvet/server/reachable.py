@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from duvet.prompts.system import Reachable
+from collections.abc import Iterator
 
-RESOURCES = (
-    Reachable("/specifications", "the specifications"),
-    Reachable("/specifications/{spec_id}/sections", "its sections; `/{section_id}` has the text"),
-    Reachable(".../sections/{section_id}/requirements", "its requirements; `/{req_identifier}` has the status"),
-    Reachable(".../requirements/{req_identifier}/citations", "its citations; `/{citation_id}` has the code around"),
-    Reachable("/requirements", "all requirements"),
-    Reachable("/citations", "all citations"),
-)
+from duvet.prompts.system import Reachable
+from duvet.queries.resources import SCHEME
+from duvet.server.resources.descriptions import COLLECTIONS
+from duvet.server.resources.templates import TEMPLATES
+
+ABOVE = "\u2026"
+"""Stands for the path of the line before."""
+
+
+def reachable() -> Iterator[Reachable]:
+    """Every list that a project has, each followed by what is below it."""
+    below = {one.uri.removeprefix(SCHEME): one.description for one in TEMPLATES}
+    for name, _, description in COLLECTIONS.values():
+        yield Reachable(f"/{name}", description)
+        before = f"/{name}"
+        for path, holds in below.items():
+            if path.startswith(f"/{name}/"):
+                yield Reachable(path.replace(before, ABOVE, 1) if path.startswith(before) else path, holds)
+                before = path

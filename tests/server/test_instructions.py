@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from mcp import Client
 from msgspec.structs import replace
 
 from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.config.schema import ServerRule
 from duvet.server.instructions import instructions, rendered_instructions
 from duvet.tools.registry import Registry
+
+pytestmark = pytest.mark.anyio
 
 RULE = ServerRule()
 
@@ -23,9 +27,21 @@ def tools_of(text: str) -> list[str]:
 def test_each_tool_has_a_line() -> None:
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
-    text = rendered_instructions(RULE)
-    assert tools_of(text) == [tool.name for tool in Registry()]
-    assert [path for path in ("/specifications", "/requirements", "/citations") if f"- `{path}`: " not in text] == []
+    assert tools_of(rendered_instructions(RULE)) == [tool.name for tool in Registry()]
+
+
+async def test_each_kind_of_resource_has_a_line(client: Client) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
+    path, paths = "", []
+    for written in re.findall(
+        r"^- `(\S+)`: .+$", rendered_instructions(RULE).partition("## Resources")[2], re.MULTILINE
+    ):
+        path = written.replace("…", path)
+        paths.append(f"duvet://{path}")
+    templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+    collections = [one.uri for one in (await client.list_resources()).resources[:3]]
+    assert sorted(paths) == sorted([*map(str, collections), *templates])
 
 
 def test_other_tools_are_other_instructions() -> None:

@@ -35,8 +35,8 @@ def described(context: Context, node: Node) -> Described:
 
 
 def _words(context: Context, node: Node) -> tuple[str, str, str]:
-    if node.kind in _FIXED:
-        return _FIXED[node.kind]
+    if node.kind in COLLECTIONS:
+        return COLLECTIONS[node.kind]
     if node.kind is Kind.CITATION:
         return _citation(context, node)
     card = context.catalogue.specifications[node.specification]
@@ -73,8 +73,9 @@ def _citation(context: Context, node: Node) -> tuple[str, str, str]:
     return card.id, one_line(card.id), shortened(words.capitalize())
 
 
-_FIXED = {
+COLLECTIONS = {
     Kind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
     Kind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement of every specification"),
     Kind.ALL_CITATIONS: ("citations", "Citations", "Every citation in the project"),
 }
+"""The lists that every project has: name, title and description, by their kind."""
