@@ -40,6 +40,19 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         """The titles of the sections by their ids."""
         return {section.id: section.title for section in self.sections}
 
+    @cached_property
+    def titled(self) -> dict[str, str]:
+        """The ids of the sections by their titles, whose case is folded; the first one of a title."""
+        return {section.title.casefold(): section.id for section in reversed(self.sections)}
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What it is called, each in its one spelling."""
+        # Most commands ask for no name.
+        from duvet.queries.names import plain
+
+        return frozenset(map(plain, (self.id, self.name, self.url, self.locator, self.path)))
+
     @property
     def full_path(self) -> str:
         return f"/specifications/{self.id}"

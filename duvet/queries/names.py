@@ -20,8 +20,8 @@ _NUMBERED = ("section-", "appendix-")
 
 def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
     """The indexes of the specifications of that id, name, URL or path; of a URL elsewhere, those of its last part."""
-    wanted = _plain(name)
-    found = [index for index, card in enumerate(catalogue.specifications) if wanted in _names(card)]
+    wanted = plain(name)
+    found = [index for index, card in enumerate(catalogue.specifications) if wanted in card.names]
     if found or "://" not in name:
         return found
     last = wanted.rpartition("/")[2]
@@ -49,8 +49,7 @@ def section_named(card: SpecificationCard, name: str) -> str | None:
     for id in (wanted, f"section-{bare}", f"appendix-{bare}"):
         if id in card.titles:
             return id
-    folded = wanted.casefold()
-    return next((id for id, title in card.titles.items() if title.casefold() == folded), None) if folded else None
+    return card.titled.get(wanted.casefold()) if wanted else None
 
 
 def sections_named(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
@@ -101,12 +100,8 @@ def known_ids(catalogue: Catalogue) -> str:
     return f"there are {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """One spelling: that of a URL without its scheme and its extension, that of a path without a leading `./`."""
     folded = name.strip().removeprefix("./").casefold()
     web = _WEB.match(folded)
     return _EXTENSION.sub("", folded[web.end() :], count=1) if web else folded
-
-
-def _names(card: SpecificationCard) -> set[str]:
-    return {_plain(name) for name in (card.id, card.name, card.url, card.locator, card.path)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from msgspec import Struct
 
-from duvet.queries.catalogue import CitationCard
 from duvet.text import line_at, line_starts, trim
 
 
@@ -31,10 +32,22 @@ def text_of(written: str) -> Text:
     return Text(tuple(line.removesuffix("\r") for line in lines), tuple(line_starts(written)))
 
 
-def last_line(text: Text, card: CitationCard) -> int:
+class Written(Protocol):
+    """An annotation where it is written."""
+
+    @property
+    def line(self) -> int:
+        """Its first one."""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its characters in the file; in a requirement file those of the head of its table."""
+
+
+def last_line(text: Text, one: Written) -> int:
     """The last line of an annotation."""
-    _, end = card.span
-    last = card.line
+    _, end = one.span
+    last = one.line
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, line_at(text.starts, end - 1) + 1 if end else 0)
     # An entry of a requirement file goes on until the next table.
@@ -53,9 +66,17 @@ class Snippet(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def snippet(text: Text, card: CitationCard, around: int) -> Snippet:
+def snippet(text: Text, one: Written, around: int) -> Snippet:
     """The annotation with so many lines before and after it."""
-    last = last_line(text, card)
-    start = max(card.line - around, 1)
-    own = "\n".join(trim(line) for line in text.lines[card.line - 1 : last])
-    return Snippet(own, last, start, text.lines[start - 1 : last + around])
+    last = last_line(text, one)
+    start = max(one.line - around, 1)
+    return Snippet(_lines(text, one.line, last), last, start, text.lines[start - 1 : last + around])
+
+
+def comment_of(text: Text, one: Written) -> str:
+    """The lines of the annotation without their indentation."""
+    return _lines(text, one.line, last_line(text, one))
+
+
+def _lines(text: Text, first: int, last: int) -> str:
+    return "\n".join(trim(line) for line in text.lines[first - 1 : last])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from duvet.cache.memory import Memory
 from duvet.errors import QueryError
@@ -16,7 +15,7 @@ from duvet.queries.places import Files
 from duvet.queries.rows import RequirementRow, fields_of
 from duvet.search.index import Index, Spans
 from duvet.search.named import is_reference, named
-from duvet.search.query import parsed, storable
+from duvet.search.query import MOST, parsed, storable
 
 
 class Search(Struct, frozen=True):
@@ -53,11 +52,23 @@ class Answer(Struct, frozen=True):
     """Whether the query was too long."""
 
 
-class _Found(Struct, frozen=True):
+class Hits(Struct, frozen=True):
+    """What was found, before it is told."""
+
+    indexes: Sequence[int]
+    """The requirements: what the query names first, then what its words find, the best first."""
+    scores: Mapping[int, float]
+    marks: Callable[[Sequence[int]], Mapping[int, Spans]]
+    """Which stretches of some sentences match."""
+    is_loose: bool = False
+    dropped: tuple[str, ...] = ()
+    is_cut: bool = False
+
+
+class _Matches(Struct, frozen=True):
     """What the words of a query found."""
 
     marks: Callable[[Sequence[int]], Mapping[int, Spans]]
-    """Which stretches of some sentences match."""
     scores: Mapping[int, float]
     """The requirements that match, the best first."""
     is_loose: bool = False
@@ -65,11 +76,28 @@ class _Found(Struct, frozen=True):
 
 def search(catalogue: Catalogue, asked: Search, memory: Memory, files: Files | None = None) -> Answer:
     """The requirements that a query finds; QueryError for one that can't be understood."""
-    allowed = set(selected(catalogue, asked.wanted))
+    found = hits(catalogue, asked, lambda: Index(catalogue, memory), files)
+    shown = found.indexes[: asked.limit or None]
+    marks = found.marks(shown)
+    rows = tuple(
+        HitRow(
+            **fields_of(catalogue, catalogue.requirements[index]),
+            score=found.scores.get(index),
+            marks=marks.get(index, ()),
+        )
+        for index in shown
+    )
+    return Answer(rows, len(found.indexes), found.is_loose, found.dropped, found.is_cut)
+
+
+def hits(catalogue: Catalogue, asked: Search, index: Callable[[], Index], files: Files | None = None) -> Hits:
+    """The same, for those who keep the index, whatever the limit is."""
+    allowed = _allowed(catalogue, asked.wanted)
     if asked.is_raw:
-        return _answer(catalogue, asked, [], _found(Index(catalogue, memory), [storable(asked.query)], allowed))
+        found = _found(index(), [storable(asked.query)], allowed)
+        return Hits([*found.scores], found.scores, found.marks)
     query = parsed(asked.query)
-    first = [index for index in named(catalogue, asked.query, files) if index in allowed]
+    first = [one for one in named(catalogue, asked.query, files) if one in allowed]
     if not (query.terms or query.dropped or first):
         ##= man/spec/search.md#queries
         ##% A query without a word MUST be refused, and so MUST one after `--raw` that the search engine can't read.
@@ -81,35 +109,39 @@ def search(catalogue: Catalogue, asked: Search, memory: Memory, files: Files | N
         ##% and say so.
         wants_all = bool(first) or is_reference(asked.query)
         expressions = [query.all_of_it] if wants_all else [query.all_of_it, query.some_of_it]
-        found = _found(Index(catalogue, memory), expressions, allowed)
-    answer = _answer(catalogue, asked, first, found)
+        found = _found(index(), expressions, allowed)
     ##= man/spec/search.md#queries
     ##% Words that every text is full of MUST NOT count; where a query has no others, duvet MUST say so.
-    return replace(answer, dropped=() if query.terms or first else query.dropped, is_cut=query.is_cut)
+    dropped = () if query.terms or first else query.dropped
+    every = [*dict.fromkeys([*first, *found.scores])]
+    return Hits(every, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
 
 
-def _found(index: Index, expressions: Sequence[str], allowed: Container[int]) -> _Found:
+def notes_on(answer: Answer | Hits) -> Iterator[str]:
+    """What is to say of an answer, in sentences without an end."""
+    ##= man/spec/search.md#queries
+    ##% Of a query that is too long, duvet MUST say how much of it counts.
+    if answer.is_cut:
+        yield f"only the first {MOST:,} characters of the query count"
+    if answer.dropped:
+        words = ", ".join(answer.dropped)
+        yield f'words as common as these don\'t count: {words}; put them in "…" to find them as a phrase'
+    if answer.is_loose:
+        yield "nothing has all words; these have some"
+
+
+def _allowed(catalogue: Catalogue, wanted: Filter) -> Container[int]:
+    """The requirements that may be found."""
+    return range(len(catalogue.requirements)) if wanted == Filter() else set(selected(catalogue, wanted))
+
+
+def _found(index: Index, expressions: Sequence[str], allowed: Container[int]) -> _Matches:
     """What the first expression finds that finds anything."""
     for number, expression in enumerate(expressions):
         scores = {one: score for one, score in index.matches(expression).items() if one in allowed}
         if scores:
-            return _Found(partial(index.marks, expression), scores, is_loose=number > 0)
+            return _Matches(partial(index.marks, expression), scores, is_loose=number > 0)
     return _NOTHING
 
 
-_NOTHING = _Found(lambda indexes: {}, {})
-
-
-def _answer(catalogue: Catalogue, asked: Search, first: Sequence[int], found: _Found) -> Answer:
-    every = [*dict.fromkeys([*first, *found.scores])]
-    shown = every[: asked.limit or None]
-    marks = found.marks(shown)
-    rows = tuple(
-        HitRow(
-            **fields_of(catalogue, catalogue.requirements[index]),
-            score=found.scores.get(index),
-            marks=marks.get(index, ()),
-        )
-        for index in shown
-    )
-    return Answer(rows, len(every), found.is_loose)
+_NOTHING = _Matches(lambda indexes: {}, {})

@@ -16,8 +16,7 @@ from duvet.reports.cells import visible
 from duvet.reports.columns import ID, LEVEL, SECTION, STATUS, TEXT
 from duvet.reports.listing import Listing
 from duvet.search.named import near
-from duvet.search.query import MOST
-from duvet.search.search import Answer, Search, search
+from duvet.search.search import Answer, Search, notes_on, search
 from duvet.terminal.catalogues import read_requirements, tell_errors
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.listings import pour_list
@@ -52,15 +51,7 @@ def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> i
 
 
 def _words_on(answer: Answer) -> Iterator[str]:
-    ##= man/spec/search.md#queries
-    ##% Of a query that is too long, duvet MUST say how much of it counts.
-    if answer.is_cut:
-        yield f"only the first {MOST:,} characters of the query count"
-    if answer.dropped:
-        words = ", ".join(answer.dropped)
-        yield f'words as common as these don\'t count: {words}; put them in "…" to find them as a phrase'
-    if answer.is_loose:
-        yield "nothing has all words; these have some"
+    yield from notes_on(answer)
     if len(answer.rows) < answer.total:
         ##= man/spec/search.md#results
         ##% Where there are more results than are shown, duvet MUST say how many there are.

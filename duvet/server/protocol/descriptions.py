@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mcp_types as types
 
-from duvet.server.protocol.schemas import list_of, schema_of
+from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import Tool
 
 
@@ -14,8 +14,8 @@ def description(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.input),
-        output_schema=list_of(tool.output) if tool.is_list else schema_of(tool.output),
+        input_schema=input_schema(tool),
+        output_schema=output_schema(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads,
             destructive_hint=False,

@@ -12,6 +12,21 @@ SPECIFICATION_NOT_FOUND = "Specification not found"
 SECTION_NOT_FOUND = "Section not found"
 REQUIREMENT_NOT_FOUND = "Requirement not found"
 
+UNREAD = frozenset(
+    one.code
+    for one in (
+        rules.COMMENT_UNKNOWN_KEY,
+        rules.COMMENT_REPEATED_KEY,
+        rules.COMMENT_BAD_TYPE,
+        rules.COMMENT_BAD_LEVEL,
+        rules.COMMENT_BAD_FORMAT,
+        rules.COMMENT_NO_TARGET,
+        rules.COMMENT_KEY_NOT_ALLOWED,
+        rules.COMMENT_STRAY_CONTENT,
+    )
+)
+"""What is wrong with a comment that is no citation because of it."""
+
 _PHRASES = {
     rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,
     rules.SPECIFICATION_UNFETCHED.code: SPECIFICATION_NOT_FOUND,
@@ -22,14 +37,7 @@ _PHRASES = {
     rules.TARGET_UNKNOWN_SECTION.code: SECTION_NOT_FOUND,
     rules.QUOTE_NOT_FOUND.code: REQUIREMENT_NOT_FOUND,
     rules.TARGET_BAD_URL.code: URL_NOT_FOUND,
-    rules.COMMENT_UNKNOWN_KEY.code: URL_NOT_FOUND,
-    rules.COMMENT_REPEATED_KEY.code: URL_NOT_FOUND,
-    rules.COMMENT_BAD_TYPE.code: URL_NOT_FOUND,
-    rules.COMMENT_BAD_LEVEL.code: URL_NOT_FOUND,
-    rules.COMMENT_BAD_FORMAT.code: URL_NOT_FOUND,
-    rules.COMMENT_NO_TARGET.code: URL_NOT_FOUND,
-    rules.COMMENT_KEY_NOT_ALLOWED.code: URL_NOT_FOUND,
-    rules.COMMENT_STRAY_CONTENT.code: URL_NOT_FOUND,
+    **dict.fromkeys(UNREAD, URL_NOT_FOUND),
 }
 _NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
 

@@ -1,0 +1,144 @@
+"""A project like that of the examples in the description of the server, and calls of its tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+
+from duvet.project import Project
+from duvet.tools.call import call
+from duvet.tools.context import Context
+from duvet.tools.errors import ToolError
+from duvet.tools.registry import Registry
+from duvet.tools.tool import Answer, Scope
+from duvet.tree.memory import MemoryTree
+
+URL = "https://www.rfc-editor.org/rfc/rfc2324"
+RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"
+CONFIG = f"""\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "{URL}"
+[[specification]]
+source = "docs/pot.md"
+"""
+RFC = """\
+Network Working Group                                        L. Masinter
+Request for Comments: 2324                                  1 April 1998
+
+
+           Hyper Text Coffee Pot Control Protocol (HTCPCP/1.0)
+
+2.  HTCPCP Protocol
+
+2.1.  Brewing
+
+   The system MUST support error handling for invalid inputs.  A server
+   SHOULD brew coffee.  Milk MAY be added.
+
+2.1.1.  Delivery
+
+   Coffee MUST be hot.  Errors in handling MUST be told.
+"""
+POT = """\
+# Pot
+
+The pot of an example.
+
+## Lid
+
+The lid MUST fit. The lid SHOULD shine. Coffee MUST be hot. The handle is black.
+"""
+MAIN = """\
+fn main() {}
+
+//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
+//# The system MUST support error handling for invalid inputs.
+fn check() {
+    refuse();
+}
+
+//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
+//= type=test
+//# The system MUST support error handling for invalid inputs.
+#[test]
+fn checks() {}
+
+    //= https://www.rfc-editor.org/rfc/rfc2324#section-2.1.1
+    //# Coffee MUST be hot.
+    fn heat() {}
+
+//= docs/pot.md#lid
+//= type=todo
+//# The lid SHOULD shine.
+
+//= invalid
+
+//= https://www.rfc-editor.org/rfc/rfc2324#section-9
+
+//= https://www.rfc-editor.org/rfc/rfc2324#section-2.1
+//# Tea MUST be cold.
+
+//= docs/pod.md#lid
+
+//= docs/pot.md#lid
+//= colour=black
+
+//= docs/pot.md#lid
+//= type=exception
+//# The lid MUST
+"""
+FILES = {".duvet/config.toml": CONFIG, RFC_FILE: RFC, "docs/pot.md": POT, "src/main.rs": MAIN}
+
+EVERYTHING = frozenset(Scope)
+_REGISTRY = Registry()
+
+
+def context_of(files: dict[str, str], page_size: int = 50) -> Context:
+    """A reading of a project that stands in memory."""
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    return Context(project, project.catalogue, page_size)
+
+
+def context_in(folder: Path, page_size: int = 50) -> Context:
+    """One of a project on disk."""
+    project = Project(str(folder))
+    return Context(project, project.catalogue, page_size)
+
+
+def ask(context: Context, name: str, arguments: dict[str, object] | None = None) -> Answer:
+    return call(_REGISTRY.require(name), context, arguments or {}, EVERYTHING)
+
+
+def answer(context: Context, tool: str, /, **arguments: object) -> tuple[Any, str]:
+    """What the two blocks of an answer hold."""
+    found = ask(context, tool, arguments)
+    return to_builtins(found.value), found.next_step
+
+
+def value(context: Context, tool: str, /, **arguments: object) -> Any:
+    return answer(context, tool, **arguments)[0]
+
+
+def refusal(context: Context, tool: str, /, **arguments: object) -> tuple[str, str, str]:
+    """Why a call fails."""
+    try:
+        found = ask(context, tool, arguments)
+    except ToolError as error:
+        return error.code.value, error.message, error.hint
+    raise AssertionError(f"it answered {found}")
+
+
+def every(context: Context, tool: str, /, **arguments: object) -> list[Any]:
+    """A whole list, part by part."""
+    found = ask(context, tool, arguments)
+    rows = to_builtins(found.value)
+    while found.page and found.page.next_cursor:
+        found = ask(context, tool, {**arguments, "cursor": found.page.next_cursor})
+        rows += to_builtins(found.value)
+    assert found.page is not None and len(rows) == found.page.total
+    return list(rows)
