@@ -9,12 +9,15 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import INVALID_PARAMS
 from msgspec import json
+from pytest_snapshot.plugin import Snapshot
 
 from tests.server.asking import below, everything, got, text
 from tests.server.clients import MODERN
 from tests.server.conftest import server_of
 
 pytestmark = pytest.mark.anyio
+
+GOLD = Path(__file__).parents[2] / "gold" / "server"
 
 _BREWING = "/specifications/rfc7168/sections/section-2/requirements"
 _POT = "/specifications/tea/sections/pot/requirements"
@@ -88,6 +91,15 @@ async def _walked(client: Client, above: str) -> list[str]:
         path = resource.uri.removeprefix("duvet://")
         found += [path, *await _walked(client, path)]
     return found
+
+
+async def test_how_resources_are_described(client: Client, snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = GOLD
+    shown = [
+        f"{one.uri}\n  {one.name}\n  {one.title}\n  {one.description}\n  {one.size or '-'}\n"
+        for one in await everything(client)
+    ]
+    snapshot.assert_match("".join(shown), "resources.txt")
 
 
 async def test_every_listed_resource_can_be_read(client: Client) -> None:
