@@ -23,6 +23,20 @@ sys.stdout.flush()
 print()
 print(json.dumps([code, list(sys.modules)]))
 """
+UNTIL_THE_ANSWER = """
+import json, os, sys, threading
+from duvet.cli import run
+
+def stop(event, args):
+    # What comes next: the project is loaded, and the SDK is imported.
+    if event == "import" and args[0] == "duvet.terminal.lasting":
+        os.write(2, json.dumps(list(sys.modules)).encode())
+        os._exit(0)
+
+sys.addaudithook(stop)
+run(["mcp"])
+"""
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
 COMMANDS = {
     "version": ("--version",),
     "help": ("--help",),
@@ -80,6 +94,27 @@ def imported(folder: Path, *args: str, **environ: str) -> list[str]:
 def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     """Our own modules and the packages of others; those of Python differ from one version to the next."""
     modules = imported(kettle, *COMMANDS.get(name, ()), **COMPLETED.get(name, {}))
+    packages = _compare(modules, name, snapshot)
+    assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt", "prompt_section"))
+    assert ("yaml" in packages) is name.startswith("prompt")
+
+
+def test_imports_of_the_server_until_it_answers(kettle: Path, snapshot: Snapshot) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The answer to an `initialize` that comes first MUST NOT wait for the import of the SDK, nor for the project.
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n"
+    command = [sys.executable, "-I", "-c", UNTIL_THE_ANSWER]
+    for _ in ("what it keeps for the next time", "with that"):
+        done = subprocess.run(
+            command, cwd=kettle, env=environment(), input=hello, check=True, capture_output=True, text=True
+        )
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "duvet"
+    assert _compare(sorted(json.loads(done.stderr)), "mcp", snapshot).isdisjoint({"jinja2", "yaml"})
+
+
+def _compare(modules: list[str], name: str, snapshot: Snapshot) -> set[str]:
+    """The packages among them."""
     ours = [module for module in modules if module.split(".")[0] == "duvet"]
     # Some versions of Python need the last one, some do not.
     packages = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"typing_extensions"}
@@ -87,5 +122,4 @@ def test_imports(name: str, kettle: Path, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "gold" / "imports"
     snapshot.assert_match("\n".join([*theirs, *ours, ""]), f"{name}.txt")
     assert HEAVY.isdisjoint(module.split(".")[0] for module in modules)
-    assert ("jinja2" in packages) is (name in ("init", "report_html", "prioritize_prompt", "prompt_section"))
-    assert ("yaml" in packages) is name.startswith("prompt")
+    return packages

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+
 from duvet.server.identity import Identity
 from duvet.server.live import Live
+from duvet.server.stdio.early import Opening
+from duvet.server.stdio.wire import Wire
+from duvet.tools.registry import Registry
 
 
-def serve(identity: Identity, instructions: str, live: Live) -> None:
-    """Answer until the input ends."""
+def serve(wire: Wire, opening: Opening, identity: Identity, instructions: str, live: Live, registry: Registry) -> None:
+    """Go on after the opening, until the input ends."""
     import anyio
 
-    anyio.run(_serve, identity, instructions, live)
-
-
-async def _serve(identity: Identity, instructions: str, live: Live) -> None:
-    from mcp.server.stdio import stdio_server
-
     from duvet.server.protocol.server import DuvetServer
-    from duvet.tools.registry import Registry
+    from duvet.server.stdio.conversation import converse
 
-    server = DuvetServer(identity, instructions, live, Registry())
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    server = DuvetServer(identity, instructions, live, registry)
+    # What a short run does without: this one may last for days. What is imported is here to stay.
+    gc.enable()
+    gc.freeze()
+    ##= man/spec/mcp.md#transport
+    ##% The end of the input MUST end the server with the exit code 0.
+    anyio.run(converse, wire, opening, server)
