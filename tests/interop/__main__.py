@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.interop.clients import walk_with_others
 from tests.interop.conformance import of_fixtures, of_product
 from tests.interop.inspector import inspect
-from tests.interop.plan import written
+from tests.interop.made import written
 from tests.interop.running import duvet, listening
 
 
