@@ -21,9 +21,9 @@ class Plan(Struct, frozen=True):
 
 
 def plan_of(folder: Path) -> Plan:
-    """That for the project in a folder, whose first citation of a requirement it is about."""
+    """That for the project in a folder, whose first citation of a requirement in code it is about."""
     catalogue = Project(str(folder)).catalogue
-    citation = next(one for one in catalogue.citations if one.requirements)
+    citation = next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
     requirement = catalogue.requirements[citation.requirements[0]]
     id, target = requirement.id[:12], catalogue.target_of(requirement)
     comment = f"//= {target}\n//# {requirement.text}"
@@ -39,7 +39,7 @@ def plan_of(folder: Path) -> Plan:
             "get_prioritized_requirements": {},
             "validate_citations": {"citations": [comment, "//= nowhere.md#milk"]},
             "get_requirement": {"reference": id},
-            "get_section": {"section": target},
+            "get_section": {"reference": target},
             "suggest_citation": {"requirement": id, "file": citation.path},
             "coverage_summary": {},
         },

@@ -60,6 +60,8 @@ async def test_every_version_over_pipes(
         assert client.protocol_version == version
         walks[version] = await walk(client, plan)
     check(walks[version], h3, plan)
+    # Servers in memory have instructions of their own.
+    walks[version].prompts.pop("system")
     assert all(walked == walks[version] for walked in walks.values())
 
 
@@ -71,4 +73,5 @@ async def test_both_eras_in_memory(h3: Path, plan: Plan, mode: str, walks: dict[
         part = await read(client, "duvet:///requirements?limit=3")
     assert part == whole[:3]
     check(walks[mode], h3, plan)
+    walks[mode].prompts.pop("system")
     assert all(walked == walks[mode] for walked in walks.values())
