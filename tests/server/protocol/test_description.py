@@ -34,7 +34,9 @@ def whole(version: str, process: Wire, method: str) -> Message:
 
 
 def pinned(result: Any) -> str:
-    return json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True).replace(f'"{VERSION}"', '"<version>"') + "\n"
+    return (
+        json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True).replace(f'"{VERSION}"', '"<version>"') + "\n"
+    )
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def gold(snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
-def test_the_beginning(wire: Callable[..., Wire], version: str, gold: Snapshot) -> None:
+def test_what_it_says(wire: Callable[..., Wire], version: str, gold: Snapshot) -> None:
     process = wire()
     if version == MODERN:
         result, name = whole(version, process, "server/discover"), "discover.json"
@@ -52,12 +54,6 @@ def test_the_beginning(wire: Callable[..., Wire], version: str, gold: Snapshot) 
         assert result.pop("protocolVersion") == version
     gold.assert_match(result.pop("instructions"), "instructions.md")
     gold.assert_match(pinned(result), name)
-
-
-def test_the_lists(wire: Callable[..., Wire], version: str, gold: Snapshot) -> None:
-    process = wire()
-    if version != MODERN:
-        process.greet(version)
     for name, (method, key) in LISTS.items():
         result = whole(version, process, method)
         assert set(result) == {key}
