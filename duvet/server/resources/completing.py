@@ -32,9 +32,9 @@ def completed(context: Context, template: str, variable: str, begun: str, given:
 def matching(choices: Iterable[_Choice], begun: str) -> Sequence[str]:
     """The values that begin so, then those whose words hold it; each once."""
     wanted = begun.casefold()
-    known = dict(choices)
-    first = [value for value in known if value.casefold().startswith(wanted)]
-    return list(dict.fromkeys([*first, *(value for value, words in known.items() if wanted in words.casefold())]))
+    known = list(choices)
+    first = [value for value, _ in known if value.casefold().startswith(wanted)]
+    return list(dict.fromkeys([*first, *(value for value, words in known if wanted in words.casefold())]))
 
 
 def _check(uri: str, variable: str) -> None:

@@ -75,7 +75,7 @@ def _citation(context: Context, node: Node) -> tuple[str, str, str]:
 
 COLLECTIONS = {
     Kind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    Kind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement of every specification"),
-    Kind.ALL_CITATIONS: ("citations", "Citations", "Every citation in the project"),
+    Kind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
+    Kind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
 }
 """The lists that every project has: name, title and description, by their kind."""

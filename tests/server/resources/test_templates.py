@@ -10,6 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from msgspec import json
 
+from duvet.server.resources.completing import matching
 from tests.commands.made import make
 from tests.commands.made_tea import CONFIG, RFC
 from tests.server.asking import text
@@ -116,6 +117,15 @@ async def test_arguments_of_prompts_are_completed(client: Client, argument: str,
     reference = types.PromptReference(name="triage_uncited")
     found = await client.complete(reference, {"name": argument, "value": begun})
     assert found.completion.values == values
+
+
+def test_what_has_one_id_in_several_places_is_found_by_each_of_its_titles() -> None:
+    choices = [("section-1", "Brewing"), ("section-2", "Serving"), ("section-1", "Introduction")]
+    assert [matching(choices, begun) for begun in ("brew", "INTRO", "section")] == [
+        ["section-1"],
+        ["section-1"],
+        ["section-1", "section-2"],
+    ]
 
 
 async def test_no_more_values_are_sent_than_may_be(tmp_path: Path) -> None:
