@@ -46,9 +46,9 @@ class Calls:
         return types.ListToolsResult(tools=shown)
 
     async def call(self, request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = self._tool(params.name)
+        tool, given, granted = self._tool(params.name), params.arguments or {}, scopes()
         try:
-            return result(call(tool, await self._live.context(), params.arguments or {}, scopes()))
+            return result(await self._live.ask(lambda context: call(tool, context, given, granted)))
         except ToolError as error:
             return failure(error)
         except DuvetError as error:
