@@ -251,6 +251,18 @@ def test_each_spelling_of_a_url_is_taken_as_in_a_report() -> None:
     )
 
 
+def test_a_long_quote_is_looked_for_where_it_should_stand() -> None:
+    long = " ".join(["Sugar MUST be counted by hand", *(f"and grain {number}" for number in range(40))])
+    context = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{long}.\n"})
+    near = {"nearest": f"{long}."}
+    other = long.replace("hand", "foot")
+    missing = "Requirement not found: could not find text in section"
+    assert verdict(f"//= tea.md#sugar\n//# {other}.", context) == invalid(f'{missing} "sugar" of tea.md', **near)
+    assert verdict(f"//= tea.md#cup\n//# {other}.", context) == invalid(f'{missing} "cup" of tea.md')
+    moved = invalid(f'{missing} "cup" of tea.md', nearest="tea.md#sugar")
+    assert verdict(f"//= tea.md#cup\n//# {long}.", context) == moved
+
+
 def test_a_citation_that_is_too_long_is_refused() -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "validate_citation", citation="a" * 10_001)

@@ -16,12 +16,15 @@ from duvet.tools.context import Context
 from duvet.tools.trace.by_section import requirements_by_section
 from duvet.tools.trace.shelf import Shelf
 from duvet.trace.nearest import Neighbourhood
+from duvet.trace.stretches import Stretch
 from duvet.validation.quote_answers import drifted
 from duvet.validation.target_answers import section
 from duvet.validation.texts import Spot, Texts
 
 _LONGEST = 1000
 """What is like a longer quote is not looked for: nobody wants to wait."""
+_LONG = 400
+"""What is like a longer quote is looked for in its own section alone."""
 _LIKENESS = 60
 _HINT = 600
 
@@ -88,6 +91,22 @@ class Nearest:
         return found[2] if found else None
 
 
+class _Neighbourhood(Neighbourhood):
+    """Sections that are looked through once for a quote, and for a long one only where it should stand."""
+
+    _quote = ""
+
+    def near(self, section: int, quote: str) -> Stretch | None:
+        if quote != self._quote:
+            self._quote, self._known = quote, dict[int, Stretch | None]()
+        if section not in self._known:
+            self._known[section] = super().near(section, quote)
+        return self._known[section]
+
+    def likely(self, quote: str) -> list[tuple[float, int]]:
+        return super().likely(quote) if len(quote) <= _LONG else []
+
+
 class _Texts(Texts):
     """The specifications of a catalogue, and no others to look for text in."""
 
@@ -107,7 +126,7 @@ class _Texts(Texts):
             return None
         number = self.shelf.number_of(locator)
         is_known = number is not None and self.shelf.known(number).format == specification.format
-        near = self._of(number) if is_known and number is not None else Neighbourhood(specification)
+        near = self._of(number) if is_known and number is not None else _Neighbourhood(specification)
         return Spot(near, section_index(specification, wanted))
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
@@ -119,7 +138,7 @@ class _Texts(Texts):
     def _of(self, number: int) -> Neighbourhood:
         if number not in self._neighbourhoods:
             known = self.shelf.known(number)
-            self._neighbourhoods[number] = Neighbourhood(known, self._sentences_of(number, known))
+            self._neighbourhoods[number] = _Neighbourhood(known, self._sentences_of(number, known))
         return self._neighbourhoods[number]
 
     def _sentences_of(self, number: int, known: Specification) -> dict[int, list[str]]:
