@@ -7,8 +7,7 @@ from msgspec import Struct
 from duvet.queries.catalogue import SHOWN, RequirementCard
 from duvet.queries.rows import level_name
 from duvet.text import shortened
-
-NO_LEVEL = "unspecified"
+from duvet.tools.trace.arguments import NO_LEVEL
 
 
 class Brief(Struct, frozen=True):

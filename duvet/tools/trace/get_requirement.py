@@ -17,7 +17,8 @@ from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Answer, Tool
-from duvet.tools.trace.brief import NO_LEVEL, Brief
+from duvet.tools.trace.arguments import NO_LEVEL
+from duvet.tools.trace.brief import Brief
 
 _SHORT = 160
 """So much of the text of neighbours is told."""

@@ -13,9 +13,9 @@ from duvet.tools.errors import Code, ToolError
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
 from tests.test_conformance import copy_with_links
-from tests.tools.checking import answer, context_of, value
+from tests.tools.made import answer, context_of, value
 
-TEA = context_of()
+TEA = context_of(TEA_PROJECT)
 CUP = "2c79658776d2"
 PASTE = "Paste it right above the code that it is about; validate_citation checks what you change in it."
 
@@ -63,8 +63,8 @@ def test_the_comment_is_as_the_file_writes_comments(asked: dict[str, object], ex
 
 
 def test_the_second_block_says_where_to_paste_it() -> None:
-    assert answer(TEA, "suggest_citation", requirement=CUP, file="src/pot.rs").next_step == PASTE
-    assert answer(TEA, "suggest_citation", requirement=CUP, file="src/pot.rs", line=7).next_step == (
+    assert answer(TEA, "suggest_citation", requirement=CUP, file="src/pot.rs")[1] == PASTE
+    assert answer(TEA, "suggest_citation", requirement=CUP, file="src/pot.rs", line=7)[1] == (
         "Paste it above line 7; validate_citation checks what you change in it."
     )
 

@@ -8,19 +8,19 @@ from msgspec import json
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from tests.commands.made_tea import TEA_PROJECT
-from tests.tools.checking import answer, context_of, value
+from tests.tools.made import answer, context_of, value
 
-TEA = context_of()
+TEA = context_of(TEA_PROJECT)
 CUP = {
     "id": "cup",
     "title": "Cup",
     "content": "A cup MUST NOT leak.\nThe pot MUST be warm.",
     "full_path": "/specifications/tea/sections/cup",
     "target": "tea.md#cup",
-    "requirements": [
+    "requirements": (
         {"identifier": "2c79658776d2", "level": "MUST", "status": "done", "text": "A cup MUST NOT leak."},
         {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
-    ],
+    ),
 }
 
 
@@ -29,9 +29,7 @@ CUP = {
     ["tea.md#cup", "tea#cup", "cup", "/specifications/tea/sections/cup", "2c79658776d2", "src/pot.rs:14"],
 )
 def test_a_section_is_found_by_any_name_and_by_what_stands_in_it(reference: str) -> None:
-    found = answer(TEA, "get_section", reference=reference)
-    assert value(TEA, "get_section", reference=reference) == CUP
-    assert found.next_step == ""
+    assert answer(TEA, "get_section", reference=reference) == (CUP, "")
 
 
 LINES = [f"{number:05} grains of sugar, counted by hand; they MAY be more." for number in range(1000)]
@@ -44,7 +42,7 @@ def test_a_long_section_comes_in_parts() -> None:
         found = value(LONG, "get_section", reference="tea#sugar", offset=offset)
         assert len(json.encode(found)) < MOST_BYTES * 1.1
         assert ("requirements" in found) == (offset == 0)
-        step = answer(LONG, "get_section", reference="tea#sugar", offset=offset).next_step
+        step = answer(LONG, "get_section", reference="tea#sugar", offset=offset)[1]
         parts.append(found["content"])
         offset = found.get("next_offset")
         ##= man/spec/mcp.md#tools

@@ -8,9 +8,10 @@ from msgspec import json
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Page
-from tests.tools.checking import answer, context_of, value
+from tests.commands.made_tea import TEA_PROJECT
+from tests.tools.made import answer, ask, context_of, value
 
-TEA = context_of()
+TEA = context_of(TEA_PROJECT)
 GOOD = "//= tea.md#pot\n//# The pot MUST be warm."
 BAD = "//= tea.md#pot\n//# The pot MUST be cold."
 
@@ -20,26 +21,26 @@ def test_each_is_judged_in_order() -> None:
     assert value(TEA, "validate_citations", citations=given) == [
         value(TEA, "validate_citation", citation=one) for one in given
     ]
-    found = answer(TEA, "validate_citations", citations=given)
+    _, step = answer(TEA, "validate_citations", citations=given)
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% Of several citations, the second block MUST say how many are invalid, and which.
-    assert found.next_step == "2 of 4 invalid: number 2, 3. Quote what `nearest` says, and validate again."
-    assert found.page == Page(4)
+    assert step == "2 of 4 invalid: number 2, 3. Quote what `nearest` says, and validate again."
+    assert ask(TEA, "validate_citations", {"citations": given}).page == Page(4)
 
 
 def test_nothing_is_wrong() -> None:
-    assert answer(TEA, "validate_citations", citations=[GOOD]).next_step == "All 1 citation valid."
-    assert answer(TEA, "validate_citations", citations=[GOOD, "tea.md#cup"]).next_step == "All 2 citations valid."
+    assert answer(TEA, "validate_citations", citations=[GOOD])[1] == "All 1 citation valid."
+    assert answer(TEA, "validate_citations", citations=[GOOD, "tea.md#cup"])[1] == "All 2 citations valid."
 
 
 def test_of_many_the_first_are_named_and_no_answer_is_long() -> None:
-    found = answer(TEA, "validate_citations", citations=[f"//= tea.md#{'a' * 900}{number}" for number in range(50)])
-    first = ", ".join(map(str, range(1, 11)))
-    assert found.next_step == (
-        f"50 of 50 invalid: number {first} and 40 more. Quote what `nearest` says, and validate again."
+    found, step = answer(
+        TEA, "validate_citations", citations=[f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
     )
-    assert len(json.encode(found.value)) < MOST_BYTES
+    first = ", ".join(map(str, range(1, 11)))
+    assert step == (f"50 of 50 invalid: number {first} and 40 more. Quote what `nearest` says, and validate again.")
+    assert len(json.encode(found)) < MOST_BYTES
 
 
 @pytest.mark.parametrize("given", [[], [GOOD] * 51, ["a" * 10_001], [3], GOOD])

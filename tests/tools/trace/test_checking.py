@@ -11,7 +11,7 @@ from duvet.errors import DuvetError
 from duvet.project import Project
 from duvet.tools.context import Context
 from tests.test_conformance import copy_with_links
-from tests.tools.checking import value
+from tests.tools.made import value
 
 AREAS = ("comments", "markdown", "ietf", "matching", "targets", "legacy")
 

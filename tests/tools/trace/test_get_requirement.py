@@ -8,9 +8,9 @@ from msgspec import json
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from tests.commands.made_tea import TEA_PROJECT
-from tests.tools.checking import answer, context_of, value
+from tests.tools.made import answer, context_of, value
 
-TEA = context_of()
+TEA = context_of(TEA_PROJECT)
 CUP = {
     "identifier": "2c79658776d2",
     "id": "2c79658776d24d5cab51b05446c1c5afe7af9c4150b85147d135e9350628bfc5",
@@ -25,9 +25,9 @@ CUP = {
     "target": "tea.md#cup",
     "file_path": "tea.md",
     "line_number": 12,
-    "neighbours": [
-        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."}
-    ],
+    "neighbours": (
+        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
+    ),
     "citation_count": 1,
     "citations": {
         "exception": [
@@ -36,7 +36,7 @@ CUP = {
                 "comment_text": "//= tea.md#cup\n//= type=exception\n//= reason=Our cups are drawn on paper.\n"
                 "//# A cup MUST NOT leak.",
                 "reason": "Our cups are drawn on paper.",
-                "context_lines": [
+                "context_lines": (
                     "}",
                     "",
                     "//= tea.md#cup",
@@ -45,7 +45,7 @@ CUP = {
                     "//# A cup MUST NOT leak.",
                     "",
                     "//= tea.md#cup",
-                ],
+                ),
             }
         ]
     },
@@ -57,7 +57,7 @@ CUP = {
 )
 def test_a_requirement_is_found_by_any_reference(reference: str) -> None:
     assert value(TEA, "get_requirement", reference=reference) == CUP
-    assert answer(TEA, "get_requirement", reference=reference).next_step == ""
+    assert answer(TEA, "get_requirement", reference=reference)[1] == ""
 
 
 def test_of_several_places_the_worst_is_told_and_all_are_named() -> None:
@@ -66,16 +66,16 @@ def test_of_several_places_the_worst_is_told_and_all_are_named() -> None:
         "/specifications/tea/sections/cup/requirements/1dd64a535306",
         "not started",
     )
-    assert found["places"] == [
+    assert found["places"] == (
         {"full_path": "/specifications/tea/sections/pot/requirements/1dd64a535306", "status": "done"},
         {"full_path": "/specifications/tea/sections/cup/requirements/1dd64a535306", "status": "not started"},
-    ]
+    )
     assert {kind: [one["id"] for one in cited] for kind, cited in found["citations"].items()} == {
         "citation": ["src/pot.rs:3"],
         "test": ["tests/test_pot.py:2"],
         "todo": ["src/pot.rs:19"],
     }
-    assert answer(TEA, "get_requirement", reference="1dd64a535306").next_step == (
+    assert answer(TEA, "get_requirement", reference="1dd64a535306")[1] == (
         "Implement it; suggest_citation writes the comment."
     )
 
@@ -84,18 +84,17 @@ def test_no_answer_is_too_long() -> None:
     cited = "//= tea.md#cup\n//# A cup MUST NOT leak.\n\nfn use_it();\n\n"
     for count in (30, 150, 2000):
         context = context_of({**TEA_PROJECT, "src/many.rs": cited * count})
-        found = answer(context, "get_requirement", reference="2c79658776d2")
+        told, step = answer(context, "get_requirement", reference="2c79658776d2")
         ##= man/spec/mcp.md#tools
         ##= type=test
         ##% All about one requirement MUST fit into about 4,000 tokens, with as many of its citations as there is room
         ##% for.
-        assert len(json.encode(found.value)) < MOST_BYTES * 1.1
-        told = value(context, "get_requirement", reference="2c79658776d2")
+        assert len(json.encode(told)) < MOST_BYTES * 1.1
         shown = [one for cited in told["citations"].values() for one in cited]
         assert told["citation_count"] == count + 1
         if len(shown) <= count:
             path = "duvet:///specifications/tea/sections/cup/requirements/2c79658776d2/citations"
-            assert found.next_step == f"{len(shown)} of {count + 1} citations shown; for all read {path}."
+            assert step == f"{len(shown)} of {count + 1} citations shown; for all read {path}."
         assert len(shown) > min(count, 80)
 
 

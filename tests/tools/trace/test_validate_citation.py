@@ -14,9 +14,9 @@ from duvet.tools.errors import Code, ToolError
 from duvet.validation.validate import validate
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
-from tests.tools.checking import answer, context_of, value
+from tests.tools.made import answer, context_of, value
 
-TEA = context_of()
+TEA = context_of(TEA_PROJECT)
 VALID = {"valid": True}
 
 
@@ -43,8 +43,7 @@ def invalid(error: str, **more: str) -> object:
     ],
 )
 def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
-    found = answer(TEA, "validate_citation", citation=citation)
-    assert verdict(citation) == VALID and found.next_step == ""
+    assert answer(TEA, "validate_citation", citation=citation) == (VALID, "")
 
 
 MISSING = 'could not find text in section "pot" of tea.md'
@@ -100,12 +99,12 @@ def test_what_is_wrong_is_told_in_four_phrases(citation: str, expected: object) 
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% After a citation that is invalid, the second block MUST say what to do.
-    assert answer(TEA, "validate_citation", citation=citation).next_step != ""
+    assert answer(TEA, "validate_citation", citation=citation)[1] != ""
 
 
 def test_the_second_block_shows_what_differs() -> None:
-    found = answer(TEA, "validate_citation", citation="//= tea.md#pot\n//# The pot MUST be cold.")
-    assert found.next_step == "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}"
+    _, step = answer(TEA, "validate_citation", citation="//= tea.md#pot\n//# The pot MUST be cold.")
+    assert step == "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +274,7 @@ def test_a_long_quote_is_told_briefly() -> None:
 
 
 @settings(max_examples=200)
-@given(st.text(alphabet=st.sampled_from("/*#%= \r\n\0\x1b\u202eat.emdpo:"), max_size=80))
+@given(st.text(alphabet=st.sampled_from("/*#%= \r\n\0\x1b\u202e\ud800at.emdpo:"), max_size=80))
 def test_any_text_gets_a_verdict(text: str) -> None:
     try:
         found = verdict(text)
