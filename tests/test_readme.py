@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.server.wire import Wire
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,6 +59,18 @@ def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
     ]
 
 
+def test_an_agent_is_answered_as_shown(tmp_path: Path) -> None:
+    call, answer = (json.loads(block) for block in blocks("json"))
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    server = Wire(str(Path(sys.executable).with_name("duvet")), tmp_path / "kettle")
+    try:
+        server.greet()
+        assert server.ask("tools/call", call)["result"]["structuredContent"] == answer
+    finally:
+        server.kill()
+
+
 def test_every_command_is_listed() -> None:
     from duvet.cli import COMMANDS
 
@@ -73,6 +88,8 @@ def test_every_command_is_listed() -> None:
             "diff",
             "extract",
             "merge",
+            "mcp",
+            "prompt",
             "config",
             "cache",
             "completion",

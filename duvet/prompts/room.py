@@ -7,8 +7,8 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 
-MOST = 6_000
-"""So many characters of a list leave a prompt below 4,000 tokens, of which one is hardly ever less than 2.5."""
+MOST = 8_000
+"""So many characters of a list leave a prompt below 4,000 tokens, of which one hardly ever has less than 2.5."""
 WIDEST = 160
 """So much of a line of code is shown."""
 

@@ -64,6 +64,8 @@ def _line(tool: Tool) -> _ToolLine:
     assert isinstance(kind, inspect.StructType)
     needed = tuple(field.encode_name for field in kind.fields if field.required)
     example = json.encode(dict.fromkeys(needed, "...")).decode()
+    ##= man/spec/mcp.md#limits
+    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
     return _ToolLine(tool.name, needed, example, _first_sentence(tool.description))
 
 
