@@ -7,7 +7,7 @@ from typing import TypeVar
 
 _Item = TypeVar("_Item")
 
-MOST = 8_000
+MOST = 7_000
 """So many characters of a list leave a prompt below 4,000 tokens, of which one hardly ever has less than 2.5."""
 WIDEST = 160
 """So much of a line of code is shown."""

@@ -24,7 +24,9 @@ def section_values(context: Context, given: Mapping[str, str]) -> Mapping[str, o
     assert isinstance(section, SectionDetail)
     lines = section.content.splitlines()
     shown = fitting(lines, lambda line: f"> {line}", MOST // 2)
-    requirements = fitting(section.requirements, lambda one: one.text, MOST // 2)
+    requirements = fitting(
+        section.requirements, lambda one: f"- `{one.identifier}`, {one.status}: {one.text}", MOST // 2
+    )
     return {
         "section": section,
         "lines": shown,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bpe_openai import get_encoding
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
@@ -19,15 +18,9 @@ from duvet.tools.context import Context
 from duvet.tools.registry import Registry
 from tests.server.conftest import server_of
 from tests.test_conformance import copy_with_links
+from tests.tokens import MOST, tokens
 
 pytestmark = pytest.mark.anyio
-
-MOST = 4_000
-
-
-def tokens(text: str) -> int:
-    """By the newer one of two vocabularies or by the older one, whichever needs more."""
-    return max(len(get_encoding(name).encode(text)) for name in ("o200k_base", "cl100k_base"))
 
 
 @pytest.fixture(scope="module", params=["h3-704b37a", "s2n-tls-132053b"])

@@ -36,13 +36,13 @@ def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
 
 
 class Wire:
-    """The process. Whoever starts one ends it."""
+    """The process, whose arguments follow `mcp` unless that is among them. Whoever starts one ends it."""
 
     def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
         # A file, not a pipe: nobody reads it until the end, and it must not be what stops the process.
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
         self.process = subprocess.Popen(
-            [command, "mcp", *args],
+            [command, *([] if "mcp" in args else ["mcp"]), *args],
             cwd=folder,
             env=environment(**environ),
             stdin=subprocess.PIPE,
