@@ -36,7 +36,7 @@ def serve_stdio(where: Mapping[str, Any]) -> None:
 
     shown = settings()
     rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
-    identity, text = identity_of(rule), instructions(rule, _blobs(shown))
+    identity, text = identity_of(rule), instructions(rule, blobs_of(shown))
     opening = greet(wire, identity, text)
     if opening.read:
         # The client has its answer and waits for nothing while this is imported.
@@ -58,7 +58,7 @@ def _leave_when_told() -> None:
         signal.signal(sort, lambda number, frame: os._exit(OK))
 
 
-def _blobs(shown: Settings) -> Blobs:
+def blobs_of(shown: Settings) -> Blobs:
     """What earlier runs have kept for this project, where a cache is wanted."""
     from duvet.cache.blobs import Blobs, NoBlobs
     from duvet.tree.disk import CACHE_FOLDER, DiskTree

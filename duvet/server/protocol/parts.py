@@ -30,6 +30,14 @@ class Running(Protocol):
         """Does it as long as the server runs."""
 
 
+@runtime_checkable
+class Streaming(Protocol):
+    """A part that holds streams open for as long as their clients like."""
+
+    def close_streams(self) -> None:
+        """Ends them, each with its last message; more may be opened afterwards."""
+
+
 def whole_list(params: types.PaginatedRequestParams) -> None:
     """Refuse a cursor where the list has no parts."""
     if params.cursor is not None:

@@ -17,7 +17,7 @@ from duvet.server.protocol.crowd import Crowd
 from duvet.server.protocol.guard import guard
 from duvet.server.protocol.handshake import Pin
 from duvet.server.protocol.levels import Levels
-from duvet.server.protocol.parts import Part, Running
+from duvet.server.protocol.parts import Part, Running, Streaming
 from duvet.server.protocol.prompts import Prompts
 from duvet.server.protocol.resources import Resources
 from duvet.tools.registry import Registry
@@ -71,6 +71,12 @@ class DuvetServer(Server[Any]):
 
     def _told(self) -> str:
         return self._instructions if isinstance(self._instructions, str) else self._instructions()
+
+    def close_streams(self) -> None:
+        """End every stream that would last as long as its client."""
+        for part in self.parts:
+            if isinstance(part, Streaming):
+                part.close_streams()
 
     def get_capabilities(
         self,

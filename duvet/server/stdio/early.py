@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from duvet.server.capabilities import CAPABILITIES
 from duvet.server.identity import Identity
+from duvet.server.messages import RefusedError, checked, decoded, encoded, is_id
 from duvet.server.stdio.lines import LONGEST
-from duvet.server.stdio.messages import RefusedError, checked, decoded, encoded, is_id
 from duvet.server.stdio.wire import Wire
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

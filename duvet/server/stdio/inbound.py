@@ -13,10 +13,10 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from duvet.server.messages import INVALID_REQUEST, RefusedError, checked, decoded
 from duvet.server.stdio.early import Opening
 from duvet.server.stdio.flow import Flow
 from duvet.server.stdio.lines import LONGEST, Lines
-from duvet.server.stdio.messages import INVALID_REQUEST, RefusedError, checked, decoded
 from duvet.server.stdio.outbound import Outbound
 from duvet.server.stdio.requests import Asked, Batch, Requests
 

@@ -10,8 +10,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 
 from duvet.server.bare import unwrapped
+from duvet.server.messages import Id, encoded
 from duvet.server.stdio.flow import Flow
-from duvet.server.stdio.messages import Id, encoded
 from duvet.server.stdio.requests import Asked, Batch, Requests
 
 

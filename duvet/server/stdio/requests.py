@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from duvet.server.stdio.messages import Id
+from duvet.server.messages import Id
 
 MOST = 512
 """Requests that are worked on at once; more are read when these are answered."""

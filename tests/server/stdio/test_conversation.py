@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 import anyio
 
 from duvet.server.identity import Identity
+from duvet.server.messages import encoded
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.conversation import converse
 from duvet.server.stdio.early import Opening, early_answer, greet
 from duvet.server.stdio.lines import LONGEST as LONGEST_LINE
-from duvet.server.stdio.messages import encoded
 from duvet.server.stdio.requests import MOST, MOST_BYTES
 from duvet.server.stdio.wire import Wire
 from tests.server.conftest import INSTRUCTIONS

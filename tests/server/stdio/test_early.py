@@ -13,9 +13,9 @@ from hypothesis import strategies as some
 from duvet.server.capabilities import CAPABILITIES
 from duvet.server.identity import Identity
 from duvet.server.live import Live
+from duvet.server.messages import encoded
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.early import HANDSHAKES, early_answer
-from duvet.server.stdio.messages import encoded
 from duvet.tools.registry import Registry
 from tests.server.clients import MODERN
 from tests.server.conftest import INSTRUCTIONS, server_of

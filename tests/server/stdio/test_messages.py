@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from duvet.server.messages import encoded
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.lines import LONGEST
-from duvet.server.stdio.messages import encoded
 from tests.server.stdio.talking import said
 from tests.server.wire import hello, request
 

@@ -1,0 +1,85 @@
+"""Reads a request: as a whole, not too much of it, and not for long."""
+
+from __future__ import annotations
+
+import anyio
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from duvet.server.http.answers import Refusal, refuse
+from duvet.server.http.hosts import headers_named
+from duvet.tools.errors import Code
+
+_CLOSE = (("connection", "close"),)
+_SWALLOWED = 16
+"""Times the limit. A client that can't send on doesn't read the answer, either."""
+
+TOO_LARGE = Refusal(status=413, code=Code.INVALID_REQUEST, message="The request is too large", headers=_CLOSE)
+TOO_SLOW = Refusal(status=408, code=Code.INVALID_REQUEST, message="The request came too slowly", headers=_CLOSE)
+
+
+class TooLargeError(Exception):
+    """There is more of it than may be."""
+
+
+class BodyGuard:
+    """Hands requests on that are there as a whole."""
+
+    def __init__(self, app: ASGIApp, limit: int, seconds: float) -> None:
+        self._app = app
+        self._limit = limit
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with anyio.fail_after(self._seconds):
+                body = await self._read(scope, receive)
+        except TooLargeError:
+            ##= man/spec/mcp.md#limits
+            ##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
+            await refuse(send, TOO_LARGE)
+        except TimeoutError:
+            ##= man/spec/mcp.md#limits
+            ##% A client that sends a request too slowly MUST be refused.
+            await refuse(send, TOO_SLOW)
+        else:
+            if body is not None:
+                await self._app(scope, replay(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The body; None where the client has left."""
+        if self._declares_too_much(scope) and headers_named(scope, b"expect"):
+            raise TooLargeError
+        body = bytearray()
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= self._limit:
+                body += part
+            if size > self._limit * _SWALLOWED:
+                raise TooLargeError
+            if not message.get("more_body"):
+                break
+        if size > self._limit:
+            raise TooLargeError
+        return bytes(body)
+
+    def _declares_too_much(self, scope: Scope) -> bool:
+        return any(
+            value.isdigit() and int(value[:20]) > self._limit for value in headers_named(scope, b"content-length")
+        )
+
+
+def replay(body: bytes, receive: Receive) -> Receive:
+    """The body again, in one piece; then what else there is to hear from the client."""
+    parts = [body]
+
+    async def heard() -> dict[str, object]:
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+        return dict(await receive())
+
+    return heard

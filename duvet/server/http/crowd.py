@@ -1,0 +1,74 @@
+"""How many requests are at work at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from duvet.server.http.answers import Refusal, refuse, too_busy
+from duvet.server.http.hosts import headers_named
+
+
+class Crowd:
+    """Lets requests through while there is room, and knows when the last of them has its answer."""
+
+    def __init__(self, app: ASGIApp, requests: int, streams: int) -> None:
+        self._app = app
+        self._room = {False: requests, True: streams}
+        self._stopping = False
+        self._answered = anyio.Event()
+        self._requests = requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_stream = _is_stream(scope)
+        if refusal := self._refusal(is_stream):
+            await refuse(send, refusal)
+            return
+        release = self._enter(is_stream)
+
+        async def heard(message: Message) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                release()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, heard)
+        finally:
+            release()
+
+    async def answered(self) -> None:
+        """Let nobody in any more, and wait until every request but the streams is answered."""
+        self._stopping = True
+        if self._is_at_work:
+            await self._answered.wait()
+
+    @property
+    def _is_at_work(self) -> bool:
+        return self._room[False] < self._requests
+
+    def _refusal(self, is_stream: bool) -> Refusal | None:
+        if self._stopping:
+            return too_busy(503, "The server is about to end", 5)
+        ##= man/spec/mcp.md#limits
+        ##% Where too many requests are at work, or too many streams are open, a further one MUST be refused with 503 and a
+        ##% `Retry-After`.
+        return None if self._room[is_stream] else too_busy(503, "Too many requests at once", 1)
+
+    def _enter(self, is_stream: bool) -> Callable[[], None]:
+        """Take a place; what gives it back, once, when the answer is complete or will never be."""
+        self._room[is_stream] -= 1
+        left = ExitStack()
+        left.callback(self._leave, is_stream)
+        return left.close
+
+    def _leave(self, is_stream: bool) -> None:
+        self._room[is_stream] += 1
+        if self._stopping and not self._is_at_work:
+            self._answered.set()
+
+
+def _is_stream(scope: Scope) -> bool:
+    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == ["subscriptions/listen"]

@@ -1,0 +1,92 @@
+"""Serves everybody who may ask over HTTP."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from msgspec import Struct
+
+from duvet.server.http.address import Address, listen
+from duvet.server.http.limits import Limits
+from duvet.server.http.tokens import Tokens
+from duvet.server.identity import Identity
+from duvet.server.live import Live
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What is served: by whom, what is said first, what is known and what can be done."""
+
+    identity: Identity
+    instructions: str
+    live: Live
+    packs: tuple[str, ...]
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """To whom, and where."""
+
+    address: Address
+    tokens: Tokens = Tokens()
+    hosts: tuple[str, ...] = ()
+    """Names that the server goes by, beside the one it listens at."""
+    limits: Limits = Limits()
+    logs: bool = False
+    """Whether to say each request, too."""
+
+
+class _EndError(BaseException):
+    """A signal came before there was a server to end."""
+
+
+def serve(offer: Offer, terms: Terms, say: Callable[[str], None]) -> None:
+    """Answer until a signal ends it; DuvetError where that can't begin."""
+    try:
+        with _ending(), listen(terms.address, anywhere=bool(terms.tokens)) as listening:
+            # What takes longest begins first.
+            offer.live.begin()
+            _run(offer, terms, listening, say)
+    except _EndError:
+        return
+
+
+def _run(offer: Offer, terms: Terms, listening: socket.socket, say: Callable[[str], None]) -> None:
+    import anyio
+
+    from duvet.server.http.app import App, Trust
+    from duvet.server.http.complaints import tell_complaints
+    from duvet.server.http.hosts import Hosts
+    from duvet.server.http.running import Running
+    from duvet.server.protocol.server import DuvetServer
+    from duvet.tools.registry import Registry
+
+    tell_complaints(say)
+    server = DuvetServer(offer.identity, offer.instructions, offer.live, Registry(offer.packs))
+    trust = Trust(Hosts(terms.address.host, terms.hosts), terms.tokens)
+    app = App(server, trust, terms.limits, say if terms.logs else None)
+    where = terms.address.at(listening.getsockname()[1])
+    ##= man/spec/mcp.md#http
+    ##% Once it listens, and not before, `duvet mcp --http` MUST say in a line on standard error where.
+    running = Running(app, terms.limits, lambda: say(f"duvet mcp: serving {where.url}/mcp"))
+    anyio.run(running.serve, [listening])
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Until the server takes them, signals end what is being prepared."""
+    before = {one: signal.signal(one, _end) for one in SIGNALS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise _EndError

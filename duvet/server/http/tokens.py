@@ -1,0 +1,70 @@
+"""The secrets that callers show, and what they may do for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from hmac import compare_digest
+
+from msgspec import Struct
+
+from duvet.errors import QueryError
+from duvet.tools.tool import Scope
+
+_READER = ("DUVET_READER_TOKEN", "KM_READER_TOKEN")
+_ADMIN = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+
+
+class Caller(Struct, frozen=True):
+    """Somebody whose token is known, or anybody where there are no tokens."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+
+READER = Caller("reader", frozenset({Scope.READER}))
+ADMIN = Caller("admin", frozenset(Scope))
+
+
+class Tokens(Struct, frozen=True):
+    """Each token, by who shows it; digests, for these are of one length."""
+
+    known: tuple[tuple[bytes, Caller], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.known)
+
+    def caller(self, token: str) -> Caller | None:
+        """Who shows it. Every token is compared, and as a whole, so that time tells nothing."""
+        shown = _digest(token)
+        found = [caller for digest, caller in self.known if compare_digest(digest, shown)]
+        return found[0] if found else None
+
+
+def tokens(environ: Mapping[str, str]) -> Tokens:
+    """The tokens that the environment sets; QueryError where they can't be meant."""
+    found = {ADMIN: _setting(environ, _ADMIN), READER: _setting(environ, _READER)}
+    if found[ADMIN] and found[ADMIN] == found[READER]:
+        raise QueryError(f"{_READER[0]} and {_ADMIN[0]} are the same", hint="readers would be admins")
+    return Tokens(tuple((_digest(token), caller) for caller, token in found.items() if token))
+
+
+def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
+    """One setting with two names."""
+    values = {name: environ[name] for name in names if name in environ}
+    ##= man/spec/mcp.md#http
+    ##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
+    ##% anything is listened at.
+    for name, value in values.items():
+        if not _VISIBLE.fullmatch(value):
+            fault = "holds what a header can't" if value else "is empty"
+            raise QueryError(f"{name} {fault}", hint="a token is one or more visible ASCII characters; else unset it")
+    if len(set(values.values())) > 1:
+        raise QueryError(f"{names[0]} and {names[1]} differ", hint="they are two names of one setting: unset one")
+    return next(iter(values.values()), None)
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("latin-1", "replace")).digest()

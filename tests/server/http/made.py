@@ -1,0 +1,90 @@
+"""A server with a tool for maintainers, one that waits, and one that fails in a way that nobody foresaw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from msgspec import Struct
+
+from duvet.server.bare import wrapped
+from duvet.server.identity import Identity
+from duvet.server.live import Live
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.context import Context
+from duvet.tools.registry import Registry
+from duvet.tools.tool import Answer, Scope, Tool
+
+LARGE = "x" * (16 << 20)
+"""More than the system holds for somebody who doesn't read."""
+
+
+class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+    """No arguments."""
+
+
+class Done(Struct, frozen=True):
+    """What was done."""
+
+    done: bool
+
+
+def _mend(context: Context, asked: Nothing) -> Answer:
+    return Answer(value=Done(done=True))
+
+
+MEND = Tool(
+    name="mend",
+    title="Mend",
+    description="Changes something.",
+    input=Nothing,
+    output=Done,
+    handler=_mend,
+    scope=Scope.MAINTAINER,
+)
+
+
+class WithMore(Registry):
+    """The tools of the product and one for maintainers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tools = {**self._tools, MEND.name: MEND}
+
+
+class GetParams(types.RequestParams):
+    path: str = ""
+
+
+class Waiting:
+    """Methods of the tests: one waits until it may answer, one answers a lot, one an array."""
+
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+        self.may_answer = anyio.Event()
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("tests/wait", types.RequestParams, self._wait)
+        server.add_request_handler("tests/large", types.RequestParams, self._large)
+        server.add_request_handler("resources/get", GetParams, self._get)
+
+    async def _wait(self, request: ServerRequestContext[Any, Any], params: types.RequestParams) -> dict[str, Any]:
+        self.asked.set()
+        await self.may_answer.wait()
+        return {"waited": True}
+
+    async def _large(self, request: ServerRequestContext[Any, Any], params: types.RequestParams) -> dict[str, Any]:
+        return {"text": LARGE}
+
+    async def _get(self, request: ServerRequestContext[Any, Any], params: GetParams) -> dict[str, Any]:
+        if params.path == "/told":
+            await request.session.report_progress(1, 2)
+        return {"id": "one"} if params.path == "/one" else wrapped([{"id": "ä\n"}, {"id": "two"}])
+
+
+def server_with(live: Live, waiting: Waiting | None = None) -> DuvetServer:
+    """The server over a project, with these."""
+    return DuvetServer(Identity(), "", live, WithMore(), parts=[waiting or Waiting()])

@@ -1,0 +1,60 @@
+"""Which tokens there are, and whose."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import QueryError
+from duvet.server.http.tokens import ADMIN, READER, tokens
+from duvet.tools.tool import Scope
+
+WRONG = {
+    "empty": ({"DUVET_READER_TOKEN": ""}, "DUVET_READER_TOKEN is empty"),
+    "the other name is empty": ({"DUVET_READER_TOKEN": "a", "KM_READER_TOKEN": ""}, "KM_READER_TOKEN is empty"),
+    "a space": ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN holds what a header can't"),
+    "a line": ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN holds what a header can't"),
+    "not ASCII": ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN holds what a header can't"),
+    "different": (
+        {"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"},
+        "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ",
+    ),
+    "the same for all": (
+        {"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"},
+        "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "names", [("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")]
+)
+def test_one_setting_has_two_names(names: tuple[str, ...]) -> None:
+    found = tokens(dict.fromkeys(names, "secret"))
+    assert (found.caller("secret"), found.caller("other"), found.caller("")) == (READER, None, None)
+
+
+def test_admins_may_do_everything() -> None:
+    found = tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"})
+    assert found.caller("a") == ADMIN
+    assert ADMIN.scopes == {Scope.READER, Scope.MAINTAINER}
+    assert READER.scopes == {Scope.READER}
+
+
+def test_none() -> None:
+    assert not tokens({"PATH": "/bin"})
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
+##% anything is listened at.
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_meant(case: str) -> None:
+    environ, message = WRONG[case]
+    with pytest.raises(QueryError) as caught:
+        tokens(environ)
+    assert str(caught.value) == message
+
+
+def test_a_token_is_not_shown() -> None:
+    assert "secret" not in repr(tokens({"DUVET_ADMIN_TOKEN": "secret"}))
