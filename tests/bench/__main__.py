@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, pages, table, watching
+from tests.bench import growth, pages, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -27,9 +27,11 @@ def main() -> int:
     options = parse()
     if options.watch:
         return watching.main(options)
+    if options.server:
+        return server.main(options)
     if options.pages:
         return pages.main(options)
-    return _costs(options) or (pages.main(options) if options.rows else 0)
+    return _costs(options) or (options.rows and (server.main(options) or pages.main(options))) or 0
 
 
 def _costs(options: Namespace) -> int:

@@ -66,3 +66,10 @@ QUESTIONS: Mapping[tuple[str, ...], Budget] = {
     ("prioritize",): _QUESTION,
     ("search", "session", "ticket"): Budget(0.22, 0.30),
 }
+GREETED, GREETED_AFTER = Budget(0.20, 0.35), Budget(150, 300)
+"""The server from its start to the answer to `initialize`, and the same in milliseconds on the clock."""
+FIRST_ANSWER = Budget(2.4, 3.0)
+CALLED, WORST_CALL = Budget(1.5, 2.5), Budget(30, 60)
+"""Calls of tools: the usual one as a ratio to a request that does nothing, and all but a hundredth in milliseconds."""
+ENDURED = Budget(1.02, 1.02)
+"""What many calls leave in memory, as a ratio to what few leave."""

@@ -21,8 +21,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options.shared = Path(options.shared).resolve()
     if not options.shared.is_dir():
         options.shared = None
-        if options.growth or options.save or options.watch or options.pages:
-            parser.error("--growth, --watch, --pages and --save need the shared folder")
+        if options.growth or options.save or options.watch or options.pages or options.server:
+            parser.error("--growth, --watch, --server, --pages and --save need the shared folder")
     if options.save and options.only:
         parser.error("--save measures everything, so it can't go with --only")
     options.rows = options.save or not options.growth
@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--peer", type=shlex.split, metavar="COMMAND", help="another duvet, to compare reports with")
     parser.add_argument("--growth", action="store_true", help="measure how time and memory grow, and nothing else")
     parser.add_argument("--watch", action="store_true", help="measure how soon edits are answered, and nothing else")
+    parser.add_argument("--server", action="store_true", help="measure the server for agents, and nothing else")
     parser.add_argument("--pages", action="store_true", help="measure the pages in Chromium, and nothing else")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(

@@ -1,0 +1,184 @@
+"""What an agent waits for: the start of the server, each of its tools, and how it bears many calls."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.budgets import ASKED, CALLED, ENDURED, FIRST_ANSWER, GREETED, GREETED_AFTER, WORST_CALL, Budget
+from tests.bench.calibration import Clock
+from tests.bench.measure import FailedError, settle
+from tests.bench.table import align
+from tests.bench.talking import Server, talking
+from tests.bench.trees import forget
+from tests.bench.workloads import make_tree
+
+_RFC = "https://www.rfc-editor.org/rfc/rfc8446"
+_REQUIREMENT, _SOURCE = "3488d56fdf77", "tls/s2n_server_hello.c"
+_CITATION = f"//= {_RFC}#section-4.1.3"
+ARGUMENTS: Mapping[str, Mapping[str, object]] = {
+    "validate_citation": {"citation": _CITATION},
+    "validate_citations": {"citations": [_CITATION] * 3},
+    "search_requirements": {"query": "session ticket"},
+    "get_requirement_status": {"req_identifier": _REQUIREMENT},
+    "get_requirement": {"reference": _REQUIREMENT},
+    "get_section": {"reference": f"{_RFC}#section-4.1.3"},
+    "suggest_citation": {"requirement": _REQUIREMENT, "file": _SOURCE},
+    "resolve_spec_id": {"url": _RFC},
+}
+"""What tools are asked that have to be told something; the citation is found out."""
+CALLS = 300
+"""Calls of each tool, each beside one that does nothing."""
+FEW, MANY = 1_000, 10_000
+"""Calls after which the memory is looked at."""
+
+
+class Figure(NamedTuple):
+    """Something that was measured, what it is meant to be, and what it may be."""
+
+    name: str
+    value: float
+    budget: Budget
+
+    @property
+    def verdict(self) -> str:
+        """In one word."""
+        if self.value <= self.budget.goal:
+            return "good"
+        return "passes" if self.passes else "TOO MUCH"
+
+    @property
+    def passes(self) -> bool:
+        """Whether it stays below the gate."""
+        return self.value <= self.budget.gate
+
+
+def main(options: Namespace) -> int:
+    """Measure, tell, and answer with whether every gate holds."""
+    if options.shared is None or not fnmatch("server", options.only):
+        return 0
+    try:
+        with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
+            folder = Path(scratch) / "project"
+            make_tree(ASKED, options.shared, folder)
+            command = [options.duvet, "mcp"]
+            clock = Clock(options.runs, options.shared)
+            figures = [*started(command, folder, options.runs, clock, options.duvet), *called(command, folder)]
+    except FailedError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    print(render(figures))
+    return 0 if all(figure.passes for figure in figures) else 1
+
+
+def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet: str) -> Iterator[Figure]:
+    """The start, with nothing kept and with everything."""
+    unit = clock.unit()
+    cold = _least(command, folder, runs, lambda: forget(folder))
+    settle([duvet, "report"], folder)
+    kept = _least(command, folder, runs, lambda: None)
+    yield Figure("start to `initialize`, cold, cu", cold.greeting / unit, GREETED)
+    yield Figure("start to `initialize`, cu", kept.greeting / unit, GREETED)
+    yield Figure("start to `initialize`, ms on the clock", kept.wall * 1000, GREETED_AFTER)
+    yield Figure("start to the first tool, cold, cu", cold.answer / unit, FIRST_ANSWER)
+    yield Figure("start to the first tool, nothing changed, cu", kept.answer / unit, FIRST_ANSWER)
+
+
+class _Start(NamedTuple):
+    """Seconds of a processor, and on the clock."""
+
+    greeting: float
+    wall: float
+    answer: float
+
+
+def _least(command: Sequence[str], folder: Path, runs: int, prepare: Callable[[], None]) -> _Start:
+    found: list[_Start] = []
+    for _ in range(runs):
+        prepare()
+        found.append(_start(command, folder))
+    return _Start(*map(min, zip(*found, strict=True)))
+
+
+def _start(command: Sequence[str], folder: Path) -> _Start:
+    began = time.perf_counter()
+    with talking(command, folder) as server:
+        server.greet()
+        greeting, wall = server.cpu, time.perf_counter() - began
+        server.begin()
+        _call(server, "coverage_summary", {})
+        return _Start(greeting, wall, server.cpu)
+
+
+def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
+    """Each tool, and many calls of all of them."""
+    with talking(command, folder) as server:
+        server.greet()
+        server.begin()
+        yield from calls("stdio", server)
+
+
+def calls(carrier: str, server: Server) -> Iterator[Figure]:
+    """How each tool stands to a request that does nothing, and what remains of many calls."""
+    tools = asked_of(server)
+    for name, arguments in tools.items():
+        idle, busy = _times(server, name, arguments)
+        ratio = statistics.median(busy) / statistics.median(idle)
+        yield Figure(f"{carrier}: {name}, p50 in pings", ratio, CALLED)
+        yield Figure(f"{carrier}: {name}, p99 in ms", sorted(busy)[-1 - CALLS // 100] * 1000, WORST_CALL)
+    few = _memory_after(server, tools, FEW)
+    yield Figure(
+        f"{carrier}: memory after {MANY:,} calls to {FEW:,}", _memory_after(server, tools, MANY - FEW) / few, ENDURED
+    )
+
+
+def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
+    """The arguments of each tool that there is."""
+    names = [tool["name"] for tool in server.ask("tools/list", {})["tools"]]
+    (cited,) = server.ask("resources/read", {"uri": "duvet:///citations?limit=1"})["contents"]
+    citation = {"citation_id": cited["text"].split('"id":"')[1].split('"')[0], "context_lines": 2}
+    return {name: {"get_citation_context": citation, **ARGUMENTS}.get(name, {}) for name in names}
+
+
+def _times(server: Server, name: str, arguments: Mapping[str, object]) -> tuple[list[float], list[float]]:
+    """Seconds of requests that do nothing, and of calls between them."""
+    idle: list[float] = []
+    busy: list[float] = []
+    for _ in range(CALLS):
+        idle.append(_seconds(lambda: server.ask("ping", {})))
+        busy.append(_seconds(lambda: _call(server, name, arguments)))
+    return idle, busy
+
+
+def _seconds(do: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
+
+def _memory_after(server: Server, tools: Mapping[str, Mapping[str, object]], count: int) -> float:
+    names = list(tools)
+    for number in range(count):
+        name = names[number % len(names)]
+        _call(server, name, tools[name])
+    return server.memory
+
+
+def _call(server: Server, name: str, arguments: Mapping[str, object]) -> object:
+    return server.ask("tools/call", {"name": name, "arguments": arguments})
+
+
+def render(figures: Sequence[Figure]) -> str:
+    """A table, one line for each figure."""
+    rows = [
+        (one.name, f"{one.value:.2f}", f"{one.budget.goal:.2f}", f"{one.budget.gate:.2f}", one.verdict)
+        for one in figures
+    ]
+    return align([("the server", "measured", "goal", "gate", ""), *rows])
