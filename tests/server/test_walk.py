@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from duvet.project import Project
+from tests.interop.running import listening
 from tests.server.clients import MODERN, client_of, over_stdio
 from tests.server.conftest import server_of
 from tests.server.plan import Plan, plan_of
@@ -63,6 +66,22 @@ async def test_every_version_over_pipes(
     # Servers in memory have instructions of their own.
     walks[version].prompts.pop("system")
     assert all(walked == walks[version] for walked in walks.values())
+
+
+@pytest.fixture(scope="module")
+def url(duvet_command: str, h3: Path) -> Iterator[str]:
+    """Where a server over HTTP listens."""
+    with listening(duvet_command, "-C", h3, "mcp", "--http", "127.0.0.1:0") as url:
+        yield url
+
+
+async def test_every_version_over_http(url: str, h3: Path, plan: Plan, version: str, walks: dict[str, Walked]) -> None:
+    async with client_of(streamable_http_client(url), version, cache=None) as client:
+        assert client.protocol_version == version
+        walked = walks[f"http {version}"] = await walk(client, plan)
+    check(walked, h3, plan)
+    walked.prompts.pop("system")
+    assert all(walked == one for one in walks.values())
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
