@@ -36,6 +36,9 @@ def mcp(client: str | None, http: str | None, hosts: tuple[str, ...], rate: floa
     """The server speaks the Model Context Protocol. An agent starts it, asks it about requirements and citations, and
     has its own citations checked before it writes them.
 
+    On standard output stand only messages, one a line; whatever else there is to tell is on standard error. The server
+    ends with its input, and at SIGINT or SIGTERM.
+
     With --http it serves many at once, at /mcp; only this machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN say
     what clients have to show.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _AT_A_TERMINAL = (
     "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
-    "See `duvet mcp --help` for how an agent starts it.\n"
+    "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
 )
 
 

@@ -180,5 +180,5 @@ def test_a_person_at_a_terminal_is_told_what_it_waits_for(duvet_command: str, pr
     assert (process.returncode, out) == (0, b"")
     assert (first + rest).decode() == (
         "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
-        "See `duvet mcp --help` for how an agent starts it.\n"
+        "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
     )
