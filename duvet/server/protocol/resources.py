@@ -86,7 +86,8 @@ class Resources:
 
     async def get(self, request: Request, params: GetParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% The result of `resources/get` MUST be the object, or the array, itself.
+        ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
+        ##% those that the version of the protocol demands of every result.
         if (params.path is None) == (params.uri is None):
             raise QueryError("give a `path` or a `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")

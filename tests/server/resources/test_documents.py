@@ -68,7 +68,8 @@ _DOCUMENTS: dict[str, Any] = {
 async def test_every_document_has_just_its_keys(client: Client, path: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The result of `resources/get` MUST be the object, or the array, itself.
+    ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
+    ##% those that the version of the protocol demands of every result.
     assert await got(client, path=path) == _DOCUMENTS[path]
     assert await got(client, uri=f"duvet://{path}") == _DOCUMENTS[path]
     ##= man/spec/mcp.md#resources

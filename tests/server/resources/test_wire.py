@@ -23,7 +23,8 @@ _SPECIFICATIONS = [
 def test_a_list_is_a_bare_array(wire: Callable[..., Wire], params: Message) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The result of `resources/get` MUST be the object, or the array, itself.
+    ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
+    ##% those that the version of the protocol demands of every result.
     server = wire()
     server.greet()
     assert server.ask("resources/get", params) == {"jsonrpc": "2.0", "id": 1, "result": _SPECIFICATIONS}
@@ -34,6 +35,9 @@ def test_a_list_is_a_bare_array_without_a_handshake(wire: Callable[..., Wire]) -
     server = wire()
     answer = server.ask("resources/get", enveloped({"path": "/specifications"}))
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": _SPECIFICATIONS}
+    found = server.ask("resources/get", enveloped({"path": "/specifications/tea"}), 2)["result"]
+    assert set(found.pop("_meta")) == {"io.modelcontextprotocol/serverInfo"}
+    assert found == {**_SPECIFICATIONS[1], "resultType": "complete"}
 
 
 @pytest.mark.parametrize("uri", ['"duvet:///\\u0000"', '"duvet:///%00"', '"duvet:///%ff%fe"', "{}", "7", "null"])
