@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from typing import TypeVar
 
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Problem
 from duvet.text import text_id
 from duvet.trace.states import NotApplicable, State, Status
+
+_Key = TypeVar("_Key")
 
 SHOWN = 12
 """So many digits of an id are shown."""
@@ -139,6 +143,16 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         """The ids of the requirements in their order."""
         return tuple([card.id for card in self.requirements])
 
+    @cached_property
+    def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
+        """The requirements of each section that has any, by the index of its specification and by its id."""
+        return _grouped((card.specification, card.section) for card in self.requirements)
+
+    @cached_property
+    def cited_in(self) -> dict[str, tuple[int, ...]]:
+        """The citations of each file."""
+        return _grouped(card.path for card in self.citations)
+
     def specification_of(self, card: RequirementCard) -> SpecificationCard:
         return self.specifications[card.specification]
 
@@ -149,3 +163,11 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     def full_path_of(self, card: RequirementCard) -> str:
         """Where it stands among all resources."""
         return self.specification_of(card).requirement_path(card.section, card.id)
+
+
+def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
+    """Where each key occurs among them."""
+    found: dict[_Key, list[int]] = {}
+    for index, key in enumerate(keys):
+        found.setdefault(key, []).append(index)
+    return {key: tuple(indexes) for key, indexes in found.items()}

@@ -31,8 +31,11 @@ class Filter(Struct, frozen=True):
 
 def selected(catalogue: Catalogue, wanted: Filter) -> list[int]:
     """The indexes of the requirements that pass, in the order of the catalogue; NotFoundError for an unknown name."""
-    tests = list(_tests(catalogue, wanted))
-    return [index for index, card in enumerate(catalogue.requirements) if all(test(card) for test in tests)]
+    cards = catalogue.requirements
+    found = list(range(len(cards)))
+    for test in _tests(catalogue, wanted):
+        found = [index for index in found if test(cards[index])]
+    return found
 
 
 def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:

@@ -71,7 +71,7 @@ def spellings_of_citation(id: str) -> list[str]:
 
 def annotations_in(catalogue: Catalogue, paths: Sequence[str]) -> tuple[int, ...]:
     """The numbers of all annotations in a file."""
-    return tuple(number for number, card in enumerate(catalogue.citations) if card.path in paths)
+    return tuple(sorted({number for path in paths for number in catalogue.cited_in.get(path, ())}))
 
 
 def stretches(catalogue: Catalogue, numbers: Iterable[int], text: Text) -> list[Stretch]:

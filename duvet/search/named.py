@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from duvet.errors import NotFoundError
@@ -77,13 +77,9 @@ def _requirements(catalogue: Catalogue, found: Found) -> Iterable[int]:
         case Spot(specification, section):
             ##= man/spec/queries.md#filters
             ##% A numbered section MUST stand for the sections below it, too.
-            below = set(sections_named(catalogue.specifications[specification], section))
+            below = sections_named(catalogue.specifications[specification], section)
             return _where(catalogue, specification, below)
 
 
-def _where(catalogue: Catalogue, specification: int, sections: Container[str]) -> Iterable[int]:
-    return (
-        index
-        for index, card in enumerate(catalogue.requirements)
-        if card.specification == specification and card.section in sections
-    )
+def _where(catalogue: Catalogue, specification: int, sections: Iterable[str]) -> Iterable[int]:
+    return (index for section in sections for index in catalogue.stated.get((specification, section), ()))

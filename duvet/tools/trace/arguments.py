@@ -23,7 +23,7 @@ class Part(Struct, frozen=True, kw_only=True):
     """Which part of a list is asked for."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST)] | None = None
-    cursor: str | None = None
+    cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
 
 
 class Wanted(Part, frozen=True, kw_only=True):

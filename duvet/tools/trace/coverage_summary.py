@@ -112,7 +112,7 @@ def _fits(found: Output) -> bool:
 COVERAGE_SUMMARY = Tool(
     name="coverage_summary",
     title="Coverage",
-    description="How many requirements are done, by specification and level. What is left out is 0.",
+    description="How many requirements are done, by specification and level; what is left out is 0. Use it for an overview.",
     input=Input,
     output=Output,
     handler=summarize,

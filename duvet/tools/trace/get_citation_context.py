@@ -90,7 +90,7 @@ def _numbers(context: Context, path: str) -> Sequence[int]:
 GET_CITATION_CONTEXT = Tool(
     name="get_citation_context",
     title="Code around a citation",
-    description="The lines of code around a citation.",
+    description="The lines of code around a citation. Use it to see whether the code does what it cites.",
     input=Input,
     output=Output,
     handler=context_of,

@@ -6,9 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import Filter
-from duvet.queries.priority import prioritized, priority_of
+from duvet.queries.priority import Priority, prioritized, priority_of
 from duvet.queries.rows import level_name
 from duvet.tools.context import Context
 from duvet.tools.tool import Answer, Tool
@@ -33,9 +32,10 @@ class Prioritized(Struct, frozen=True):
 
 def prioritize(context: Context, asked: Input) -> Answer:
     """All requirements, most urgent first."""
-    catalogue = context.catalogue
-    found = those(catalogue, context.once(_ranked), filter_of(asked))
-    indexes = [index for index in found if class_of(catalogue, index) == asked.status] if asked.status else found
+    catalogue, ranked = context.catalogue, context.once(_ranked)
+    indexes = those(catalogue, list(ranked), filter_of(asked))
+    if asked.status:
+        indexes = [index for index in indexes if _class(ranked[index]) == asked.status]
     note = "get_requirement tells all about one of them." if indexes else "No requirement is like that."
     return listed(
         context,
@@ -43,36 +43,33 @@ def prioritize(context: Context, asked: Input) -> Answer:
         asked,
         indexes,
         key=lambda index: path_of(catalogue, index),
-        row=lambda index: _row(catalogue, index),
+        row=lambda index: _row(path_of(catalogue, index), ranked[index]),
         notes=[note],
     )
 
 
-def class_of(catalogue: Catalogue, index: int) -> str:
-    """How far a requirement has got, as its priority sees it."""
-    return priority_of(catalogue, catalogue.requirements[index]).priority_class.name.lower()
-
-
-def _ranked(context: Context) -> list[int]:
+def _ranked(context: Context) -> dict[int, Priority]:
+    """The indexes of all requirements, most urgent first, with what decides about that."""
     ##= man/spec/mcp.md#tools
     ##% `get_prioritized_requirements` MUST list what is done, too.
-    return prioritized(context.catalogue, Filter(), finished=True)
+    catalogue = context.catalogue
+    ranked = prioritized(catalogue, Filter(), finished=True)
+    return {index: priority_of(catalogue, catalogue.requirements[index]) for index in ranked}
 
 
-def _row(catalogue: Catalogue, index: int) -> Prioritized:
-    priority = priority_of(catalogue, catalogue.requirements[index])
-    return Prioritized(
-        path_of(catalogue, index),
-        level_name(priority.level) or NO_LEVEL,
-        priority.priority_class.name.lower(),
-        priority.todos,
-    )
+def _class(priority: Priority) -> str:
+    return priority.priority_class.name.lower()
+
+
+def _row(path: str, priority: Priority) -> Prioritized:
+    return Prioritized(path, level_name(priority.level) or NO_LEVEL, _class(priority), priority.todos)
 
 
 GET_PRIORITIZED_REQUIREMENTS = Tool(
     name=_NAME,
     title="What to work on next",
-    description="All requirements, most urgent first: by level, then what has been begun, then todos.",
+    description="All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what "
+    "to work on; what is done comes last in its level.",
     input=Input,
     output=tuple[Prioritized, ...],
     handler=prioritize,

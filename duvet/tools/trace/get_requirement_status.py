@@ -65,7 +65,8 @@ _NEXT = {
 GET_REQUIREMENT_STATUS = Tool(
     name="get_requirement_status",
     title="Status of a requirement",
-    description='"done", "needs tests", "in progress" or "not started".',
+    description='How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you '
+    "have cited it.",
     input=Input,
     output=Output,
     handler=status_of,

@@ -88,7 +88,7 @@ def _itself(row: Invalid) -> Invalid:
 LIST_INVALID_CITATIONS = Tool(
     name=_NAME,
     title="Invalid citations",
-    description="Citations in the code that lead nowhere or misquote, and why.",
+    description="Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed.",
     input=Input,
     output=tuple[Invalid, ...],
     handler=list_invalid,

@@ -32,7 +32,7 @@ def _uncited(context: Context) -> tuple[int, ...]:
 LIST_UNCITED_REQUIREMENTS = Tool(
     name=_NAME,
     title="Uncited requirements",
-    description="Requirements that no code cites yet, in the order of the specifications.",
+    description="Requirements that no code cites yet, in the order of the specifications. Use it for an audit.",
     input=Input,
     output=tuple[Requirement, ...],
     handler=list_uncited,

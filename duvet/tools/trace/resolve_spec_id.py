@@ -37,7 +37,7 @@ def resolve(context: Context, asked: Input) -> Answer:
 RESOLVE_SPEC_ID = Tool(
     name="resolve_spec_id",
     title="Resolve a specification",
-    description="The id of the specification at a URL, in any of its spellings.",
+    description="The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources.",
     input=Input,
     output=Output,
     handler=resolve,

@@ -50,7 +50,8 @@ def _notes(context: Context, query: str, found: Hits) -> Iterator[str]:
 SEARCH_REQUIREMENTS = Tool(
     name=_NAME,
     title="Search requirements",
-    description="Requirements that hold these words or are named so, the best first.",
+    description="Requirements by the words in them, or by what names them, the best first. Use it to find out which "
+    "requirement some code is about.",
     input=Input,
     output=tuple[Requirement, ...],
     handler=search_for,
