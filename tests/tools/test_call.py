@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import json
 from msgspec.structs import replace
 
 from duvet.tools.call import LONGEST, call
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.registry import Registry
+from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import Scope
 from tests.tools.made import EVERYTHING, ask, refusal, value
 
@@ -119,3 +121,15 @@ def test_any_text_is_answered_or_refused(context: Context, tool: str, name: str,
         assert len(error.message) < 2_000
     else:
         assert answered.value is not None and len(answered.next_step) < 2_000
+
+
+def test_what_agents_are_told_of_tools_is_short() -> None:
+    """Less than 2,900 tokens, one of which is four bytes in schemas."""
+    told = [(one.name, one.title, one.description, input_schema(one), output_schema(one)) for one in Registry()]
+    assert len(told) == 13 and len(json.encode(told)) < 10_500
+    noise = ("$ref", "$defs", '"title":"', "anyOf", "null")
+    assert [word for word in noise if word in json.encode([(one[3], one[4]) for one in told]).decode()] == []
+
+
+def test_descriptions_are_sentences() -> None:
+    assert [one.name for one in Registry() if not one.description.endswith(".") or len(one.description) > 200] == []

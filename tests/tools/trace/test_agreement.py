@@ -144,6 +144,10 @@ def counted(numbers: Row) -> Row:
 def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
     """A few calls of each tool."""
     catalogue, registry = context.catalogue, Registry()
+    first = catalogue.requirements[0]
+    target, path = catalogue.target_of(first), catalogue.full_path_of(first)
+    cited = next(one for one in catalogue.citations if one.requirements)
+    source = next(one.path for one in catalogue.citations if not one.path.startswith(".duvet"))
     arguments: dict[str, list[dict[str, object]]] = {
         "search_requirements": [{"query": "error"}, {"query": "zebra"}],
         "get_requirement_status": [{"req_identifier": catalogue.ids[0]}],
@@ -152,8 +156,14 @@ def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
         "get_citation_context": [{"citation_id": catalogue.citations[0].id}],
         "resolve_spec_id": [{"url": catalogue.specifications[0].url}, {"url": "nowhere"}],
         "get_prioritized_requirements": [{}],
+        "validate_citation": [{"citation": f"//= {target}"}, {"citation": "//= nowhere"}],
+        "validate_citations": [{"citations": [f"//= {target}\n//# Nothing.", "//= nowhere#1"]}],
+        "get_requirement": [{"reference": catalogue.ids[0]}, {"reference": cited.id}],
+        "get_section": [{"reference": target}],
+        "suggest_citation": [{"requirement": path, "file": source}, {"requirement": target, "file": source}],
         "coverage_summary": [{}, {"spec": catalogue.specifications[0].id}],
     }
+    assert set(arguments) == {tool.name for tool in registry}
     return [(registry.require(name), one) for name, several in arguments.items() for one in several]
 
 
