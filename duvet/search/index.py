@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from msgspec import msgpack
 
@@ -55,13 +57,18 @@ class Index:
 
     def matches(self, expression: str) -> dict[int, float]:
         """The requirements that match, each with its score, the best first; QueryError where it can't be read."""
-        with _opened() as table:
-            table.deserialize(self._data)
+        with self._loaded() as table:
             found = [(float(_SCORE.format(score)), index) for index, score in _asked(table, _SCORES, expression)]
         ##= man/spec/search.md#results
         ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
         # For sqlite the best have the lowest scores.
         return {index: -score for score, index in sorted(found)}
+
+    @contextmanager
+    def _loaded(self) -> Iterator[Connection]:
+        with _opened() as table:
+            table.deserialize(self._data)
+            yield table
 
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, Spans]:
         """Which stretches of these sentences match, for those that do."""
@@ -70,6 +77,22 @@ class Index:
         with _opened() as table:
             _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
             return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
+
+
+class OpenIndex(Index):
+    """One for many questions, for as long as somebody holds it."""
+
+    @cached_property
+    def _table(self) -> Connection:
+        # What is read in one thread may be asked in another, though never in two at once.
+        table = _connected(check_same_thread=False)
+        finalize(self, table.close)
+        table.deserialize(self._data)
+        return table
+
+    @contextmanager
+    def _loaded(self) -> Iterator[Connection]:
+        yield self._table
 
 
 def _texts(catalogue: Catalogue) -> list[Texts]:
@@ -124,10 +147,16 @@ def _spans(marked: str) -> Spans:
 @contextmanager
 def _opened() -> Iterator[Connection]:
     """A database in memory."""
-    with closing(_sqlite().connect(":memory:")) as connection:
-        if not hasattr(connection, "serialize"):
-            raise _unable("it can't hand out its bytes")
+    with closing(_connected()) as connection:
         yield connection
+
+
+def _connected(**options: bool) -> Connection:
+    connection: Connection = _sqlite().connect(":memory:", **options)
+    if not hasattr(connection, "serialize"):
+        connection.close()
+        raise _unable("it can't hand out its bytes")
+    return connection
 
 
 def _sqlite() -> Any:

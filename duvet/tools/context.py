@@ -13,6 +13,7 @@ from duvet.queries.citations import Citations
 from duvet.queries.detailing import Material
 from duvet.queries.places import Files
 from duvet.queries.references import Found, find
+from duvet.tools.kept_files import KeptFiles
 from duvet.validation.findings import Findings
 from duvet.validation.validate import validate
 
@@ -42,7 +43,9 @@ class Context:
 
     @cached_property
     def files(self) -> Files:
-        return Files(self.project.tree, self.project.root)
+        project = self.project
+        # A tree that keeps account of what is asked of it would grow with every name that a client makes up.
+        return KeptFiles(project.disk if project.on_disk else project.tree, project.root)
 
     @cached_property
     def findings(self) -> Findings:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from duvet.search.index import Index
+from duvet.search.index import OpenIndex
 from duvet.search.named import near
 from duvet.search.search import Hits, Search, hits, notes_on
 from duvet.tools.context import Context
@@ -32,8 +32,8 @@ def search_for(context: Context, asked: Input) -> Answer:
     return requirements_listed(context, _NAME, asked, found.indexes, [*_notes(context, asked.query, found)])
 
 
-def _index(context: Context) -> Index:
-    return Index(context.catalogue, context.memory)
+def _index(context: Context) -> OpenIndex:
+    return OpenIndex(context.catalogue, context.memory)
 
 
 def _notes(context: Context, query: str, found: Hits) -> Iterator[str]:
