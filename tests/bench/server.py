@@ -12,11 +12,25 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.budgets import ASKED, CALLED, ENDURED, FIRST_ANSWER, GREETED, GREETED_AFTER, WORST_CALL, Budget
+from tests.bench.budgets import (
+    ASKED,
+    CALLED,
+    CROWDED,
+    CROWDED_RATE,
+    ENDURED,
+    FIRST_ANSWER,
+    GREETED,
+    GREETED_AFTER,
+    WORST_CALL,
+    Budget,
+)
 from tests.bench.calibration import Clock
+from tests.bench.crowd import CLIENTS, load
 from tests.bench.measure import FailedError, settle
+from tests.bench.options import ROOT
 from tests.bench.table import align
 from tests.bench.talking import Server, talking
+from tests.bench.talking_http import talking_http
 from tests.bench.trees import forget
 from tests.bench.workloads import make_tree
 
@@ -34,6 +48,8 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "resolve_spec_id": {"url": _RFC},
 }
 """What tools are asked that have to be told something; the citation is found out."""
+_OVER_HTTP = ("--http", "0", "--rate", "0")
+_IDLE = "tests.bench.idle"
 CALLS = 300
 """Calls of each tool, each beside one that does nothing."""
 FEW, MANY = 1_000, 10_000
@@ -70,7 +86,11 @@ def main(options: Namespace) -> int:
             make_tree(ASKED, options.shared, folder)
             command = [options.duvet, "mcp"]
             clock = Clock(options.runs, options.shared)
-            figures = [*started(command, folder, options.runs, clock, options.duvet), *called(command, folder)]
+            figures = [
+                *started(command, folder, options.runs, clock, options.duvet),
+                *called(command, folder),
+                *over_http([*command, *_OVER_HTTP], folder),
+            ]
     except FailedError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -123,6 +143,17 @@ def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
         server.greet()
         server.begin()
         yield from calls("stdio", server)
+
+
+def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
+    """Many clients, beside a server that does nothing, and then the same as over pipes."""
+    with talking_http(command, folder) as server, talking_http([sys.executable, "-m", _IDLE], ROOT) as idle:
+        ours, theirs = load(server, asked_of(server)), load(idle, {"nothing": {}})
+        yield Figure(f"http: {CLIENTS} clients, p99 in ms", ours.worst * 1000, CROWDED)
+        yield Figure(
+            f"http: {CLIENTS} clients, answers of an idle server to one", theirs.rate / ours.rate, CROWDED_RATE
+        )
+        yield from calls("http", server)
 
 
 def calls(carrier: str, server: Server) -> Iterator[Figure]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from tests.bench.measure import FailedError, environment
 
 VERSION = "2025-11-25"
-_CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 _CPU_OF_A_PROCESS = 2
 """What the kernel puts into the number of such a clock, beside the process."""
 
@@ -40,7 +40,7 @@ class Stdio:
 
     def greet(self) -> None:
         """Begin a handshake, and wait for the answer."""
-        self.ask("initialize", _CLIENT)
+        self.ask("initialize", CLIENT)
 
     def begin(self) -> None:
         """Say that the handshake is over."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from duvet.server.http.joining import Joining
 from duvet.server.http.limits import Limits
 from duvet.server.messages import encoded
 from duvet.tools.errors import Code
@@ -27,7 +28,7 @@ class Connection(H11Protocol):
         self._unread = _Deadline(limits.unread)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, Joining(transport)))
         ##= man/spec/mcp.md#limits
         ##% Connections beyond the limit MUST be closed.
         if len(self.connections) > self._limits.connections:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -66,6 +67,9 @@ def _run(offer: Offer, terms: Terms, listening: socket.socket, say: Callable[[st
     from duvet.server.protocol.server import DuvetServer
     from duvet.tools.registry import Registry
 
+    # A run of the command line has it switched off; what has been imported stays.
+    gc.enable()
+    gc.freeze()
     tell_complaints(say)
     server = DuvetServer(offer.identity, offer.instructions, offer.live, Registry(offer.packs))
     trust = Trust(Hosts(terms.address.host, terms.hosts), terms.tokens)
