@@ -32,7 +32,7 @@ class Crowd:
         async def heard(message: Message) -> None:
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 release()
-            await send(message)
+            await send(_with_pause(message))
 
         try:
             await self._app(scope, receive, heard)
@@ -68,6 +68,13 @@ class Crowd:
         self._room[is_stream] += 1
         if self._stopping and not self._is_at_work:
             self._answered.set()
+
+
+def _with_pause(message: Message) -> Message:
+    """The SDK says that there are too many sessions, but not when to try again."""
+    if message.get("status") != 503:
+        return message
+    return {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
 
 
 def _is_stream(scope: Scope) -> bool:

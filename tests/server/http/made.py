@@ -8,6 +8,7 @@ import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from msgspec import Struct
 
 from duvet.server.bare import wrapped
@@ -85,6 +86,19 @@ class Waiting:
         return {"id": "one"} if params.path == "/one" else wrapped([{"id": "ä\n"}, {"id": "two"}])
 
 
+class Listening:
+    """Streams of changes, of which there are none."""
+
+    def __init__(self) -> None:
+        self._streams = ListenHandler(InMemorySubscriptionBus())
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._streams)
+
+    def close_streams(self) -> None:
+        self._streams.close()
+
+
 def server_with(live: Live, waiting: Waiting | None = None) -> DuvetServer:
     """The server over a project, with these."""
-    return DuvetServer(Identity(), "", live, WithMore(), parts=[waiting or Waiting()])
+    return DuvetServer(Identity(), "", live, WithMore(), parts=[waiting or Waiting(), Listening()])

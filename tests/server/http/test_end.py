@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anyio
@@ -10,8 +11,8 @@ import pytest
 from duvet.server.http.limits import Limits
 from duvet.server.protocol.server import DuvetServer
 from tests.server.http.made import Waiting
-from tests.server.http.serving import LONGEST, asking, greet, running
-from tests.server.wire import request
+from tests.server.http.serving import LONGEST, MODERN_HEADERS, asking, greet, running
+from tests.server.wire import enveloped, request
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +45,27 @@ async def test_an_answer_that_never_comes_is_not_waited_for(server: DuvetServer,
                 await waiting.asked.wait()
                 tasks.cancel_scope.cancel()
     assert found == []
+
+
+async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
+    asked = request("subscriptions/listen", enveloped({"notifications": {"resourcesListChanged": True}}), id="mine")
+    headers = {**MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
+    async with running(server) as (where, served), asking(where) as client:
+        session = await greet(client)
+        async with (
+            client.stream("GET", "/mcp", headers=session) as older,
+            client.stream("POST", "/mcp", json=asked, headers=headers) as stream,
+        ):
+            lines = stream.aiter_lines()
+            with anyio.fail_after(LONGEST):
+                assert await anext(lines) == "event: message"
+                served.leave()
+                found = [json.loads(line[6:]) async for line in lines if line.startswith("data: ")]
+                assert await older.aread() == b""
+    assert [(one.get("id"), one.get("method")) for one in found] == [
+        (None, "notifications/subscriptions/acknowledged"),
+        ("mine", None),
+    ]
 
 
 async def _wait(client: Any, session: dict[str, str], found: list[str]) -> None:

@@ -178,6 +178,6 @@ async def test_too_many_sessions(server: DuvetServer) -> None:
     async with serving(server, limits=Limits(sessions=1)) as where, asking(where) as client:
         session = await greet(client)
         answer = await client.post("/mcp", json=hello(), headers=MEDIA)
-        assert answer.status_code == 503
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert (await client.delete("/mcp", headers=session)).status_code == 200
         await greet(client)
