@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,22 @@ def _look(inspector: Inspector, plan: dict[str, Any]) -> None:
     prompts = [prompt["name"] for prompt in inspector.ask("prompts/list")["prompts"]]
     if sorted(tools) != sorted(plan["tools"]) or sorted(prompts) != sorted(plan["prompts"]):
         raise FailedError(f"the Inspector finds the tools {tools} and the prompts {prompts}")
-    for name in tools:
-        inspector.ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(plan["tools"][name]))
-    for name in prompts:
-        given = [f"{key}={value}" for key, value in plan["prompts"][name].items()]
-        inspector.ask("prompts/get", "--prompt-name", name, *(["--prompt-args", *given] if given else []))
-    if not inspector.ask("resources/templates/list")["resourceTemplates"]:
-        raise FailedError("the Inspector finds no templates of resources")
-    for uri in _one_of_each_kind([one["uri"] for one in inspector.ask("resources/list")["resources"]]):
-        json.loads(inspector.ask("resources/read", "--uri", uri)["contents"][0]["text"])
+    templates = inspector.ask("resources/templates/list")["resourceTemplates"]
+    uris = _one_of_each_kind([one["uri"] for one in inspector.ask("resources/list")["resources"]])
+    if not templates or not uris:
+        raise FailedError("the Inspector finds no resources, or no templates of them")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda asked: inspector.ask(*asked), _questions(plan)))
+        for found in pool.map(lambda uri: inspector.ask("resources/read", "--uri", uri), uris):
+            json.loads(found["contents"][0]["text"])
+
+
+def _questions(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, given in plan["tools"].items():
+        yield "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(given)
+    for name, given in plan["prompts"].items():
+        pairs = [f"{key}={value}" for key, value in given.items()]
+        yield "prompts/get", "--prompt-name", name, *(["--prompt-args", *pairs] if pairs else [])
 
 
 def _one_of_each_kind(uris: list[str]) -> list[str]:

@@ -40,7 +40,7 @@ def plan_of(folder: Path) -> Plan:
             "validate_citations": {"citations": [comment, "//= nowhere.md#milk"]},
             "get_requirement": {"reference": id},
             "get_section": {"reference": target},
-            "suggest_citation": {"requirement": id, "file": citation.path},
+            "suggest_citation": {"requirement": catalogue.full_path_of(requirement), "file": citation.path},
             "coverage_summary": {},
         },
         prompts={
