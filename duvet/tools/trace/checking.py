@@ -30,8 +30,8 @@ _NO_TARGET = "no target can be read; it is written `spec#section`"
 
 _Spot = tuple[int, int]
 """The indexes of a specification and of a section in it."""
-_Spans = list[tuple[int, tuple[Piece, ...]]]
-"""Requirements by their indexes, and where each stands."""
+_Spans = list[Piece]
+"""Where the requirements of a section stand."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -41,8 +41,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     warning: str = ""
     nearest: str = ""
     hint: str = ""
-    requirements: tuple[int, ...] = ()
-    """The indexes of those that it quotes."""
 
 
 class Checker:
@@ -98,35 +96,31 @@ class Checker:
             warnings.append(f"this counts as another specification than {card.locator}: name that one")
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             warnings.append("this exception does not say why: add a line `reason=…`")
-        quoted = () if number is None else self._quoted((number, match.section), match.pieces)
-        if match.fit is not Fit.TITLE and not quoted and annotation.kind is not Kind.SPEC:
+        is_required = number is not None and self._is_required((number, match.section), match.pieces)
+        if match.fit is not Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
             ##= man/spec/mcp.md#tools
             ##% A quote that stands in its section, but in no requirement, MUST be valid with a warning.
             warnings.append("these words stand in the section, but in no requirement")
-        return Verdict(warning="; ".join(warnings), requirements=quoted)
+        return Verdict(warning="; ".join(warnings))
 
-    def _quoted(self, spot: _Spot, pieces: Sequence[Piece]) -> tuple[int, ...]:
-        """The requirements of a section that some of these bytes belong to."""
+    def _is_required(self, spot: _Spot, pieces: Sequence[Piece]) -> bool:
+        """Whether some of these bytes of a section belong to a requirement."""
         if spot not in self._spans:
             self._spans[spot] = self._spans_of(spot)
-        return tuple(index for index, own in self._spans[spot] if _meet(own, pieces))
+        return any(one.start < other.end and other.start < one.end for one in self._spans[spot] for other in pieces)
 
     def _spans_of(self, spot: _Spot) -> _Spans:
         number, index = spot
         section = self.shelf.known(number).sections[index]
         matcher = Matcher(section)
         indexes = self._indexes.get((number, section.id), [])
-        found = [(one, matcher.find(self._requirements[one].text)) for one in indexes]
-        return [(one, place[0]) for one, place in found if place is not None]
+        found = (matcher.find(self._requirements[one].text) for one in indexes)
+        return [piece for place in found if place is not None for piece in place[0]]
 
 
 def checker(context: Context) -> Checker:
     """The one that looks at the citations of this reading of the project."""
     return context.once(Checker)
-
-
-def _meet(ones: Iterable[Piece], others: Sequence[Piece]) -> bool:
-    return any(one.start < other.end and other.start < one.end for one in ones for other in others)
 
 
 def _unreadable(problems: Sequence[Problem]) -> Verdict:
@@ -137,7 +131,5 @@ def _unreadable(problems: Sequence[Problem]) -> Verdict:
 
 def _together(verdicts: Iterable[Verdict], problems: Iterable[Problem]) -> Verdict:
     """The verdict on several citations that are all valid."""
-    known = list(verdicts)
-    warnings = [*(one.warning for one in known), *(one.message for one in problems)]
-    indexes = dict.fromkeys(index for one in known for index in one.requirements)
-    return Verdict(warning="; ".join(dict.fromkeys(filter(None, warnings))), requirements=tuple(indexes))
+    warnings = [*(one.warning for one in verdicts), *(one.message for one in problems)]
+    return Verdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))

@@ -59,7 +59,9 @@ class Nearest:
     def _quote(self, annotation: Annotation) -> Near:
         answer = drifted(self.texts, annotation)
         spot = self.texts.spot(annotation)
-        assert spot is not None and spot.section is not None
+        if spot is None or spot.section is None:
+            # Its file is gone by now.
+            return Near(hint=answer.hint)
         own = spot.near.near(spot.section, annotation.quote)
         text = answer.quote or (own.text if own else answer.target)
         if text is None:
