@@ -9,7 +9,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "completions": {},
     "logging": {},
     "prompts": {"listChanged": True},
-    "resources": {"listChanged": True, "subscribe": False},
+    "resources": {"listChanged": True, "subscribe": True},
     "tools": {"listChanged": True},
 }
 """In the order of the wire, which is that of the alphabet."""

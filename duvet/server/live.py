@@ -10,16 +10,15 @@ from operator import attrgetter
 from threading import Thread
 from typing import TypeVar
 
-from duvet.errors import DuvetError
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
-from duvet.server.change import Change
 from duvet.server.doubt import Doubt, descriptor
 from duvet.server.reader import Reader
 from duvet.tools.context import Context
 
 Answer = TypeVar("Answer")
-Compare = Callable[[Context, Context], Change]
+Told = Callable[[Context, Context], Awaitable[None]]
+"""Hears of the project as it was, and as it is now."""
 
 _TRIES = 5
 _TOGETHER = 0.02
@@ -103,7 +102,7 @@ class Live:
         for listener in self._listeners:
             listener()
 
-    async def watch(self, changed: Callable[[Change], Awaitable[None]], compare: Compare) -> None:
+    async def watch(self, changed: Told) -> None:
         """Tell of each change, until cancelled."""
         import asyncio
 
@@ -121,29 +120,28 @@ class Live:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._look_out)
                 while True:
-                    await self._tell(changed, compare)
+                    await self._tell(changed)
                     await news.wait()
                     news.clear()
         finally:
             self._listeners.remove(heard)
 
-    async def _tell(self, changed: Callable[[Change], Awaitable[None]], compare: Compare) -> None:
+    async def _tell(self, changed: Told) -> None:
         """Tell what is new in the last reading. What could be read before is compared with what can be read again."""
         last = self._reader.last
         if last is None or last.context is None or last.context is self._told:
             return
         before, self._told = self._told, last.context
         if before is not None:
-            change = compare(before, last.context)
-            if change != Change():
-                await changed(change)
+            await changed(before, last.context)
 
     async def _look_out(self) -> None:
         """Read again whenever the system tells of something."""
         import anyio
 
         while True:
-            with suppress(DuvetError):
+            # Whoever asks is told of failures; who only looks out must outlive them.
+            with suppress(Exception):
                 await self.context()
             handle = self._reader.doubt.handle
             if handle is None:

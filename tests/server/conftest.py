@@ -41,8 +41,10 @@ def server_of(folder: Path, page_size: int = PAGE_SIZE) -> DuvetServer:
 
 
 @pytest.fixture
-def server(project: Path) -> DuvetServer:
-    return server_of(project)
+def server(project: Path) -> Iterator[DuvetServer]:
+    server = server_of(project)
+    yield server
+    server.live.close()
 
 
 @pytest.fixture(params=["legacy", MODERN])

@@ -20,6 +20,7 @@ from duvet.server.protocol.levels import Levels
 from duvet.server.protocol.parts import Part, Running, Streaming
 from duvet.server.protocol.prompts import Prompts
 from duvet.server.protocol.resources import Resources
+from duvet.server.protocol.subscriptions import Subscriptions
 from duvet.tools.registry import Registry
 
 
@@ -45,12 +46,14 @@ class DuvetServer(Server[Any]):
             lifespan=_running,
         )
         self.live = live
+        self.subscriptions = Subscriptions(live)
         self.parts: Sequence[Part] = (
             Calls(registry, live),
             Resources(live),
             Prompts(live, self._told),
             Completions(live),
             Levels(),
+            self.subscriptions,
             *parts,
         )
         pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []

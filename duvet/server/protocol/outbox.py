@@ -1,0 +1,44 @@
+"""What a client with a handshake is yet to be told of changes."""
+
+from __future__ import annotations
+
+from mcp.server.connection import Connection
+
+LISTS = ""
+"""Stands for all lists where others are URIs."""
+
+
+class Outbox:
+    """Each thing once, however often it happens before the client reads of it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.uris: set[str] = set()
+        """What the client has subscribed to."""
+        self._connection = connection
+        self._waiting: dict[str, None] = {}
+        self._is_busy = False
+
+    def put(self, uri: str) -> bool:
+        """Have the client told; whether somebody has to do it."""
+        self._waiting[uri] = None
+        return not self._is_busy
+
+    def drop(self, uri: str) -> None:
+        """The client doesn't want to be told of this any more."""
+        self._waiting.pop(uri, None)
+
+    async def deliver(self) -> None:
+        """Tell everything; for a client that does not read that takes as long as it likes."""
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._waiting:
+                uri = next(iter(self._waiting))
+                del self._waiting[uri]
+                if uri == LISTS:
+                    await self._connection.send_resource_list_changed()
+                else:
+                    await self._connection.send_resource_updated(uri)
+        finally:
+            self._is_busy = False

@@ -1,0 +1,146 @@
+"""`resources/subscribe`, `resources/unsubscribe`, `subscriptions/listen`, and what is told of changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskGroup
+from mcp.server.connection import Connection
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
+from mcp.shared.exceptions import MCPError
+
+from duvet.errors import DuvetError, QueryError
+from duvet.server.live import Live
+from duvet.server.protocol.crowd import MOST
+from duvet.server.protocol.outbox import LISTS, Outbox
+from duvet.server.protocol.parts import Request, connection_of
+from duvet.server.resources.addresses import asked
+from duvet.server.resources.differences import lists_differ
+from duvet.server.watched import Watched
+from duvet.tools.context import Context
+
+_MOST_URIS = 1_000
+"""So many resources may one client subscribe to, or name for one stream."""
+
+
+class Subscriptions:
+    """Tells each client of what it wants to be told of, in the way of its version of the protocol."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._watched = Watched()
+        self._outboxes: dict[Connection, Outbox] = {}
+        self._bus = InMemorySubscriptionBus()
+        self._streams = ListenHandler(self._bus, max_subscriptions=MOST)
+        self._turn = anyio.Lock()
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
+        server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
+
+    async def joined(self, request: Request, params: types.NotificationParams) -> None:
+        """From now on this client may be told of lists."""
+        self._outbox(connection_of(request))
+
+    def _outbox(self, connection: Connection) -> Outbox:
+        if connection not in self._outboxes:
+            self._outboxes[connection] = Outbox(connection)
+            connection.exit_stack.callback(self._left, connection)
+        return self._outboxes[connection]
+
+    def _left(self, connection: Connection) -> None:
+        self._watched.remove(self._outboxes.pop(connection).uris)
+
+    async def subscribe(self, request: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        context = await self._context()
+        outbox = self._outbox(connection_of(request))
+        if params.uri not in outbox.uris:
+            _check({*outbox.uris, params.uri})
+            self._watched.add([params.uri], context)
+            outbox.uris.add(params.uri)
+        return types.EmptyResult()
+
+    async def unsubscribe(self, request: Request, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        outbox = self._outbox(connection_of(request))
+        if params.uri in outbox.uris:
+            outbox.uris.remove(params.uri)
+            outbox.drop(params.uri)
+            self._watched.remove([params.uri])
+        return types.EmptyResult()
+
+    async def listen(
+        self, request: Request, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """One stream of changes, until the client or the server ends it."""
+        uris = set(params.notifications.resource_subscriptions or ())
+        _check(uris)
+        self._watched.add(uris, await self._context() if uris else None)
+        try:
+            return await self._streams(request, params)
+        finally:
+            self._watched.remove(uris)
+
+    def close_streams(self) -> None:
+        """End all streams in good order, because the server is about to end."""
+        self._streams.close()
+
+    async def _context(self) -> Context | None:
+        try:
+            return await self._live.context()
+        except DuvetError:
+            # It may be read again one day, and then there is something to tell.
+            return None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Look out for changes; where one server runs several times at once, one of them does it for all."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._look_out)
+            yield
+            group.cancel_scope.cancel()
+
+    async def _look_out(self) -> None:
+        async with self._turn, anyio.create_task_group() as group:
+            await self._live.watch(partial(self._changed, group))
+
+    async def _changed(self, group: TaskGroup, before: Context, after: Context) -> None:
+        ##= man/spec/mcp.md#freshness
+        ##% A client MUST be told when the content of a resource changes that it has subscribed to, and MUST NOT be told
+        ##% of others.
+        async for uri in self._watched.changed(after):
+            await self._bus.publish(ResourceUpdated(uri=uri))
+            self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
+        ##= man/spec/mcp.md#freshness
+        ##% All clients that want to be told of lists MUST be told when specifications, requirements or citations come or
+        ##% go.
+        if lists_differ(before, after):
+            await self._bus.publish(ResourcesListChanged())
+            self._put(group, LISTS, self._outboxes.values())
+
+    def _put(self, group: TaskGroup, uri: str, outboxes: Iterable[Outbox]) -> None:
+        for outbox in outboxes:
+            if outbox.put(uri):
+                ##= man/spec/mcp.md#freshness
+                ##% A client that does not read MUST NOT keep others from being told.
+                group.start_soon(outbox.deliver)
+
+
+def _check(uris: Collection[str]) -> None:
+    """Refuse what can be no URI, and more than one client can need."""
+    if len(uris) > _MOST_URIS:
+        ##= man/spec/mcp.md#limits
+        ##% A client MUST be refused with the code -32602 when it subscribes to more than 1,000 resources.
+        raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MOST_URIS:,} resources can be subscribed to")
+    for uri in uris:
+        try:
+            asked(uri)
+        except QueryError as error:
+            raise MCPError(code=types.INVALID_PARAMS, message=error.message, data={"hint": error.hint}) from error
