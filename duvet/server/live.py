@@ -45,6 +45,7 @@ class Live:
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self._told: Context | None = None
+        """What those who are told of changes know."""
 
     def begin(self) -> None:
         """Read the project before anybody asks."""
@@ -92,6 +93,8 @@ class Live:
         failure: BaseException | None = None
         try:
             self._reader.renew()
+            if self._told is None and self._reader.last:
+                self._told = self._reader.last.context
         except BaseException as error:  # noqa: BLE001 - handed over
             failure = error
         self._renewal = None
@@ -128,11 +131,9 @@ class Live:
 
     async def _tell(self, changed: Told) -> None:
         """Tell what is new in the last reading. What could be read before is compared with what can be read again."""
-        last = self._reader.last
-        if last is None or last.context is None or last.context is self._told:
-            return
-        before, self._told = self._told, last.context
-        if before is not None:
+        last, before = self._reader.last, self._told
+        if before is not None and last is not None and last.context is not None and last.context is not before:
+            self._told = last.context
             await changed(before, last.context)
 
     async def _look_out(self) -> None:

@@ -19,6 +19,10 @@ class Watched:
         self._digests: dict[str, str] = {}
         self._wanted: Counter[str] = Counter()
 
+    @property
+    def uris(self) -> set[str]:
+        return set(self._digests)
+
     def add(self, uris: Iterable[str], context: Context | None) -> None:
         """Somebody wants to be told of these; without a project there is nothing there yet."""
         for uri in uris:

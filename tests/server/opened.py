@@ -16,7 +16,7 @@ from duvet.server.live import Live
 from duvet.tree.disk import DiskTree
 
 PAGE_SIZE = 50
-LONGEST = 60
+LONGEST = 30
 """Seconds after which something that has not happened never will."""
 
 

@@ -46,6 +46,11 @@ class Subscriptions:
         server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
 
+    @property
+    def wanted(self) -> set[str]:
+        """The resources that anybody wants to be told of."""
+        return self._watched.uris
+
     async def joined(self, request: Request, params: types.NotificationParams) -> None:
         """From now on this client may be told of lists."""
         self._outbox(connection_of(request))
