@@ -120,6 +120,10 @@ class Live:
 
         self._listeners.append(heard)
         try:
+            # As long as nobody has asked anything, there is nothing to tell.
+            while self._reader.last is None:
+                await news.wait()
+                news.clear()
             async with anyio.create_task_group() as group:
                 group.start_soon(self._look_out)
                 while True:
