@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from duvet.server.caller import calling
 from duvet.server.http.answers import Refusal, refuse
 from duvet.server.http.hosts import headers_named
-from duvet.server.http.tokens import READER, Caller, Tokens
+from duvet.server.http.tokens import ADMIN, READER, Caller, Tokens
 from duvet.tools.errors import Code
 
 _CHALLENGE = 'Bearer realm="duvet"'
@@ -21,6 +21,8 @@ class BearerGuard:
     def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
         self._app = app
         self._tokens = tokens
+        # The SDK holds who uses a session against who has begun it.
+        self._users = {caller: _user(caller) for caller in (READER, ADMIN)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         shown = headers_named(scope, b"authorization") if self._tokens else []
@@ -30,9 +32,8 @@ class BearerGuard:
             return
         ##= man/spec/mcp.md#http
         ##% A session MUST NOT be used with another token than the one that it was begun with.
-        user = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))
         with calling(caller.scopes):
-            await self._app({**scope, "user": user}, receive, send)
+            await self._app({**scope, "user": self._users[caller]}, receive, send)
 
     def _caller(self, shown: list[str]) -> Caller | None:
         ##= man/spec/mcp.md#http
@@ -43,6 +44,10 @@ class BearerGuard:
             return None
         scheme, _, token = shown[0].partition(" ")
         return self._tokens.caller(token.strip()) if scheme.lower() == "bearer" else None
+
+
+def _user(caller: Caller) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))
 
 
 def _unauthorized(is_wrong: bool) -> Refusal:
