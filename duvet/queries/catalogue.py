@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -50,12 +50,14 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return {section.title.casefold(): section.id for section in reversed(self.sections)}
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """What it is called, each in its one spelling."""
+    def names(self) -> Mapping[str, int]:
+        """What it is called, as it is written and each in its one spelling, and how far from its id that is."""
         # Most commands ask for no name.
         from duvet.queries.names import plain
 
-        return frozenset(map(plain, (self.id, self.name, self.url, self.locator, self.path)))
+        places = (self.locator, self.url, self.path)
+        ranked = ((self.id,), places, map(plain, (self.id, *places)), (plain(self.name),))
+        return {name: rank for rank, names in reversed([*enumerate(ranked)]) for name in names}
 
     @property
     def full_path(self) -> str:

@@ -16,14 +16,25 @@ _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
 _NUMBERED = ("section-", "appendix-")
+_NEVER = 9
+"""Further from its id than any name of a specification."""
 
 
 def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
     """The indexes of the specifications of that id, name, URL or path; of a URL elsewhere, those of its last part."""
-    wanted = plain(name)
-    found = [index for index, card in enumerate(catalogue.specifications) if wanted in card.names]
-    if found or "://" not in name:
-        return found
+    ##= man/spec/show.md#references
+    ##% The specification of an id MUST be meant before one that is only called so, and the one at a URL or a path before
+    ##% one at another spelling of it.
+    written, wanted = name.strip(), plain(name)
+    ranks = {
+        index: min(card.names.get(one, _NEVER) for one in (written, wanted))
+        for index, card in enumerate(catalogue.specifications)
+    }
+    best = min(ranks.values(), default=_NEVER)
+    if best < _NEVER:
+        return [index for index, rank in ranks.items() if rank == best]
+    if "://" not in name:
+        return []
     last = wanted.rpartition("/")[2]
     return [index for index, card in enumerate(catalogue.specifications) if last == card.id]
 

@@ -111,6 +111,46 @@ def test_specifications_and_sections(reference: str, meant: list[str]) -> None:
     assert shown(found(reference)) == meant
 
 
+CLASHING = {
+    "a.md": "# tea\n\n## Cup\n\nA pot MUST be hot.\n",
+    "b.md": "# x/tea.md\n",
+    "tea.md": "# A\n\n## Cup\n\nA cup MUST hold.\n\nA pot MUST be hot.\n",
+    "x/tea.md": "# Tea\n",
+}
+RFC_URL = "https://www.rfc-editor.org/rfc/rfc1"
+HTML_URL = "https://datatracker.ietf.org/doc/html/rfc1"
+
+
+@pytest.mark.parametrize(
+    ("reference", "meant"),
+    [
+        ("a", "a"),
+        ("tea", "tea"),
+        ("TEA", "tea"),
+        ("tea.md", "tea"),
+        ("./x/tea.md", "tea-2"),
+        ("/specifications/tea", "tea"),
+        ("/specifications/tea/sections/cup", "tea#cup"),
+        (HTML_URL, "rfc1"),
+        (RFC_URL, "rfc1-2"),
+        ("rfc1", "rfc1"),
+    ],
+)
+def test_names_of_several_specifications(reference: str, meant: str) -> None:
+    ##= man/spec/show.md#references
+    ##% The specification of an id MUST be meant before one that is only called so, and the one at a URL or a path before
+    ##% one at another spelling of it.
+    rules = "".join(f'[[specification]]\nsource = "{name}"\n' for name in [*CLASHING, RFC_URL, HTML_URL])
+    config = '"$schema" = "duvet-cli/config/v1"\n' + rules
+    files = {
+        ".duvet/config.toml": config,
+        **CLASHING,
+        ".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n",
+    }
+    catalogue = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
+    assert shown(find(catalogue, reference), catalogue) == [meant]
+
+
 @pytest.mark.parametrize(
     ("reference", "meant"), [("cafe", ["cafe"]), ("added", ["cafe#added"]), ("5bfb", ["cafe#5bfb"])]
 )
