@@ -24,6 +24,10 @@ class Files(Struct, frozen=True):
     root: str
     """The folder that paths start at."""
 
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return self.tree.is_file(path)
+
     def text(self, path: str) -> Text:
         """The text of a file, whatever it holds; nothing where it can't be read."""
         try:

@@ -17,7 +17,7 @@ def unknown(catalogue: Catalogue, wanted: str, files: Files | None) -> NotFoundE
     """The error that says what is like it."""
     place = place_of(wanted)
     path = place.path if place else wanted
-    if files and any(map(files.tree.is_file, plain_paths(path, files.root))):
+    if files and any(map(files.has, plain_paths(path, files.root))):
         return NotFoundError(f"there is no annotation in {quoted(path)}")
     # Words are like some of thousands of ids by chance.
     ids = {id[: len(path)]: id[:SHOWN] for id in catalogue.ids} if _LIKE_ID.match(path) else {}

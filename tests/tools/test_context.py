@@ -82,3 +82,35 @@ def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
     before = sizes()
     make_up(1)
     assert sizes() == before
+
+
+@pytest.mark.parametrize(
+    "written", ["{0}/outside.md", "../outside.md", "{0}/project/../outside.md:1", "link/outside.md"]
+)
+@pytest.mark.parametrize("tool", ["get_requirement", "search_requirements"])
+def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Whether a file exists outside of the project MUST NOT be told.
+    (tmp_path / "project").mkdir()
+    project = Project(str(make(tmp_path / "project", FILES)))
+    (tmp_path / "project/link").symlink_to(tmp_path)
+    context = Context(project, project.catalogue, 50)
+    asked = written.format(tmp_path)
+
+    def answer() -> object:
+        try:
+            (given,) = {"get_requirement": ["reference"], "search_requirements": ["query"]}[tool]
+            return ask(context, tool, {given: asked})
+        except ToolError as error:
+            return error.code, error.message, error.hint
+
+    before = answer()
+    (tmp_path / "outside.md").write_text("A secret.\n")
+    assert answer() == before
+
+
+def test_a_file_without_annotations_is_known(tmp_path: Path) -> None:
+    project = Project(str(make(tmp_path, FILES | {"src/lib.rs": "fn brew() {}\n"})))
+    with pytest.raises(ToolError, match=r"there is no annotation in .src/lib\.rs"):
+        ask(Context(project, project.catalogue, 50), "get_requirement", {"reference": "src/lib.rs"})

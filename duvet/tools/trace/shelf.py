@@ -12,7 +12,7 @@ from duvet.queries.catalogue import SpecificationCard
 from duvet.sources.filtered import FilteredTree
 from duvet.specs.library import Library
 from duvet.tools.context import Context
-from duvet.tools.trace.inside import is_inside, whole
+from duvet.tools.inside import is_inside, whole
 from duvet.tree.protocol import Tree
 
 

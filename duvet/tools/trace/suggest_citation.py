@@ -18,8 +18,8 @@ from duvet.sources.style import Style
 from duvet.text import decode, quoted
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.inside import is_inside
 from duvet.tools.tool import Answer, Tool
-from duvet.tools.trace.inside import is_inside
 
 _WIDEST = 100
 _BLANK = "\n"
