@@ -42,14 +42,19 @@ def test_an_open_index_answers_like_another(context: Context) -> None:
 
 
 def test_an_open_index_is_closed_with_what_holds_it() -> None:
+    others = _open_indexes()
     context = context_of(FILES)
     ask(context, "search_requirements", {"query": "hot"})
-    (index,) = [one for one in gc.get_objects() if isinstance(one, OpenIndex)]
+    (index,) = [one for one in _open_indexes() if one not in others]
     table = index._table
     del context, index
     gc.collect()
     with pytest.raises(ProgrammingError):
         table.execute("SELECT 1")
+
+
+def _open_indexes() -> list[OpenIndex]:
+    return [one for one in gc.get_objects() if isinstance(one, OpenIndex)]
 
 
 def test_a_file_is_read_once(tmp_path: Path) -> None:
