@@ -8,7 +8,9 @@ from typing import TypeVar
 _Item = TypeVar("_Item")
 
 MOST = 7_000
-"""So many characters of a list leave a prompt below 4,000 tokens, of which one hardly ever has less than 2.5."""
+"""So many bytes of a list leave a prompt below 4,000 tokens, of which one hardly ever has less than 2.5."""
+LONGEST = 1_000
+"""So much of one text among several is shown, and of a line of a section before it is broken."""
 WIDEST = 160
 """So much of a line of code is shown."""
 
@@ -18,7 +20,7 @@ def fitting(items: Sequence[_Item], text: Callable[[_Item], str], room: int = MO
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
     for count, item in enumerate(items):
-        room -= len(text(item))
+        room -= len(text(item).encode())
         if room < 0:
             return items[: max(count, 1)]
     return items

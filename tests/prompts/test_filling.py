@@ -140,6 +140,18 @@ def test_what_is_too_long_is_left_out_and_counted() -> None:
         assert tokens(text) < MOST, name
 
 
+@pytest.mark.parametrize(
+    "sentence", ["The pot number {} MUST be warm. ", "ポット {} は常に MUST 温かい状態で保たれる。 "]
+)
+def test_a_section_that_is_one_long_line(sentence: str) -> None:
+    long = "".join(map(sentence.format, range(2_000)))
+    text = text_of("explain_section", context_of(**{"tea.md": f"{TEA}\n## All\n\n{long}\n"}), section="tea#all")
+    assert re.search(r"^\d+ more lines are left out here", text, re.MULTILINE)
+    assert sentence.format(1).strip() in text
+    assert tokens(text) < MOST
+    assert tokens(text_of("triage_uncited", context_of(**{"tea.md": f"# All\n\n{long}\n"}))) < MOST
+
+
 def test_a_long_line_of_code_is_cut() -> None:
     source = "//= tea.md#pot\n//# The pot MUST be warm.\n" + "x = " + "1 + " * 9_000 + "1;\n"
     text = text_of("write_test", context_of(**{"src/pot.rs": source}), requirement=WARM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import digits
 from typing import Annotated
 
 from msgspec import Meta, Struct, json
@@ -110,9 +111,16 @@ def _fitting(rows: Sequence[Brief]) -> list[Brief]:
 def _part(text: str, offset: int, room: int) -> str:
     """What fits, up to the end of a line."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
+    while part and _cost(part) > room:
+        part = part[: len(part) * room // _cost(part)]
     if offset + len(part) == len(text):
         return part
     return part[: part.rfind("\n") + 1] or part
+
+
+def _cost(text: str) -> int:
+    """What agents pay for a text, in bytes of one that is made of words: dumps of octets are dearer."""
+    return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
 def _next_step(end: int, total: int) -> str:

@@ -8,6 +8,7 @@ from msgspec import json
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
 from tests.commands.made_tea import TEA_PROJECT
+from tests.tokens import MOST, tokens
 from tests.tools.made import answer, context_of, value
 
 TEA = context_of(TEA_PROJECT)
@@ -82,3 +83,11 @@ def test_wrong_parts_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference="tea#cup", **wrong)
     assert caught.value.code is Code.INVALID_REQUEST
+
+
+def test_a_dump_of_octets_is_dearer_than_words() -> None:
+    dump = "\n".join(" ".join(f"{(line * 16 + octet) * 37 % 256:02x}" for octet in range(16)) for line in range(400))
+    tea = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{dump}\n"})
+    content = value(tea, "get_section", reference="tea#sugar")["content"]
+    assert dump.startswith(content) and content.endswith("\n")
+    assert 2_500 < tokens(content) < MOST
