@@ -1,0 +1,26 @@
+"""The whole file."""
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from duvet.config.service.packs import PackSection
+from duvet.config.service.providers import ProviderSection, RouteSection
+from duvet.config.service.section import Name, Section
+from duvet.config.service.serving import ServerSection
+from duvet.config.service.workflows import WorkflowSection
+
+
+class ServiceConfig(Section, frozen=True, kw_only=True):
+    """The configuration of `duvet mcp` and of the commands that call tools."""
+
+    schema: Annotated[str | None, Meta(description="Where the schema of this file is, for editors")] = field(
+        default=None, name="$schema"
+    )
+    server: Annotated[ServerSection, Meta(description="The server")] = ServerSection()
+    providers: Annotated[dict[Name, ProviderSection], Meta(description="Who answers for models, by name")] = {}
+    tool_packs: Annotated[dict[Name, PackSection], Meta(description="Packs of tools, by name")] = {}
+    workflows: Annotated[dict[Name, WorkflowSection], Meta(description="Workflows, by name")] = {}
+    routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = {}

@@ -1,0 +1,91 @@
+"""`workflows`: tools and models, one after another, as one tool."""
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from duvet.config.schema import Words
+from duvet.config.service.section import Name, Seconds, Section
+
+
+class VariableType(StrEnum):
+    """What a variable can be."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ARRAY = "array"
+    OBJECT = "object"
+
+
+class VariableSection(Section, frozen=True, kw_only=True):
+    """What a workflow is told. Without a default it has to be."""
+
+    type: Annotated[VariableType, Meta(description="What it can be")] = VariableType.STRING
+    description: Annotated[str, Meta(description="What it is for")] = ""
+    default: Annotated[Any, Meta(description="What it is where nothing is said")] = UNSET
+
+
+class CheckSection(Section, frozen=True, kw_only=True):
+    """Something that has to hold of a result; one of the three is given."""
+
+    path: Annotated[Words, Meta(description="Where to look, as in `result.items[0].status`")]
+    equals: Annotated[Any, Meta(description="What stands there")] = UNSET
+    not_equals: Annotated[Any, Meta(description="What doesn't stand there")] = UNSET
+    exists: Annotated[bool | UnsetType, Meta(description="Whether anything stands there")] = UNSET
+
+
+class CaptureSection(Section, frozen=True, kw_only=True):
+    """Something to keep of a result."""
+
+    name: Annotated[Name, Meta(description="What it is called from then on, as in `${captures.NAME}`")]
+    path: Annotated[Words, Meta(description="Where it stands")]
+
+
+class WaitSection(Section, frozen=True, kw_only=True):
+    """A tool to be called until its result is as wanted."""
+
+    tool: Annotated[Words, Meta(description="Which tool")]
+    params: Annotated[dict[str, Any], Meta(description="Its arguments")] = {}
+    until: Annotated[CheckSection, Meta(description="What has to hold")]
+    interval_seconds: Annotated[
+        float, Meta(ge=0.5, le=3600, description="Seconds from the end of a call to the next")
+    ] = 5.0
+    timeout_seconds: Annotated[Seconds, Meta(description="Seconds after which the step has failed")] = 300.0
+
+
+class StepSection(Section, frozen=True, kw_only=True):
+    """A step: one of `tool`, `model` and `wait`."""
+
+    id: Annotated[Name, Meta(description="What later steps call it, as in `${steps.ID.result}`")]
+    description: Annotated[str, Meta(description="What it is for")] = ""
+    tool: Annotated[Words | None, Meta(description="The tool to call")] = None
+    model: Annotated[
+        Words | None, Meta(description="The model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")
+    ] = None
+    wait: Annotated[WaitSection | None, Meta(description="The tool to call until its result is as wanted")] = None
+    params: Annotated[
+        dict[str, Any], Meta(description="Arguments of the tool, or `maxTokens` and `temperature` for a model")
+    ] = {}
+    prompt: Annotated[Words | None, Meta(description="What the model is asked")] = None
+    system: Annotated[Words | None, Meta(description="What the model is told before")] = None
+    expect: Annotated[dict[str, Any], Meta(description="By path, what has to stand in the result")] = {}
+    asserts: Annotated[tuple[CheckSection, ...], Meta(description="What else has to hold of it")] = field(
+        default=(), name="assert"
+    )
+    capture: Annotated[tuple[CaptureSection, ...], Meta(description="What to keep of it")] = ()
+    timeout_seconds: Annotated[Seconds | None, Meta(description="Seconds after which the step has failed")] = None
+
+
+class WorkflowSection(Section, frozen=True, kw_only=True):
+    """Steps, one after another."""
+
+    description: Annotated[Words, Meta(description="What it does, for who chooses it")]
+    variables: Annotated[dict[Name, VariableSection], Meta(description="What it is told, by name")] = {}
+    steps: Annotated[tuple[StepSection, ...], Meta(min_length=1, description="What it does, in this order")]
+    outputs: Annotated[dict[str, Any], Meta(description="What it answers, such as `${captures.NAME}`")] = {}
+    timeout_seconds: Annotated[Seconds, Meta(description="Seconds after which it has failed")] = 600.0
