@@ -5,7 +5,7 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from duvet.config.service.section import Section
 
@@ -22,5 +22,9 @@ class PackSection(Section, frozen=True, kw_only=True):
 
     enabled: Annotated[bool, Meta(description="Whether the pack is switched on")] = True
     mode: Annotated[Access, Meta(description="`read-only` leaves out the tools that write")] = Access.READ_WRITE
-    tools: Annotated[dict[str, bool], Meta(description="Tools by name, each switched on or off")] = {}
-    settings: Annotated[dict[str, Any], Meta(description="What the pack itself wants to know")] = {}
+    tools: Annotated[dict[str, bool], Meta(description="Tools by name, each switched on or off")] = field(
+        default_factory=dict
+    )
+    settings: Annotated[dict[str, Any], Meta(description="What the pack itself wants to know")] = field(
+        default_factory=dict
+    )

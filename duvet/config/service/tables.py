@@ -20,7 +20,15 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
         default=None, name="$schema"
     )
     server: Annotated[ServerSection, Meta(description="The server")] = ServerSection()
-    providers: Annotated[dict[Name, ProviderSection], Meta(description="Who answers for models, by name")] = {}
-    tool_packs: Annotated[dict[Name, PackSection], Meta(description="Packs of tools, by name")] = {}
-    workflows: Annotated[dict[Name, WorkflowSection], Meta(description="Workflows, by name")] = {}
-    routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = {}
+    providers: Annotated[dict[Name, ProviderSection], Meta(description="Who answers for models, by name")] = field(
+        default_factory=dict
+    )
+    tool_packs: Annotated[dict[Name, PackSection], Meta(description="Packs of tools, by name")] = field(
+        default_factory=dict
+    )
+    workflows: Annotated[dict[Name, WorkflowSection], Meta(description="Workflows, by name")] = field(
+        default_factory=dict
+    )
+    routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = field(
+        default_factory=dict
+    )

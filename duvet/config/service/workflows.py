@@ -50,7 +50,7 @@ class WaitSection(Section, frozen=True, kw_only=True):
     """A tool to be called until its result is as wanted."""
 
     tool: Annotated[Words, Meta(description="Which tool")]
-    params: Annotated[dict[str, Any], Meta(description="Its arguments")] = {}
+    params: Annotated[dict[str, Any], Meta(description="Its arguments")] = field(default_factory=dict)
     until: Annotated[CheckSection, Meta(description="What has to hold")]
     interval_seconds: Annotated[
         float, Meta(ge=0.5, le=3600, description="Seconds from the end of a call to the next")
@@ -70,10 +70,12 @@ class StepSection(Section, frozen=True, kw_only=True):
     wait: Annotated[WaitSection | None, Meta(description="The tool to call until its result is as wanted")] = None
     params: Annotated[
         dict[str, Any], Meta(description="Arguments of the tool, or `maxTokens` and `temperature` for a model")
-    ] = {}
+    ] = field(default_factory=dict)
     prompt: Annotated[Words | None, Meta(description="What the model is asked")] = None
     system: Annotated[Words | None, Meta(description="What the model is told before")] = None
-    expect: Annotated[dict[str, Any], Meta(description="By path, what has to stand in the result")] = {}
+    expect: Annotated[dict[str, Any], Meta(description="By path, what has to stand in the result")] = field(
+        default_factory=dict
+    )
     asserts: Annotated[tuple[CheckSection, ...], Meta(description="What else has to hold of it")] = field(
         default=(), name="assert"
     )
@@ -85,7 +87,11 @@ class WorkflowSection(Section, frozen=True, kw_only=True):
     """Steps, one after another."""
 
     description: Annotated[Words, Meta(description="What it does, for who chooses it")]
-    variables: Annotated[dict[Name, VariableSection], Meta(description="What it is told, by name")] = {}
+    variables: Annotated[dict[Name, VariableSection], Meta(description="What it is told, by name")] = field(
+        default_factory=dict
+    )
     steps: Annotated[tuple[StepSection, ...], Meta(min_length=1, description="What it does, in this order")]
-    outputs: Annotated[dict[str, Any], Meta(description="What it answers, such as `${captures.NAME}`")] = {}
+    outputs: Annotated[dict[str, Any], Meta(description="What it answers, such as `${captures.NAME}`")] = field(
+        default_factory=dict
+    )
     timeout_seconds: Annotated[Seconds, Meta(description="Seconds after which it has failed")] = 600.0
