@@ -10,6 +10,7 @@ from duvet.terminal.command import Subcommand
 from duvet.terminal.known_names import prompt_arguments, prompts
 from duvet.terminal.listings import list_format
 from duvet.terminal.options import TEXT, trace_options
+from duvet.terminal.service_options import service_options
 
 
 @click.command(cls=Subcommand)
@@ -24,6 +25,7 @@ from duvet.terminal.options import TEXT, trace_options
     help="What the prompt has to be told.",
 )
 @list_format
+@service_options
 @trace_options
 @click.pass_context
 def prompt(

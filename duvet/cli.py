@@ -33,6 +33,8 @@ COMMANDS = {
     "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
     "mcp": "Serve agents: the trace as tools, resources and prompts of the Model Context Protocol.",
     "prompt": "Print a prompt for an agent, or list the prompts that there are.",
+    "call": "Call a tool.",
+    "tools": "List the tools that agents, programs and the shell can call, or show what one takes.",
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from duvet.cache.blobs import Blobs
-from duvet.cache.key import key
 from duvet.config.schema import ServerRule
+
+if TYPE_CHECKING:
+    from duvet.tools.registry import Registry
 
 _NAME = "instructions"
 
@@ -18,24 +23,24 @@ class _Kept(Struct, frozen=True, array_like=True):
     text: str
 
 
-def instructions(rule: ServerRule, blobs: Blobs) -> str:
-    """The prompt about the server, for what this configuration switches on."""
+def instructions(how: str, registry: Callable[[], Registry], rule: ServerRule, blobs: Blobs) -> str:
+    """The prompt about the server, for what a configuration switches on; `how` tells configurations apart."""
     # What this very duvet has kept was rendered from the same templates and tools: see `duvet.cache.build`.
-    how = key(rule)
     kept = blobs.load(_NAME, _Kept)
     if kept is not None and kept.key == how:
         return kept.text
-    text = rendered_instructions(rule)
+    text = rendered_instructions(rule, registry())
     blobs.save(_NAME, _Kept(how, text))
     return text
 
 
-def rendered_instructions(rule: ServerRule) -> str:
-    """The same, whatever was kept."""
+def rendered_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
+    """The same, whatever was kept; where no tools are named they are those that the rule switches on."""
     from duvet.prompts.system import system_prompt
     from duvet.server.reachable import reachable
+    from duvet.tools.choosing import named
     from duvet.tools.registry import Registry
 
     ##= man/spec/mcp.md#handshake
     ##% When another configuration switches on other tools, the instructions MUST be others.
-    return system_prompt(rule, Registry(rule.packs), reachable())
+    return system_prompt(rule, Registry(named(rule.packs)) if registry is None else registry, reachable())

@@ -13,6 +13,7 @@ from msgspec import Struct
 from duvet.config.find import require_config
 from duvet.config.toml_text import one_line_string
 from duvet.errors import DuvetError
+from duvet.terminal.service_options import PACKS, SERVICE
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.tree.disk import DiskTree
@@ -63,6 +64,10 @@ def _command(config_path: str | None, where: Mapping[str, Any]) -> Command:
 def _options(config_path: str | None, where: Mapping[str, Any]) -> Iterator[str]:
     if config_path:
         yield from ("--config-path", config_path)
+    if where[SERVICE]:
+        yield from ("--config", where[SERVICE])
+    for pack in where[PACKS]:
+        yield from ("--pack", pack)
     for name in ("offline", "allow_http"):
         if where[name]:
             yield f"--{name.replace('_', '-')}"

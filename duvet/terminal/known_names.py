@@ -50,6 +50,17 @@ def prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Ite
     return [CompletionItem(name) for name in prompt_names() if name.startswith(incomplete)]
 
 
+def tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Names of the tools of this package; those of others would have to be loaded."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.tools.choosing import BUILT_IN, named
+    from duvet.tools.registry import Registry
+
+    found = [tool for tool in Registry(named(tuple(BUILT_IN))) if tool.name.startswith(incomplete)]
+    return [CompletionItem(tool.name, help=tool.title) for tool in found]
+
+
 def requirement_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Names of those about one requirement."""
     from click.shell_completion import CompletionItem

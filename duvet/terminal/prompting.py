@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from duvet.config.server import server_rule
 from duvet.errors import QueryError
 from duvet.prompts.arguments import asked
 from duvet.prompts.filling import filled, filled_about
@@ -21,10 +20,10 @@ from duvet.terminal.catalogues import read_catalogue, tell_errors
 from duvet.terminal.listings import pour_list
 from duvet.terminal.options import open_cache
 from duvet.terminal.questions import open_quietly
+from duvet.terminal.service import assembly_of
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
 from duvet.tools.context import Context
-from duvet.tree.disk import DiskTree
 
 _COLUMNS = (
     Column("name", lambda prompt: prompt.name),
@@ -70,4 +69,5 @@ def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> Context:
 def _system(where: Mapping[str, Any]) -> str:
     from duvet.server.instructions import rendered_instructions
 
-    return rendered_instructions(server_rule(DiskTree(), where["config_path"] or settings().config_path))
+    assembly = assembly_of(where, mode="prompt")
+    return rendered_instructions(assembly.rule, assembly.registry)

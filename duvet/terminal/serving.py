@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.exit_codes import OK
-from duvet.terminal.settings import Settings, settings, wants_cache
+from duvet.terminal.settings import Settings, wants_cache
 from duvet.terminal.streams import say
 
 if TYPE_CHECKING:
     from duvet.cache.blobs import Blobs
+    from duvet.terminal.service import Assembly
 
 _AT_A_TERMINAL = (
     "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
@@ -20,7 +21,7 @@ _AT_A_TERMINAL = (
 )
 
 
-def serve_stdio(where: Mapping[str, Any]) -> None:
+def serve_stdio(assembly: Assembly) -> None:
     """Serve the client at standard input and output until it leaves."""
     from duvet.server.stdio.wire import take
 
@@ -28,26 +29,18 @@ def serve_stdio(where: Mapping[str, Any]) -> None:
     _leave_when_told()
     if os.isatty(wire.reading):
         say(_AT_A_TERMINAL)
-    from duvet.config.server import server_rule
-    from duvet.server.identity import identity_of
-    from duvet.server.instructions import instructions
     from duvet.server.stdio.early import greet
-    from duvet.tree.disk import DiskTree
 
-    shown = settings()
-    rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
-    identity, text = identity_of(rule), instructions(rule, blobs_of(shown))
-    opening = greet(wire, identity, text)
+    opening = greet(wire, assembly.identity, assembly.instructions)
     if opening.read:
         # The client has its answer and waits for nothing while this is imported.
-        from duvet.terminal.lasting import live_project
-
-        live = live_project(where, rule.page_size)
-        live.begin()
+        assembly.live.begin()
+        from duvet.server.log import tell_complaints
         from duvet.server.stdio.serve import serve
-        from duvet.tools.registry import Registry
 
-        serve(wire, opening, identity, text, live, Registry(rule.packs))
+        log = assembly.log
+        tell_complaints(log)
+        serve(wire, opening, assembly.identity, assembly.instructions, assembly.live, assembly.desk([log.saw]))
 
 
 def _leave_when_told() -> None:

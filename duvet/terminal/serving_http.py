@@ -2,59 +2,54 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from duvet.errors import QueryError
-from duvet.terminal.serving import blobs_of
+from duvet.terminal.service import Assembly, tell_line
 from duvet.terminal.settings import settings
-from duvet.terminal.streams import say
 
 if TYPE_CHECKING:
-    from duvet.server.http.serve import Offer
-
-
-def serve_http(address: str, hosts: Sequence[str], rate: float | None, where: Mapping[str, Any]) -> None:
-    """Serve everybody who may ask at an address until a signal ends it."""
-    from msgspec.structs import replace
-
-    from duvet.server.http.address import parse_address
+    from duvet.server.http.address import Address
     from duvet.server.http.limits import Limits
-    from duvet.server.http.serve import Terms, serve
+
+
+def serve_http(assembly: Assembly, given: str | None, hosts: Sequence[str], rate: float | None) -> None:
+    """Serve everybody who may ask at an address until a signal ends it."""
+    from duvet.server.http.serve import Offer, Terms, serve
     from duvet.server.http.tokens import tokens
 
-    shown = settings()
-    limits = Limits() if rate is None else replace(Limits(), rate=rate, burst=2 * rate)
+    shown, server = settings(), assembly.service.config.server
+    terms = Terms(
+        address=_address(given or f"{_bracketed(server.host)}:{server.port}"),
+        tokens=tokens(shown.environ),
+        hosts=(*server.allowed_hosts, *hosts),
+        limits=_limits(server.rate if rate is None else rate, server.shutdown_timeout),
+    )
+    offer = Offer(
+        identity=assembly.identity, instructions=assembly.instructions, live=assembly.live, desk=assembly.desk
+    )
+    serve(offer, terms, assembly.log, tell_line)
+
+
+def _address(given: str) -> Address:
+    from duvet.server.http.address import parse_address
+
     try:
-        where_to = parse_address(address)
+        return parse_address(given)
     except QueryError as error:
         raise click.BadParameter(f"{error.message}: {error.hint}", param_hint="--http") from error
-    terms = Terms(address=where_to, tokens=tokens(shown.environ), hosts=tuple(hosts), limits=limits, logs=shown.verbose)
-    serve(_offer(where), terms, _say)
 
 
-def _offer(where: Mapping[str, Any]) -> Offer:
-    from duvet.config.server import server_rule
-    from duvet.server.http.serve import Offer
-    from duvet.server.identity import identity_of
-    from duvet.server.instructions import instructions
-    from duvet.terminal.lasting import live_project
-    from duvet.tree.disk import DiskTree
-
-    shown = settings()
-    rule = server_rule(DiskTree(), where["config_path"] or shown.config_path)
-    return Offer(
-        identity=identity_of(rule),
-        instructions=instructions(rule, blobs_of(shown)),
-        live=live_project(where, rule.page_size),
-        packs=rule.packs,
-    )
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
-def _say(line: str) -> None:
-    say(f"{line}\n")
-    if sys.stderr is not None:
-        sys.stderr.flush()
+def _limits(rate: float, stopping: float) -> Limits:
+    from msgspec.structs import replace
+
+    from duvet.server.http.limits import Limits
+
+    return replace(Limits(), rate=rate, burst=2 * rate, stopping=stopping)

@@ -30,6 +30,14 @@ class ToolError(Exception):
         self.hint = hint
 
 
+class MissingArgumentError(ToolError):
+    """An argument is missing that a tool needs."""
+
+    def __init__(self, argument: str, hint: str) -> None:
+        super().__init__(Code.INVALID_REQUEST, f"{argument} is missing", hint)
+        self.argument = argument
+
+
 def tool_error(error: DuvetError) -> ToolError:
     """The same failure as a tool tells it."""
     match error:

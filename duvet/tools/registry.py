@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
+from duvet.errors import QueryError
+from duvet.queries.names import nearest_hint
 from duvet.text import quoted
+from duvet.tools.chosen import Chosen
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.tool import Pack, Tool
+from duvet.tools.tool import Tool
 from duvet.tools.trace.pack import TRACE
-
-_PACKS = (TRACE,)
-BY_DEFAULT = ("trace",)
-
-
-def packs() -> Mapping[str, Pack]:
-    """Every pack by its name."""
-    return {pack.name: pack for pack in _PACKS}
 
 
 class Registry:
     """The tools that are switched on, in a lasting order."""
 
-    def __init__(self, names: tuple[str, ...] = BY_DEFAULT) -> None:
-        known = packs()
-        self._tools = {tool.name: tool for name in names for tool in known[name].tools}
+    def __init__(self, chosen: Sequence[Chosen] = (Chosen(TRACE),)) -> None:
+        """QueryError where two tools have one name."""
+        self.packs = chosen
+        self._tools: dict[str, Tool] = {}
+        self._packs: dict[str, Chosen] = {}
+        self._names: dict[str, str] = {}
+        for pack in chosen:
+            for tool in pack.tools():
+                self._add(tool, pack)
+
+    def _add(self, tool: Tool, pack: Chosen) -> None:
+        for name in (tool.name, *tool.aliases):
+            if name in self._names:
+                taken = self._packs[self._names[name]].name
+                raise QueryError(f"two tools are called {name}, in the packs {taken} and {pack.name}")
+            self._names[name] = tool.name
+            self._tools[tool.name], self._packs[tool.name] = tool, pack
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tools
+        return name in self._names
 
     def require(self, name: str) -> Tool:
         """The tool of that name; ToolError where there is none."""
-        if name not in self._tools:
-            from duvet.queries.names import nearest_hint
-
+        if name not in self._names:
             raise ToolError(Code.NOT_FOUND, f"Unknown tool: {quoted(name)}", nearest_hint(name, tuple(self._tools)))
-        return self._tools[name]
+        return self._tools[self._names[name]]
+
+    def pack_of(self, tool: Tool) -> Chosen:
+        """The pack that a tool is in."""
+        return self._packs[tool.name]

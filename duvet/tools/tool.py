@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -46,9 +46,20 @@ class Tool(Struct, frozen=True, kw_only=True):
     """The record of its arguments, which are described there."""
     output: Any
     """The type of what it answers: a record, or a tuple of them."""
-    handler: Callable[[Context, Any], Answer]
+    handler: Callable[[Any, Any], Any]
+    """Takes the arguments and a `Ctx`, and answers an `Answer`, or what is in one; it may be asynchronous."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
+    labels: Sequence[str] = ()
+    """What it is about, in words to choose tools by."""
+    safety_notes: Sequence[str] = ()
+    """What to think of before it is called, a sentence each."""
+    invocation_hints: Sequence[str] = ()
+    """When and how agents do well to call it, a sentence each."""
+    time_limit: float | None = None
+    """Seconds that a call may take; None leaves that to the server."""
+    aliases: Sequence[str] = ()
+    """Other names that it is found by."""
 
     @property
     def only_reads(self) -> bool:
@@ -60,8 +71,17 @@ class Tool(Struct, frozen=True, kw_only=True):
         return getattr(self.output, "__origin__", None) is tuple
 
 
+class Question(Tool, frozen=True, kw_only=True):
+    """A tool that only looks at the project: its handler is given one reading, and asked again if that is outdated."""
+
+    handler: Callable[[Any, Context], Answer]
+
+
 class Pack(Struct, frozen=True):
     """Tools that are switched on and off together."""
 
     name: str
-    tools: Sequence[Tool]
+    tools: Sequence[Tool] | Callable[[Mapping[str, Any]], Sequence[Tool]]
+    """The tools, or what makes them from the settings of the pack."""
+    description: str = ""
+    version: str = ""

@@ -16,6 +16,7 @@ from duvet.server.http.tokens import Tokens
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.interop.fixtures import Fixtures
 from tests.server.opened import PAGE_SIZE, opened
@@ -25,7 +26,7 @@ def main(folder: str) -> None:
     """Serve until a signal ends it, and say on standard error where."""
     live = Live(lambda: opened(Path(folder)), PAGE_SIZE)
     live.begin()
-    server = DuvetServer(Identity(), "For the conformance suite.", live, Registry(), parts=[Fixtures()])
+    server = DuvetServer(Identity(), "For the conformance suite.", live, Desk(Registry(), live), parts=[Fixtures()])
     address, limits = Address("127.0.0.1", 0), Limits()
     with listen(address, anywhere=False) as listening:
         where = address.at(listening.getsockname()[1])

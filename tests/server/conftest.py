@@ -11,6 +11,7 @@ from mcp import Client
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
@@ -37,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 def server_of(folder: Path, page_size: int = PAGE_SIZE) -> DuvetServer:
     """A server over the project in a folder."""
     live = Live(lambda: opened(folder), page_size)
-    return DuvetServer(Identity(), INSTRUCTIONS, live, Registry())
+    return DuvetServer(Identity(), INSTRUCTIONS, live, Desk(Registry(), live))
 
 
 @pytest.fixture

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import anyio
 from msgspec import to_builtins
 
 from duvet.project import Project
-from duvet.tools.call import call
+from duvet.tools.chosen import Chosen
 from duvet.tools.context import Context
+from duvet.tools.ctx import Caller
+from duvet.tools.desk import Desk
 from duvet.tools.errors import ToolError
 from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Scope
+from duvet.tools.tool import Answer, Pack, Scope, Tool
 from duvet.tree.memory import MemoryTree
 
 URL = "https://www.rfc-editor.org/rfc/rfc2324"
@@ -94,8 +98,27 @@ fn checks() {}
 """
 FILES = {".duvet/config.toml": CONFIG, RFC_FILE: RFC, "docs/pot.md": POT, "src/main.rs": MAIN}
 
-EVERYTHING = frozenset(Scope)
 _REGISTRY = Registry()
+Result = TypeVar("Result")
+
+
+class Fixed:
+    """A project that stays as it is."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def context(self) -> Context:
+        return self._context
+
+    async def ask(self, question: Callable[[Context], Result]) -> Result:
+        return question(self._context)
+
+
+def call(tool: Tool, context: Context, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope) -> Answer:
+    """What one tool answers to a caller with these scopes."""
+    desk = Desk(Registry([Chosen(Pack("made", [tool]))]), Fixed(context))
+    return anyio.run(desk.call, tool.name, arguments, Caller(scopes=frozenset(scopes)))
 
 
 def context_of(files: dict[str, str], page_size: int = 50) -> Context:
@@ -111,7 +134,7 @@ def context_in(folder: Path, page_size: int = 50) -> Context:
 
 
 def ask(context: Context, name: str, arguments: dict[str, object] | None = None) -> Answer:
-    return call(_REGISTRY.require(name), context, arguments or {}, EVERYTHING)
+    return call(_REGISTRY.require(name), context, arguments or {})
 
 
 def answer(context: Context, tool: str, /, **arguments: object) -> tuple[Any, str]:

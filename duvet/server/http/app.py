@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -10,8 +10,6 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -19,15 +17,22 @@ from duvet.server.http.bearer import BearerGuard
 from duvet.server.http.body import BodyGuard
 from duvet.server.http.crowd import Crowd
 from duvet.server.http.faults import handlers
+from duvet.server.http.health import HEALTH, READY, Health, Ready
 from duvet.server.http.hosts import HostGuard, Hosts
 from duvet.server.http.limits import Limits
 from duvet.server.http.media import MediaGuard
 from duvet.server.http.messages import Messages
+from duvet.server.http.metrics import PATH as METRICS
+from duvet.server.http.metrics import Metrics, RequestCount
 from duvet.server.http.rate import Buckets, RateGuard
 from duvet.server.http.request_log import RequestLog
+from duvet.server.http.rest import PATH as REST
+from duvet.server.http.rest import Rest
 from duvet.server.http.tokens import Tokens
+from duvet.server.log import Log
 from duvet.server.protocol.server import DuvetServer
 
+MCP = "/mcp"
 _LIMITS = Limits()
 
 
@@ -38,13 +43,19 @@ class Trust(Struct, frozen=True):
     tokens: Tokens
 
 
+class Accounts(Struct, frozen=True):
+    """What is kept of its work."""
+
+    log: Log
+    metrics: Metrics
+
+
 class App:
     """The server as an application, and its end."""
 
     def __init__(
-        self, server: DuvetServer, trust: Trust, limits: Limits = _LIMITS, say: Callable[[str], None] | None = None
+        self, server: DuvetServer, trust: Trust, accounts: Accounts, limits: Limits = _LIMITS
     ) -> None:
-        """Each request is said where somebody wants to hear of it."""
         self._server = server
         self._limits = limits
         # Hosts, origins and bodies are looked at before the SDK sees them.
@@ -55,14 +66,20 @@ class App:
             max_request_body_size=limits.body,
         )
         buckets = Buckets(limits.rate, limits.burst, limits.clients)
-        self._crowd = Crowd(self._messages(buckets), limits.requests, limits.streams)
+        self._crowd = Crowd(limits.requests, limits.streams)
+        messages = self._crowd.around(self._messages(buckets))
+        rest = self._crowd.around(BodyGuard(Rest(server.desk, server.identity), limits.body, limits.arrival))
         self.asgi = Starlette(
             routes=[
-                Route("/health", _health),
-                Route("/mcp", BearerGuard(MediaGuard(self._crowd), trust.tokens)),
+                Route(HEALTH, Health()),
+                Route(READY, Ready(server.live)),
+                Route(METRICS, BearerGuard(accounts.metrics, trust.tokens)),
+                Route(MCP, BearerGuard(MediaGuard(messages), trust.tokens)),
+                Route(REST, BearerGuard(rest, trust.tokens)),
             ],
             middleware=[
-                *([Middleware(RequestLog, say=say)] if say else []),
+                Middleware(RequestLog, log=accounts.log),
+                Middleware(RequestCount, metrics=accounts.metrics, paths=(HEALTH, READY, METRICS, MCP, REST)),
                 Middleware(HostGuard, hosts=trust.hosts),
                 Middleware(RateGuard, buckets=buckets),
             ],
@@ -90,9 +107,3 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         async with self._manager.run():
             yield
-
-
-async def _health(request: Request) -> JSONResponse:
-    ##= man/spec/mcp.md#http
-    ##% `/health` MUST answer `{"status":"ok"}` without a token.
-    return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})

@@ -28,7 +28,7 @@ class BearerGuard:
         shown = headers_named(scope, b"authorization") if self._tokens else []
         caller = self._caller(shown)
         if caller is None:
-            await refuse(send, _unauthorized(bool(shown)))
+            await refuse(scope, send, _unauthorized(bool(shown)))
             return
         ##= man/spec/mcp.md#http
         ##% A session MUST NOT be used with another token than the one that it was begun with.

@@ -36,11 +36,11 @@ class BodyGuard:
         except TooLargeError:
             ##= man/spec/mcp.md#limits
             ##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
-            await refuse(send, TOO_LARGE)
+            await refuse(scope, send, TOO_LARGE)
         except TimeoutError:
             ##= man/spec/mcp.md#limits
             ##% A client that sends a request too slowly MUST be refused.
-            await refuse(send, TOO_SLOW)
+            await refuse(scope, send, TOO_SLOW)
         else:
             if body is not None:
                 await self._app(scope, replay(body, receive), send)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,17 +16,20 @@ from duvet.server.http.hosts import headers_named
 class Crowd:
     """Lets requests through while there is room, and knows when the last of them has its answer."""
 
-    def __init__(self, app: ASGIApp, requests: int, streams: int) -> None:
-        self._app = app
+    def __init__(self, requests: int, streams: int) -> None:
         self._room = {False: requests, True: streams}
         self._stopping = False
         self._answered = anyio.Event()
         self._requests = requests
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """The application with as many at work as there is room for, together with the others around which it is."""
+        return partial(self._admit, app)
+
+    async def _admit(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         is_stream = _is_stream(scope)
         if refusal := self._refusal(is_stream):
-            await refuse(send, refusal)
+            await refuse(scope, send, refusal)
             return
         release = self._enter(is_stream)
 
@@ -35,7 +39,7 @@ class Crowd:
             await send(_with_pause(message))
 
         try:
-            await self._app(scope, receive, heard)
+            await app(scope, receive, heard)
         finally:
             release()
 

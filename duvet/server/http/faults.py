@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from duvet.server.http.answers import complaint
 from duvet.tools.errors import Code
 
 _CODES = {404: Code.NOT_FOUND, 405: Code.UNSUPPORTED_OPERATION}
@@ -21,13 +22,14 @@ def handlers() -> Mapping[Any, Any]:
 
 async def _refused(request: Request, error: HTTPException) -> Response:
     code = _CODES.get(error.status_code, Code.INVALID_REQUEST)
-    return _response(error.status_code, code, error.detail, error.headers)
+    return _response(request, error.status_code, code, error.detail, error.headers)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return _response(500, Code.UPSTREAM_ERROR, "Internal error", None)
+    return _response(request, 500, Code.UPSTREAM_ERROR, "Internal error", None)
 
 
-def _response(status: int, code: Code, message: str, headers: Mapping[str, str] | None) -> Response:
-    error = {"code": code.value, "message": message, "hint": ""}
-    return JSONResponse({"status": "error", "error": error}, status, headers=headers)
+def _response(
+    request: Request, status: int, code: Code, message: str, headers: Mapping[str, str] | None
+) -> Response:
+    return JSONResponse(complaint(request.scope, code, message, ""), status, headers=headers)

@@ -58,7 +58,7 @@ class HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self._refusal(scope)):
-            await refuse(send, refusal)
+            await refuse(scope, send, refusal)
         else:
             await self._app(scope, receive, send)
 

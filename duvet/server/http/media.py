@@ -39,7 +39,7 @@ class MediaGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if refusal := _refusal(scope):
-            await refuse(send, refusal)
+            await refuse(scope, send, refusal)
         else:
             await self._app(scope, receive, send)
 

@@ -54,7 +54,7 @@ class Messages:
         if not 0 < len(batch) <= self._batch:
             raise RefusedError(INVALID_REQUEST, f"Invalid Request: a batch has 1 to {self._batch} messages")
         if seconds := self._buckets.wait(client_of(scope), len(batch) - 1):
-            await refuse(send, too_busy(429, "Too many requests", seconds))
+            await refuse(scope, send, too_busy(429, "Too many requests", seconds))
             return
 
         async def ask(message: Any, send: Send) -> None:

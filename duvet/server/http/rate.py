@@ -54,7 +54,7 @@ class RateGuard:
         ##= man/spec/mcp.md#limits
         ##% A client that asks more often than it may MUST be refused with 429 and a `Retry-After`.
         if scope["type"] == "http" and (seconds := self._buckets.wait(client_of(scope))):
-            await refuse(send, too_busy(429, "Too many requests", seconds))
+            await refuse(scope, send, too_busy(429, "Too many requests", seconds))
         else:
             await self._app(scope, receive, send)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -17,6 +17,10 @@ from duvet.server.http.limits import Limits
 from duvet.server.http.tokens import Tokens
 from duvet.server.identity import Identity
 from duvet.server.live import Live
+from duvet.server.log import Log
+from duvet.tools.desk import Desk
+from duvet.tools.seen import Observer
+from duvet.version import VERSION
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -27,7 +31,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     identity: Identity
     instructions: str
     live: Live
-    packs: tuple[str, ...]
+    desk: Callable[[Sequence[Observer]], Desk]
+    """Where tools are called, made once there is time for it; these hear of every call."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -38,42 +43,41 @@ class Terms(Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     """Names that the server goes by, beside the one it listens at."""
     limits: Limits = Limits()
-    logs: bool = False
-    """Whether to say each request, too."""
 
 
 class _EndError(BaseException):
     """A signal came before there was a server to end."""
 
 
-def serve(offer: Offer, terms: Terms, say: Callable[[str], None]) -> None:
+def serve(offer: Offer, terms: Terms, log: Log, say: Callable[[str], None]) -> None:
     """Answer until a signal ends it; DuvetError where that can't begin."""
     try:
         with _ending(), listen(terms.address, anywhere=bool(terms.tokens)) as listening:
             # What takes longest begins first.
             offer.live.begin()
-            _run(offer, terms, listening, say)
+            _run(offer, terms, listening, log, say)
     except _EndError:
         return
 
 
-def _run(offer: Offer, terms: Terms, listening: socket.socket, say: Callable[[str], None]) -> None:
+def _run(offer: Offer, terms: Terms, listening: socket.socket, log: Log, say: Callable[[str], None]) -> None:
     import anyio
 
-    from duvet.server.http.app import App, Trust
-    from duvet.server.http.complaints import tell_complaints
+    from duvet.server.http.app import Accounts, App, Trust
     from duvet.server.http.hosts import Hosts
+    from duvet.server.http.metrics import Metrics
     from duvet.server.http.running import Running
+    from duvet.server.log import tell_complaints
     from duvet.server.protocol.server import DuvetServer
-    from duvet.tools.registry import Registry
 
     # A run of the command line has it switched off; what has been imported stays.
     gc.enable()
     gc.freeze()
-    tell_complaints(say)
-    server = DuvetServer(offer.identity, offer.instructions, offer.live, Registry(offer.packs))
+    tell_complaints(log)
+    metrics = Metrics(VERSION)
+    server = DuvetServer(offer.identity, offer.instructions, offer.live, offer.desk([log.saw, metrics.saw]))
     trust = Trust(Hosts(terms.address.host, terms.hosts), terms.tokens)
-    app = App(server, trust, terms.limits, say if terms.logs else None)
+    app = App(server, trust, Accounts(log, metrics), terms.limits)
     where = terms.address.at(listening.getsockname()[1])
     ##= man/spec/mcp.md#http
     ##% Once it listens, and not before, `duvet mcp --http` MUST say in a line on standard error where.

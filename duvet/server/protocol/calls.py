@@ -8,25 +8,25 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from duvet.errors import DuvetError
 from duvet.server.caller import scopes
-from duvet.server.live import Live
 from duvet.server.protocol.descriptions import description
 from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.protocol.results import failure, result
-from duvet.tools.call import call
-from duvet.tools.errors import ToolError, tool_error
-from duvet.tools.registry import Registry
+from duvet.tools.ctx import Caller, Progress
+from duvet.tools.desk import Desk
+from duvet.tools.errors import ToolError
 from duvet.tools.tool import Tool
+
+FACE = "mcp"
 
 
 class Calls:
-    """Serves the tools of a registry."""
+    """Serves the tools of a desk."""
 
-    def __init__(self, registry: Registry, live: Live) -> None:
-        self._registry = registry
-        self._live = live
-        self._described = {tool.name: description(tool) for tool in registry}
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._registry = desk.registry
+        self._described = {tool.name: description(tool) for tool in desk.registry}
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
@@ -46,13 +46,12 @@ class Calls:
         return types.ListToolsResult(tools=shown)
 
     async def call(self, request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool, given, granted = self._tool(params.name), params.arguments or {}, scopes()
+        tool = self._tool(params.name)
+        caller = Caller(scopes=scopes(), face=FACE, request=str(request.request_id), progress=_progress(request))
         try:
-            return result(await self._live.ask(lambda context: call(tool, context, given, granted)))
+            return result(await self._desk.call(tool.name, params.arguments or {}, caller))
         except ToolError as error:
             return failure(error)
-        except DuvetError as error:
-            return failure(tool_error(error))
 
     def _tool(self, name: str) -> Tool:
         try:
@@ -66,3 +65,12 @@ class Calls:
 
 def _hint(error: ToolError) -> dict[str, str] | None:
     return {"hint": error.hint} if error.hint else None
+
+
+def _progress(request: Request) -> Progress:
+    """Tells the client, where it wants to hear of it."""
+
+    async def told(done: float, total: float | None, message: str) -> None:
+        await request.session.report_progress(done, total, message or None)
+
+    return told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mcp_types as types
 
 from duvet.tools.schemas import input_schema, output_schema
@@ -22,4 +24,11 @@ def description(tool: Tool) -> types.Tool:
             idempotent_hint=tool.is_idempotent,
             open_world_hint=False,
         ),
+        _meta=_more(tool) or None,
     )
+
+
+def _more(tool: Tool) -> dict[str, Any]:
+    """What else its pack says of it."""
+    said = {"labels": tool.labels, "safetyNotes": tool.safety_notes, "invocationHints": tool.invocation_hints}
+    return {f"duvet/{name}": list(words) for name, words in said.items() if words}

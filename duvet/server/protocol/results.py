@@ -8,7 +8,7 @@ import mcp_types as types
 from msgspec import json, to_builtins
 
 from duvet.tools.errors import ToolError
-from duvet.tools.tool import Answer
+from duvet.tools.tool import Answer, Page
 
 
 def result(answer: Answer) -> types.CallToolResult:
@@ -29,8 +29,17 @@ def _structured(answer: Answer) -> dict[str, Any]:
     ##= man/spec/mcp.md#tools
     ##% The structured content of a list MUST be an object with the list as `result`, how many there are in all as
     ##% `total`, and `next_cursor` where the list goes on.
-    more = {"next_cursor": answer.page.next_cursor} if answer.page.next_cursor else {}
-    return {"result": value, "total": answer.page.total, **more}
+    return {"result": value, **_page(answer.page)}
+
+
+def _page(page: Page) -> dict[str, Any]:
+    return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
+
+
+def parts_of(answer: Answer) -> dict[str, Any]:
+    """What an answer consists of, for faces that have no blocks: the result first, and what there is to say of it."""
+    step = {"next_step": answer.next_step} if answer.next_step else {}
+    return {"result": answer.value, **(_page(answer.page) if answer.page else {}), **step}
 
 
 def failure(error: ToolError) -> types.CallToolResult:

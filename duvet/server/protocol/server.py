@@ -21,7 +21,7 @@ from duvet.server.protocol.parts import Part, Running, Streaming
 from duvet.server.protocol.prompts import Prompts
 from duvet.server.protocol.resources import Resources
 from duvet.server.protocol.subscriptions import Subscriptions
-from duvet.tools.registry import Registry
+from duvet.tools.desk import Desk
 
 
 class DuvetServer(Server[Any]):
@@ -32,7 +32,7 @@ class DuvetServer(Server[Any]):
         identity: Identity,
         instructions: str | Callable[[], str],
         live: Live,
-        registry: Registry,
+        desk: Desk,
         *,
         parts: Sequence[Part] = (),
     ) -> None:
@@ -45,10 +45,12 @@ class DuvetServer(Server[Any]):
             description=identity.description,
             lifespan=_running,
         )
+        self.identity = identity
         self.live = live
+        self.desk = desk
         self.subscriptions = Subscriptions(live)
         self.parts: Sequence[Part] = (
-            Calls(registry, live),
+            Calls(desk),
             Resources(live),
             Prompts(live, self._told),
             Completions(live),

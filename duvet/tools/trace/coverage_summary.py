@@ -14,7 +14,7 @@ from duvet.queries.names import specification_named
 from duvet.queries.numbers import level_numbers, numbers
 from duvet.tools.context import Context
 from duvet.tools.paging import MOST_BYTES
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import NO_LEVEL, Spec
 
 
@@ -44,7 +44,7 @@ class Output(Struct, frozen=True, omit_defaults=True):
     specifications: tuple[Counts, ...] = ()
 
 
-def summarize(context: Context, asked: Input) -> Answer:
+def summarize(asked: Input, context: Context) -> Answer:
     """The numbers of all specifications, or of one."""
     whole = context.once(_whole)
     if asked.spec is None:
@@ -109,7 +109,7 @@ def _fits(found: Output) -> bool:
     return len(json.encode(found)) <= MOST_BYTES
 
 
-COVERAGE_SUMMARY = Tool(
+COVERAGE_SUMMARY = Question(
     name="coverage_summary",
     title="Coverage",
     description="How many requirements are done, by specification and level; what is left out is 0. Use it for an overview.",

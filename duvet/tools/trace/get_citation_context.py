@@ -17,7 +17,7 @@ from duvet.queries.resources import resource_of
 from duvet.queries.snippets import Text
 from duvet.text import quoted
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 
 _USUAL, _MOST, _WIDEST = 5, 1000, 500
 
@@ -35,7 +35,7 @@ class Output(Struct, frozen=True):
     context: tuple[str, ...]
 
 
-def context_of(context: Context, asked: Input) -> Answer:
+def context_of(asked: Input, context: Context) -> Answer:
     """The lines around a citation."""
     path, line, text = _found(context, asked.citation_id)
     around = asked.context_lines
@@ -87,7 +87,7 @@ def _numbers(context: Context, path: str) -> Sequence[int]:
     return found
 
 
-GET_CITATION_CONTEXT = Tool(
+GET_CITATION_CONTEXT = Question(
     name="get_citation_context",
     title="Code around a citation",
     description="The lines of code around a citation. Use it to see whether the code does what it cites.",

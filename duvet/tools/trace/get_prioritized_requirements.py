@@ -10,7 +10,7 @@ from duvet.queries.filters import Filter
 from duvet.queries.priority import Priority, prioritized, priority_of
 from duvet.queries.rows import level_name
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import NO_LEVEL, Wanted, filter_of
 from duvet.tools.trace.lists import listed, path_of, those
 
@@ -30,7 +30,7 @@ class Prioritized(Struct, frozen=True):
     todo_count: int
 
 
-def prioritize(context: Context, asked: Input) -> Answer:
+def prioritize(asked: Input, context: Context) -> Answer:
     """All requirements, most urgent first."""
     catalogue, ranked = context.catalogue, context.once(_ranked)
     indexes = those(catalogue, list(ranked), filter_of(asked))
@@ -65,7 +65,7 @@ def _row(path: str, priority: Priority) -> Prioritized:
     return Prioritized(path, level_name(priority.level) or NO_LEVEL, _class(priority), priority.todos)
 
 
-GET_PRIORITIZED_REQUIREMENTS = Tool(
+GET_PRIORITIZED_REQUIREMENTS = Question(
     name=_NAME,
     title="What to work on next",
     description="All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what "

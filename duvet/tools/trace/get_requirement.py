@@ -16,7 +16,7 @@ from duvet.text import shortened
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import NO_LEVEL
 from duvet.tools.trace.brief import Brief
 
@@ -69,7 +69,7 @@ class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
     citations: dict[str, list[Cited]]
 
 
-def get(context: Context, asked: Input) -> Answer:
+def get(asked: Input, context: Context) -> Answer:
     """All there is to know about one requirement."""
     meant = _requirements(context.catalogue, context.find(asked.reference))
     found = detail_of(context.material(), meant)
@@ -175,7 +175,7 @@ _STEPS = {
     "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
 }
 
-GET_REQUIREMENT = Tool(
+GET_REQUIREMENT = Question(
     name="get_requirement",
     title="Get a requirement",
     description="All about one requirement: text, level, status and why, places, citations with code, neighbours.",

@@ -13,7 +13,7 @@ from duvet.queries.catalogue import Catalogue
 from duvet.queries.references import Requirements, find, requirements_of_id
 from duvet.text import quoted
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.lists import path_of
 from duvet.trace.states import Status
 
@@ -36,7 +36,7 @@ class Output(Struct, frozen=True, omit_defaults=True):
     places: tuple[Place, ...] = ()
 
 
-def status_of(context: Context, asked: Input) -> Answer:
+def status_of(asked: Input, context: Context) -> Answer:
     """The status of a requirement, and of each place where it stands if these are several."""
     catalogue = context.catalogue
     indexes = _meant(catalogue, asked.req_identifier.strip())
@@ -62,7 +62,7 @@ _NEXT = {
     Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
 }
 
-GET_REQUIREMENT_STATUS = Tool(
+GET_REQUIREMENT_STATUS = Question(
     name="get_requirement_status",
     title="Status of a requirement",
     description='How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you '

@@ -14,7 +14,7 @@ from duvet.queries.sections import section_text
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.paging import MOST_BYTES
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.brief import Brief, brief
 from duvet.tools.trace.by_section import requirements_by_section
 from duvet.tools.trace.shelf import Shelf
@@ -41,7 +41,7 @@ class Output(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_offset: int | None = None
 
 
-def get(context: Context, asked: Input) -> Answer:
+def get(asked: Input, context: Context) -> Answer:
     """A section with its text, or a part of that, and its requirements."""
     spot = _spot(context.catalogue, context.find(asked.reference))
     card = context.catalogue.specifications[spot.specification]
@@ -129,7 +129,7 @@ def _next_step(end: int, total: int) -> str:
     return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""
 
 
-GET_SECTION = Tool(
+GET_SECTION = Question(
     name="get_section",
     title="Get a section",
     description="The text of a section, and its requirements with their status.",

@@ -12,7 +12,7 @@ from msgspec import Struct
 from duvet.model import Problem, Severity
 from duvet.queries.snippets import Text, comment_of
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import Part
 from duvet.tools.trace.lists import listed
 from duvet.tools.trace.verdicts import UNREAD, error_of
@@ -40,7 +40,7 @@ class _Stretch(NamedTuple):
     span: tuple[int, int] = (0, 0)
 
 
-def list_invalid(context: Context, asked: Input) -> Answer:
+def list_invalid(asked: Input, context: Context) -> Answer:
     """The citations that break a rule, by their places."""
     rows = context.once(_rows)
     note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
@@ -85,7 +85,7 @@ def _itself(row: Invalid) -> Invalid:
     return row
 
 
-LIST_INVALID_CITATIONS = Tool(
+LIST_INVALID_CITATIONS = Question(
     name=_NAME,
     title="Invalid citations",
     description="Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed.",

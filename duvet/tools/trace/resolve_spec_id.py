@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from duvet.queries.names import known_ids, nearest_hint, specification_names
 from duvet.queries.spellings import specifications_meant
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.verdicts import SPECIFICATION_NOT_FOUND
 
 
@@ -22,7 +22,7 @@ class Output(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
-def resolve(context: Context, asked: Input) -> Answer:
+def resolve(asked: Input, context: Context) -> Answer:
     """The id of the specification that is called so."""
     catalogue = context.catalogue
     found = specifications_meant(catalogue, asked.url, context.project.root)
@@ -34,7 +34,7 @@ def resolve(context: Context, asked: Input) -> Answer:
     return Answer(value=Output(error=SPECIFICATION_NOT_FOUND), next_step=f"{near[:1].upper()}{near[1:]}")
 
 
-RESOLVE_SPEC_ID = Tool(
+RESOLVE_SPEC_ID = Question(
     name="resolve_spec_id",
     title="Resolve a specification",
     description="The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources.",

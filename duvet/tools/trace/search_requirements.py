@@ -11,7 +11,7 @@ from duvet.search.index import OpenIndex
 from duvet.search.named import near
 from duvet.search.search import Hits, Search, hits, notes_on
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import StatusWord, Wanted, filter_of
 from duvet.tools.trace.lists import Requirement, requirements_listed
 
@@ -23,7 +23,7 @@ class Input(Wanted, frozen=True, kw_only=True):
     status: StatusWord | None = None
 
 
-def search_for(context: Context, asked: Input) -> Answer:
+def search_for(asked: Input, context: Context) -> Answer:
     """What is found, the best first."""
     question = Search(asked.query, filter_of(asked, asked.status))
     ##= man/spec/mcp.md#tools
@@ -47,7 +47,7 @@ def _notes(context: Context, query: str, found: Hits) -> Iterator[str]:
         yield f"Nothing found; {hint}" if hint else "Nothing found."
 
 
-SEARCH_REQUIREMENTS = Tool(
+SEARCH_REQUIREMENTS = Question(
     name=_NAME,
     title="Search requirements",
     description="Requirements by the words in them, or by what names them, the best first. Use it to find out which "

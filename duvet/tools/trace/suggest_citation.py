@@ -19,7 +19,7 @@ from duvet.text import decode, quoted
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.inside import is_inside
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 
 _WIDEST = 100
 _BLANK = "\n"
@@ -44,7 +44,7 @@ class Output(Struct, frozen=True, omit_defaults=True):
     line_number: int | None = None
 
 
-def suggest(context: Context, asked: Input) -> Answer:
+def suggest(asked: Input, context: Context) -> Answer:
     """The comment that cites a requirement in a file, as `duvet cite` would write it."""
     meant = citable(context.catalogue, context.find(asked.requirement))
     path, styles = _source(context, asked.file)
@@ -114,7 +114,7 @@ def _patterns(rules: tuple[SourceRule, ...]) -> str:
     return f"sources match {', '.join(names[:8])}" if names else "the configuration names no sources"
 
 
-SUGGEST_CITATION = Tool(
+SUGGEST_CITATION = Question(
     name="suggest_citation",
     title="Suggest a citation",
     description="The comment to paste into a file to cite a requirement, in the file's style. Writes nothing.",

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Tool
+from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.checking import Verdict, checker
 from duvet.tools.trace.verdicts import REQUIREMENT_NOT_FOUND, SECTION_NOT_FOUND, SPECIFICATION_NOT_FOUND
 
@@ -34,7 +34,7 @@ _STEPS = {
 _WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 
 
-def validate(context: Context, asked: Input) -> Answer:
+def validate(asked: Input, context: Context) -> Answer:
     """Whether a citation leads to a text of the project."""
     found = checker(context).verdict(asked.citation)
     return Answer(value=output_of(found), next_step=_next_step(found))
@@ -54,7 +54,7 @@ def _next_step(verdict: Verdict) -> str:
     return verdict.hint or _STEPS.get(verdict.error.partition(":")[0], _WRITE)
 
 
-VALIDATE_CITATION = Tool(
+VALIDATE_CITATION = Question(
     name="validate_citation",
     title="Validate a citation",
     description="Whether a citation leads to a specification, its section, and the text it quotes.",

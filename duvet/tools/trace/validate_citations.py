@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from duvet.text import plural, shortened
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Page, Tool
+from duvet.tools.tool import Answer, Page, Question
 from duvet.tools.trace.checking import checker
 from duvet.tools.trace.validate_citation import Citation, Output, output_of
 
@@ -24,7 +24,7 @@ class Input(Struct, frozen=True, forbid_unknown_fields=True):
     citations: Annotated[list[Citation], Meta(min_length=1, max_length=50, description="Whole comments")]
 
 
-def validate_all(context: Context, asked: Input) -> Answer:
+def validate_all(asked: Input, context: Context) -> Answer:
     """Whether each of the citations leads to a text of the project, in their order."""
     look, left = checker(context).verdict, _LOOKED
     found: list[Output] = []
@@ -53,7 +53,7 @@ def _next_step(found: list[Output]) -> str:
     return f"{len(wrong)} of {len(found)} invalid: number {shown}{more}. Quote what `nearest` says, and validate again."
 
 
-VALIDATE_CITATIONS = Tool(
+VALIDATE_CITATIONS = Question(
     name="validate_citations",
     title="Validate citations",
     description="validate_citation for many at once; answers in their order.",

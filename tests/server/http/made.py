@@ -16,8 +16,11 @@ from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import Context
+from duvet.tools.choosing import named
+from duvet.tools.chosen import Chosen
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Scope, Tool
+from duvet.tools.tool import Answer, Pack, Question, Scope
 
 LARGE = "x" * (16 << 20)
 """More than the system holds for somebody who doesn't read."""
@@ -33,11 +36,11 @@ class Done(Struct, frozen=True):
     done: bool
 
 
-def _mend(context: Context, asked: Nothing) -> Answer:
+def _mend(asked: Nothing, context: Context) -> Answer:
     return Answer(value=Done(done=True))
 
 
-MEND = Tool(
+MEND = Question(
     name="mend",
     title="Mend",
     description="Changes something.",
@@ -46,14 +49,6 @@ MEND = Tool(
     handler=_mend,
     scope=Scope.MAINTAINER,
 )
-
-
-class WithMore(Registry):
-    """The tools of the product and one for maintainers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._tools = {**self._tools, MEND.name: MEND}
 
 
 class GetParams(types.RequestParams):
@@ -101,4 +96,5 @@ class Listening:
 
 def server_with(live: Live, waiting: Waiting | None = None) -> DuvetServer:
     """The server over a project, with these."""
-    return DuvetServer(Identity(), "", live, WithMore(), parts=[waiting or Waiting(), Listening()])
+    desk = Desk(Registry([*named(["trace"]), Chosen(Pack("mending", [MEND]))]), live)
+    return DuvetServer(Identity(), "", live, desk, parts=[waiting or Waiting(), Listening()])

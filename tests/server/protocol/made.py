@@ -13,8 +13,10 @@ from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.chosen import Chosen
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Page, Scope, Tool
+from duvet.tools.tool import Answer, Pack, Page, Question, Scope
 from tests.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.server.opened import opened
 
@@ -28,24 +30,24 @@ class Twice(Struct, frozen=True):
     number: int
 
 
-def twice(context: Context, asked: Input) -> Answer:
+def twice(asked: Input, context: Context) -> Answer:
     return Answer(value=Twice(2 * asked.number), next_step="Double it again.")
 
 
-def numbers(context: Context, asked: Input) -> Answer:
+def numbers(asked: Input, context: Context) -> Answer:
     return Answer(value=(Twice(asked.number),), page=Page(asked.number, "more"))
 
 
-def refuse(context: Context, asked: Input) -> NoReturn:
+def refuse(asked: Input, context: Context) -> NoReturn:
     raise ToolError(Code.UNSUPPORTED_OPERATION, "not today", "come back tomorrow")
 
 
-def burst(context: Context, asked: Input) -> NoReturn:
+def burst(asked: Input, context: Context) -> NoReturn:
     raise RuntimeError("secret of /etc/passwd")
 
 
-def _tool(name: str, handler: object, output: object, scope: Scope = Scope.READER) -> Tool:
-    return Tool(
+def _tool(name: str, handler: object, output: object, scope: Scope = Scope.READER) -> Question:
+    return Question(
         name=name,
         title=name.title(),
         description=f"Test of {name}.",
@@ -65,13 +67,6 @@ TOOLS = (
 )
 
 
-class Made(Registry):
-    """The tools of these tests."""
-
-    def __init__(self) -> None:
-        self._tools = {tool.name: tool for tool in TOOLS}
-
-
 class Slow(Live):
     """Knows the project once it is told to."""
 
@@ -88,7 +83,7 @@ class Slow(Live):
 
 def made(live: Live, identity: Identity = Identity()) -> DuvetServer:  # noqa: B008 - frozen
     """A server with these tools."""
-    return DuvetServer(identity, INSTRUCTIONS, live, Made())
+    return DuvetServer(identity, INSTRUCTIONS, live, Desk(Registry([Chosen(Pack("made", TOOLS))]), live))
 
 
 def live_of(folder: Path) -> Live:

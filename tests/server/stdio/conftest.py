@@ -10,6 +10,7 @@ from duvet.project import Project
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.server.stdio.talking import Odd
@@ -23,4 +24,4 @@ def odd() -> Odd:
 @pytest.fixture
 def patient(project: Path, odd: Odd) -> DuvetServer:
     live = Live(lambda: Project(str(project)), PAGE_SIZE)
-    return DuvetServer(Identity(), INSTRUCTIONS, live, Registry(), parts=(odd,))
+    return DuvetServer(Identity(), INSTRUCTIONS, live, Desk(Registry(), live), parts=(odd,))

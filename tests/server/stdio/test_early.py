@@ -16,6 +16,7 @@ from duvet.server.live import Live
 from duvet.server.messages import encoded
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.early import HANDSHAKES, early_answer
+from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.server.clients import MODERN
 from tests.server.conftest import INSTRUCTIONS, server_of
@@ -152,7 +153,7 @@ def test_a_configured_version_is_the_answer_to_all(asked: str, pinned: str, proj
     line = line_of(hello(asked))
     early = early_answer(line, identity, "")
     assert early is not None and early["result"]["protocolVersion"] == pinned
-    assert [encoded(early)] == said(DuvetServer(identity, "", live, Registry()), line + b"\n")
+    assert [encoded(early)] == said(DuvetServer(identity, "", live, Desk(Registry(), live)), line + b"\n")
 
 
 def test_the_server_can_do_what_is_told_before() -> None:

@@ -8,13 +8,13 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.call import LONGEST, call
+from duvet.tools.checks import LONGEST
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.registry import Registry
 from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import Scope
-from tests.tools.made import EVERYTHING, ask, refusal, value
+from tests.tools.made import ask, call, refusal, value
 
 UNCITED, SEARCH = "list_uncited_requirements", "search_requirements"
 
@@ -34,7 +34,7 @@ def test_a_caller_needs_the_scope_of_the_tool(context: Context, arguments: dict[
     )
     with pytest.raises(ToolError):
         call(Registry().require(UNCITED), context, {}, frozenset())
-    assert call(tool, context, {}, EVERYTHING).page
+    assert call(tool, context, {}).page
 
 
 REFUSED: list[tuple[str, dict[str, object], str, str]] = [

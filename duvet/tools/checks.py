@@ -1,4 +1,4 @@
-"""One call of a tool: the caller and its arguments checked, its handler run, every failure told in one way."""
+"""What is checked before a tool is called: the caller, and its arguments."""
 
 from __future__ import annotations
 
@@ -7,27 +7,16 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from duvet.errors import DuvetError
 from duvet.queries.names import nearest_hint
 from duvet.text import quoted, shortened
-from duvet.tools.context import Context
-from duvet.tools.errors import Code, ToolError, tool_error
+from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.schemas import input_schema
-from duvet.tools.tool import Answer, Scope, Tool
+from duvet.tools.tool import Scope, Tool
 
 LONGEST = 20_000
 """No argument has more characters."""
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
-
-
-def call(tool: Tool, context: Context, arguments: Mapping[str, object], scopes: Collection[Scope]) -> Answer:
-    """What the tool answers to a caller with these scopes; ToolError where it can't."""
-    check_scope(tool, scopes)
-    try:
-        return tool.handler(context, _input(tool, arguments))
-    except DuvetError as error:
-        raise tool_error(error) from error
 
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
@@ -38,7 +27,8 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
         raise ToolError(Code.FORBIDDEN, f"{tool.name} needs the scope {tool.scope}", "call it with a token that has it")
 
 
-def _input(tool: Tool, arguments: Mapping[str, object]) -> object:
+def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
+    """The record of the arguments; ToolError where they are none."""
     ##= man/spec/mcp.md#tools
     ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
     _check_names(tool, arguments)
@@ -79,7 +69,7 @@ def _texts(value: object) -> Iterator[str]:
 def _refused(tool: Tool, message: str) -> ToolError:
     missing = _MISSING.match(message)
     if missing:
-        return ToolError(Code.INVALID_REQUEST, f"{missing[1]} is missing", _hint(tool, missing[1]))
+        return MissingArgumentError(missing[1], _hint(tool, missing[1]))
     found = _FAULT.match(message)
     assert found is not None
     what, name = found["what"].replace("`", "").replace(" | null", ""), found["name"] or ""

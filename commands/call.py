@@ -1,0 +1,37 @@
+"""`duvet call`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import tools
+from duvet.terminal.options import TEXT, trace_options
+from duvet.terminal.service_options import service_options
+
+
+@click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("name", type=TEXT, metavar="NAME", shell_complete=tools)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
+@click.option("--json", "given", metavar="OBJECT", help="The arguments as JSON; - reads them from standard input.")
+@service_options
+@trace_options
+def call(name: str, words: tuple[str, ...], given: str | None, **where: Any) -> None:
+    """The tools are those that `duvet mcp` serves, and `duvet tools` lists. What a tool answers is written as JSON;
+    what to do with it, and that there is more of it, is said on standard error.
+
+    Options stand before NAME; what follows it are the arguments of the tool. Lists are given as VALUE,VALUE or by
+    repeating the argument, objects as JSON.
+
+    \b
+    Examples:
+      duvet call search_requirements --query "error handling" --limit 5
+      duvet call get_requirement_status --req-identifier 3b42c44e
+      duvet call --json '{"citation": "//= spec.md#heating"}' validate_citation
+      duvet call coverage_summary | jq .total
+    """
+    from duvet.terminal.calling import call_tool
+
+    call_tool(name, words, given, where)

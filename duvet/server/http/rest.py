@@ -1,0 +1,154 @@
+"""`/api/mcp`: the tools as plain HTTP, for programs that don't speak the protocol."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from duvet.server.caller import scopes
+from duvet.server.http.answers import Refusal, answer, refuse
+from duvet.server.http.hosts import headers_named
+from duvet.server.identity import Identity
+from duvet.server.messages import RefusedError, decoded
+from duvet.server.protocol.guard import LOG
+from duvet.server.protocol.results import parts_of
+from duvet.text import shortened
+from duvet.tools.ctx import Caller
+from duvet.tools.desk import Desk
+from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.schemas import input_schema
+from duvet.tools.tool import Tool
+
+FACE = "rest"
+PATH = "/api/mcp"
+REQUEST_ID = "x-request-id"
+_LONGEST_ID = 128
+_STATUSES = {
+    Code.INVALID_REQUEST: 400,
+    Code.NOT_FOUND: 404,
+    Code.UNAUTHORIZED: 401,
+    Code.FORBIDDEN: 403,
+    Code.UPSTREAM_ERROR: 503,
+    Code.UNSUPPORTED_OPERATION: 400,
+}
+_METHODS = ("GET", "HEAD", "POST")
+_OTHER_METHOD = Refusal(
+    status=405,
+    code=Code.UNSUPPORTED_OPERATION,
+    message="This method is not served here",
+    headers=(("allow", ", ".join(_METHODS)),),
+)
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A call as it is sent."""
+
+    tool: str
+    input: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Rest:
+    """Shows which tools there are, and calls them."""
+
+    def __init__(self, desk: Desk, identity: Identity) -> None:
+        self._desk = desk
+        self._identity = identity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in _METHODS:
+            await refuse(scope, send, _OTHER_METHOD)
+        elif scope["method"] == "POST":
+            await self._post(scope, (await receive())["body"], send)
+        else:
+            await answer(send, 200, msgspec.json.encode(self._manifest()))
+
+    def _manifest(self) -> dict[str, Any]:
+        ##= man/spec/service.md#rest
+        ##% `GET /api/mcp` MUST list the tools that the caller may call, each with its name, its description and the
+        ##% schema of its input.
+        granted = scopes()
+        return {
+            "name": self._identity.name,
+            "version": self._identity.version,
+            "description": self._identity.description,
+            "tools": [_described(tool) for tool in self._desk.registry if tool.scope in granted],
+        }
+
+    async def _post(self, scope: Scope, body: bytes, send: Send) -> None:
+        request = _request_id(scope)
+        told = {REQUEST_ID: request}
+        try:
+            asked = _asked(body)
+            tool = self._tool(asked.tool)
+            caller = Caller(scopes=scopes(), face=FACE, request=request)
+            found = await self._desk.call(tool.name, asked.input, caller)
+        except ToolError as error:
+            await refuse(scope, send, _refusal(error, told))
+        except Exception:
+            ##= man/spec/service.md#rest
+            ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
+            LOG.exception("%s failed", PATH)
+            internal = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
+            await refuse(scope, send, internal)
+        else:
+            ##= man/spec/service.md#rest
+            ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
+            await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
+
+    def _tool(self, name: str) -> Tool:
+        try:
+            return self._desk.registry.require(name)
+        except ToolError as error:
+            message = f"Unknown tool: {shortened(name)}. The tool is not found"
+            raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
+
+
+def _asked(body: bytes) -> _Asked:
+    ##= man/spec/service.md#rest
+    ##% A body that is not JSON, an unknown tool, and an input that is wrong or missing MUST be refused with 400 and what
+    ##% is wrong.
+    try:
+        value = decoded(body)
+    except RefusedError as error:
+        raise ToolError(Code.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
+    if not isinstance(value, Mapping):
+        raise ToolError(Code.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
+    if not isinstance(value.get("tool"), str) or not value["tool"]:
+        raise ToolError(Code.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
+    try:
+        return msgspec.convert({**value, "input": value.get("input") or {}}, _Asked)
+    except msgspec.ValidationError as error:
+        raise ToolError(Code.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE) from error
+
+
+_SHAPE = 'send {"tool": NAME, "input": {...}}'
+
+
+def _refusal(error: ToolError, told: Mapping[str, str]) -> Refusal:
+    message = error.message
+    if isinstance(error, MissingArgumentError):
+        message = f"Missing required parameter: {error.argument}"
+    return Refusal(
+        status=_STATUSES[error.code], code=error.code, message=message, hint=error.hint, headers=tuple(told.items())
+    )
+
+
+def _described(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": {"properties": {}, "required": [], **input_schema(tool)},
+        "scope": tool.scope.value,
+    }
+
+
+def _request_id(scope: Scope) -> str:
+    """What the caller knows the request by, or else we."""
+    given = headers_named(scope, REQUEST_ID.encode())
+    is_plain = len(given) == 1 and 0 < len(given[0]) <= _LONGEST_ID and given[0].isascii() and given[0].isprintable()
+    return given[0] if is_plain else uuid.uuid4().hex

@@ -1,0 +1,147 @@
+"""What the server tells on standard error: a line for each thing that happens, as text or as JSON."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import IntEnum
+
+from msgspec import Struct, json
+
+from duvet.tools.seen import Seen
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_SESSION = re.compile("[0-9a-f]{32}")
+"""Whoever knows the id of a session may speak in it."""
+NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
+
+
+class Level(IntEnum):
+    """How important something is."""
+
+    TRACE = 5
+    DEBUG = 10
+    INFO = 20
+    WARN = 30
+    ERROR = 40
+
+
+class Event(Struct, frozen=True):
+    """Something that happened."""
+
+    level: Level
+    message: str
+    fields: Mapping[str, object]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Log:
+    """Writes what is important enough, a line each."""
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        level: Level = Level.WARN,
+        *,
+        as_json: bool = False,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        """The line that is written has no line feed at its end."""
+        self._write = write
+        self._level = level
+        self._lay_out = _as_json if as_json else _as_text
+        self._clock = clock
+
+    def wants(self, level: Level) -> bool:
+        """Whether events of this level are written."""
+        return level >= self._level
+
+    def tell(self, level: Level, message: str, **fields: object) -> None:
+        """Write an event, if it is important enough."""
+        if self.wants(level):
+            time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            self._write(self._lay_out(time, Event(level, message, fields)))
+
+    def saw(self, call: Seen) -> None:
+        """Write a call of a tool."""
+        ##= man/spec/service.md#operations
+        ##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what
+        ##% came of it, and its sizes.
+        level = _LEVELS.get(call.code, Level.INFO)
+        failed = {name: value for name, value in (("code", call.code), ("reason", call.reason)) if value}
+        self.tell(
+            level,
+            "call",
+            face=call.face,
+            request=call.request,
+            tool=call.tool,
+            duration_ms=round(call.seconds * 1000, 1),
+            status="error" if call.code else "ok",
+            **failed,
+            bytes_in=call.bytes_in,
+            bytes_out=call.bytes_out,
+            arguments=call.arguments,
+        )
+
+
+_LEVELS = {"upstream_error": Level.WARN, "internal": Level.ERROR}
+
+
+def _as_text(time: str, event: Event) -> str:
+    shown = [f"{name}={_word(value)}" for name, value in event.fields.items()]
+    return _plain(" ".join([time, event.level.name, event.message, *shown]))
+
+
+def _word(value: object) -> str:
+    text = str(value)
+    return json.encode(text).decode() if not text or set(text) & set(' "=\\') else text
+
+
+def _as_json(time: str, event: Event) -> str:
+    told = {"time": time, "level": event.level.name.lower(), "message": event.message, **event.fields}
+    return json.encode({name: _plain(value) if isinstance(value, str) else value for name, value in told.items()}).decode()
+
+
+def _plain(text: str) -> str:
+    """The text without what could begin another line, or move about on a terminal."""
+    ##= man/spec/service.md#operations
+    ##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
+
+
+class Complaints(logging.Handler):
+    """Tells what the server and what it stands on complain of, without what clients have sent."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.ERROR)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        ##= man/spec/mcp.md#http
+        ##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
+        error = record.exc_info[1] if record.exc_info else None
+        fields = {"error": type(error).__name__, "at": _place(error)} if error else {}
+        self._log.tell(Level.ERROR, _SESSION.sub("…", str(record.msg).partition("\n")[0]), **fields)
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised."""
+    places = [f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)]
+    return places[-1] if places else ""
+
+
+def tell_complaints(log: Log) -> None:
+    """From now on."""
+    handler = Complaints(log)
+    for name in NAMES:
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(logging.ERROR)
+        logger.propagate = False

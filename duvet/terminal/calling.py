@@ -1,0 +1,69 @@
+"""Tools from the shell: a call, the list of them, and the help of one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from duvet.errors import DuvetError
+from duvet.reports.cells import visible
+from duvet.terminal.describing import pour_json
+from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.settings import settings
+from duvet.terminal.shell_arguments import arguments_from
+from duvet.terminal.streams import say
+from duvet.tools.ctx import Caller
+from duvet.tools.errors import Code, ToolError
+from duvet.tools.tool import Answer, Tool
+
+FACE = "shell"
+
+
+def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping[str, Any]) -> None:
+    """Call a tool with what the command line says, and write what it answers."""
+    assembly = assembly_of(where, mode=FACE)
+    try:
+        tool = assembly.registry.require(name)
+        arguments = arguments_from(tool, words, _text_of(given))
+        answer = called(assembly, tool, arguments)
+    except ToolError as error:
+        raise as_shell_error(error) from error
+    pour_json(answer.value)
+    _tell(answer)
+
+
+def called(assembly: Assembly, tool: Tool, arguments: Mapping[str, object]) -> Answer:
+    """What the tool answers to whoever is at the keyboard, who may do everything."""
+    import anyio
+
+    desk = assembly.desk([assembly.log.saw])
+    return anyio.run(desk.call, tool.name, arguments, Caller(face=FACE, progress=_progress))
+
+
+async def _progress(done: float, total: float | None, message: str) -> None:
+    if settings().verbose:
+        whole = f"/{total:g}" if total else ""
+        say(f"{done:g}{whole} {visible(message)}\n")
+
+
+def _text_of(given: str | None) -> bytes | None:
+    """The JSON that stands on the command line, or comes from standard input."""
+    if given != "-":
+        return None if given is None else given.encode(errors="surrogateescape")
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def _tell(answer: Answer) -> None:
+    if settings().quiet or not answer.next_step:
+        return
+    say(f"{visible(answer.next_step)}\n")
+
+
+def as_shell_error(error: ToolError) -> Exception:
+    """The same as every command tells it: what was asked wrongly is wrong usage."""
+    if error.code is Code.INVALID_REQUEST:
+        return click.UsageError("\n".join(filter(None, [visible(error.message), visible(error.hint)])))
+    return DuvetError(error.message, hint=error.hint)

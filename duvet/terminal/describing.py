@@ -1,0 +1,96 @@
+"""What a server would serve, without serving it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import json
+
+from duvet.errors import DuvetError
+from duvet.reports.cells import visible
+from duvet.terminal.streams import pour
+from duvet.text import plural
+
+if TYPE_CHECKING:
+    from duvet.terminal.service import Assembly
+    from duvet.tools.tool import Tool
+
+
+def check_service(assembly: Assembly) -> None:
+    """Write what would be served; DuvetError where something of it could not be."""
+    lines = "".join(f"{visible(line)}\n" for line in _summary(assembly))
+    pour(lines.encode())
+    if assembly.choice.unloaded:
+        raise DuvetError(f"{plural(len(assembly.choice.unloaded), 'pack')} could not be loaded")
+
+
+def _summary(assembly: Assembly) -> Iterator[str]:
+    service, config = assembly.service, assembly.service.config
+    yield f"configuration  {service.path or 'none'} ({service.origin})"
+    where = f"http at {config.server.host}:{config.server.port}" if assembly.mode == "http" else assembly.mode
+    yield f"server         {assembly.rule.name} {assembly.rule.version}, {where}"
+    for pack in assembly.registry.packs:
+        names = [tool.name for tool in assembly.registry if assembly.registry.pack_of(tool) is pack]
+        yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
+    for one in assembly.choice.unloaded:
+        yield f"left out       {one.name}: {one.reason}"
+    for name, provider in config.providers.items():
+        yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
+    for task, route in config.routing.items():
+        yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"
+
+
+def describe_service(assembly: Assembly) -> None:
+    """Write it as JSON."""
+    from duvet.prompts.library import prompts
+    from duvet.server.capabilities import CAPABILITIES
+    from duvet.server.resources.descriptions import COLLECTIONS
+    from duvet.server.resources.templates import TEMPLATES
+
+    identity = assembly.identity
+    pour_json(
+        {
+            "server": {
+                "name": identity.name,
+                "title": identity.title,
+                "version": identity.version,
+                "description": identity.description,
+                "mode": assembly.mode,
+            },
+            "capabilities": CAPABILITIES,
+            "instructions": assembly.instructions,
+            "packs": [pack.name for pack in assembly.registry.packs],
+            "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.choice.unloaded],
+            "tools": [_described(assembly, tool) for tool in assembly.registry],
+            "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
+            "resourceTemplates": [
+                {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
+                for one in TEMPLATES
+            ],
+            "prompts": prompts(),
+        }
+    )
+
+
+def pour_json(value: object) -> None:
+    """Write a value for people and programs to read."""
+    pour(json.format(json.encode(value), indent=2) + b"\n")
+
+
+def _described(assembly: Assembly, tool: Tool) -> dict[str, Any]:
+    from duvet.tools.schemas import input_schema, output_schema
+
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "pack": assembly.registry.pack_of(tool).name,
+        "scope": tool.scope.value,
+        "readOnly": tool.only_reads,
+        "labels": tool.labels,
+        "safetyNotes": tool.safety_notes,
+        "invocationHints": tool.invocation_hints,
+        "inputSchema": input_schema(tool),
+        "outputSchema": output_schema(tool),
+    }

@@ -1,0 +1,144 @@
+"""What commands need that have tools called: the configuration of the service, and what it makes of the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from duvet.terminal.service_options import PACKS, SERVICE
+from duvet.terminal.settings import Settings, settings
+from duvet.terminal.streams import say
+
+if TYPE_CHECKING:
+    from duvet.config.schema import ServerRule
+    from duvet.config.service.read import Service
+    from duvet.server.identity import Identity
+    from duvet.server.live import Live
+    from duvet.server.log import Log
+    from duvet.tools.choosing import Choice
+    from duvet.tools.desk import Desk
+    from duvet.tools.registry import Registry
+    from duvet.tools.seen import Observer
+
+
+class Assembly:
+    """Everything that is made from the options of a command, each part when it is first needed."""
+
+    def __init__(self, where: Mapping[str, Any], service: Service, mode: str, shown: Settings) -> None:
+        self.service = service
+        self.mode = mode or service.config.server.mode.value
+        """By which way it is reached; where nobody says, as the configuration has it."""
+        self._shown = shown
+        self._more: Sequence[str] = where[PACKS]
+        self.where = {name: value for name, value in where.items() if name not in (SERVICE, PACKS)}
+
+    @property
+    def rule(self) -> ServerRule:
+        return self.service.rule
+
+    @cached_property
+    def identity(self) -> Identity:
+        from duvet.server.identity import identity_of
+
+        return identity_of(self.rule)
+
+    @cached_property
+    def instructions(self) -> str:
+        """What agents are told first; the tools are loaded only where that is not known from an earlier run."""
+        from duvet.cache.key import key
+        from duvet.server.instructions import instructions
+        from duvet.terminal.serving import blobs_of
+
+        how = key(self.rule, self.service.config, self._more)
+        return instructions(how, lambda: self.registry, self.rule, blobs_of(self._shown))
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The tools that are switched on. DuvetError where the configuration names what there isn't."""
+        from duvet.tools.choosing import BUILT_IN, choice
+        from duvet.tools.plugins import declared, loaded
+
+        found = loaded(declared(), BUILT_IN)
+        return choice([*self.service.packs, *self._more], _wishes(self.service), found)
+
+    @property
+    def registry(self) -> Registry:
+        return self.choice.registry
+
+    @cached_property
+    def live(self) -> Live:
+        from duvet.terminal.lasting import live_project
+
+        return live_project(self.where, self.rule.page_size)
+
+    @cached_property
+    def log(self) -> Log:
+        from duvet.server.log import Level, Log
+
+        server = self.service.config.server
+        level = Level[server.log_level.value.upper()]
+        if self._shown.verbose:
+            level = min(level, Level.INFO)
+        return Log(tell_line, level, as_json=server.log_format.value == "json")
+
+    def desk(self, observers: Sequence[Observer]) -> Desk:
+        """Where the tools are called; these hear of every call."""
+        from duvet.server.log import Level
+        from duvet.tools.desk import Desk, House
+
+        for one in self.choice.unloaded:
+            self.log.tell(Level.WARN, "a pack is left out", pack=one.name, reason=one.reason)
+        house = House(
+            services=self._services(), observers=observers, time_limit=self.service.config.server.tool_timeout
+        )
+        return Desk(self.registry, self.live, house)
+
+    def _services(self) -> Mapping[str, Any]:
+        from duvet.tools.facts import FACTS, Facts
+
+        config = self.service.config
+        facts = Facts(
+            name=self.rule.name,
+            version=self.rule.version,
+            mode=self.mode,
+            packs=[pack.name for pack in self.registry.packs],
+            tools=len(list(self.registry)),
+            unloaded=self.choice.unloaded,
+            providers=[name for name, one in config.providers.items() if one.enabled],
+            workflows=list(config.workflows),
+        )
+        return {FACTS: facts}
+
+
+def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
+    """What these options describe; ProblemsError where the configuration of the service is wrong."""
+    from duvet.config.service.read import service_config
+    from duvet.tree.disk import DiskTree
+
+    shown = settings()
+    service = service_config(DiskTree(), shown.environ, where[SERVICE], where["config_path"] or shown.config_path)
+    return Assembly(where, service, mode, shown)
+
+
+def _wishes(service: Service) -> Mapping[str, Any]:
+    from duvet.config.service.packs import Access
+    from duvet.tools.choosing import Wish
+
+    return {
+        name: Wish(
+            enabled=one.enabled, writes=one.mode is Access.READ_WRITE, switches=one.tools, settings=one.settings
+        )
+        for name, one in service.config.tool_packs.items()
+    }
+
+
+def tell_line(text: str) -> None:
+    """Say a line on standard error at once."""
+    import sys
+
+    say(f"{text}\n")
+    if sys.stderr is not None:
+        sys.stderr.flush()
+
+

@@ -1,0 +1,32 @@
+"""The options of commands that have tools called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from duvet.terminal.known_names import files
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+SERVICE, PACKS = "service_path", "packs"
+"""What the options are called among the others."""
+
+
+def service_options(function: Function) -> Function:
+    """Where the configuration of the service is, and which packs are wanted beside it."""
+    for option in (
+        click.option(
+            "--pack", PACKS, metavar="NAME", multiple=True, help="Switch this pack of tools on, too; it may be repeated."
+        ),
+        click.option(
+            "--config",
+            SERVICE,
+            metavar="FILE",
+            shell_complete=files,
+            help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
+        ),
+    ):
+        function = option(function)
+    return function

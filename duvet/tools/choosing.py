@@ -1,0 +1,89 @@
+"""Which packs are switched on: what there is, and what is wanted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from duvet.errors import QueryError
+from duvet.queries.names import nearest_hint
+from duvet.text import quoted
+from duvet.tools.chosen import Chosen
+from duvet.tools.introspect.pack import INTROSPECT
+from duvet.tools.plugins import Found, Unloaded
+from duvet.tools.registry import Registry
+from duvet.tools.tool import Pack
+from duvet.tools.trace.pack import TRACE
+
+BUILT_IN = {pack.name: pack for pack in (TRACE, INTROSPECT)}
+BY_DEFAULT = ("trace",)
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What is wanted of one pack."""
+
+    enabled: bool = True
+    writes: bool = True
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Choice(Struct, frozen=True):
+    """The tools that are switched on, and the packs that could not be."""
+
+    registry: Registry
+    unloaded: Sequence[Unloaded] = ()
+
+
+_UNSAID = Wish()
+
+
+def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Sequence[Pack] = ()) -> Choice:
+    """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise.
+
+    QueryError where somebody names a pack or a tool that there isn't.
+    """
+    guests = {pack.name: pack for pack in found.packs}
+    mine = BUILT_IN | {pack.name: pack for pack in own}
+    unloaded = {one.name for one in found.unloaded}
+    _check([*on, *wishes], [*mine, *guests], unloaded)
+    wanted = [*on, *(pack.name for pack in own), *guests, *wishes]
+    chosen: list[Chosen] = []
+    refused: list[Unloaded] = list(found.unloaded)
+    for name in dict.fromkeys(wanted):
+        wish = wishes.get(name, _UNSAID)
+        if not wish.enabled or name in unloaded:
+            continue
+        pack = mine.get(name) or guests[name]
+        one = Chosen(pack, wish.writes, wish.switches, wish.settings, is_guest=name not in mine)
+        reason = _refusal(chosen, one) if one.is_guest else ""
+        if reason:
+            refused.append(Unloaded(name, reason))
+        else:
+            chosen.append(one)
+    return Choice(Registry(chosen), refused)
+
+
+def named(names: Sequence[str]) -> Sequence[Chosen]:
+    """Packs of ours by their names."""
+    return [Chosen(BUILT_IN[name]) for name in names]
+
+
+def _check(names: Sequence[str], known: Sequence[str], unloaded: set[str]) -> None:
+    for name in names:
+        if name not in known and name not in unloaded:
+            hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
+            raise QueryError(f"there is no pack {quoted(name)}", hint=hint)
+
+
+def _refusal(chosen: Sequence[Chosen], one: Chosen) -> str:
+    """Why a further pack can't join the others."""
+    try:
+        Registry([*chosen, one])
+    except QueryError as error:
+        return error.message
+    except Exception as error:  # noqa: BLE001 - its own code makes its tools
+        return type(error).__name__
+    return ""

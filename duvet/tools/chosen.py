@@ -1,0 +1,47 @@
+"""A pack as it is switched on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from duvet.errors import QueryError
+from duvet.queries.names import nearest_hint
+from duvet.text import quoted
+from duvet.tools.tool import Pack, Tool
+
+
+class Chosen(Struct, frozen=True):
+    """A pack, and what is wanted of it."""
+
+    pack: Pack
+    writes: bool = True
+    """Whether tools that write are switched on, too."""
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    """Tools by name, each switched on or off."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the pack itself wants to know."""
+    is_guest: bool = False
+    """Whether it comes from elsewhere: what it does is not trusted to end, nor to fit."""
+
+    @property
+    def name(self) -> str:
+        return self.pack.name
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools that are switched on; QueryError where one is named that the pack doesn't have."""
+        made = self.pack.tools
+        every = made(self.settings) if callable(made) else made
+        self._check_switches([tool.name for tool in every])
+        ##= man/spec/service.md#packs
+        ##% A pack that is `read-only` MUST leave out its tools that write, and a tool that is switched off MUST be left
+        ##% out, on every face.
+        return [tool for tool in every if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)]
+
+    def _check_switches(self, known: Sequence[str]) -> None:
+        for name in self.switches:
+            if name not in known:
+                hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
+                raise QueryError(f"the pack {self.name} has no tool {quoted(name)}", hint=hint)

@@ -1,0 +1,83 @@
+"""What a handler may know, and do, while it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct, field
+
+from duvet.tools.context import Context
+from duvet.tools.tool import Answer, Scope
+
+Result = TypeVar("Result")
+Progress = Callable[[float, float | None, str], Awaitable[None]]
+"""Hears how much is done, of how much, and what is being done."""
+
+
+async def nobody(done: float, total: float | None, message: str) -> None:
+    """Hears of progress where no caller wants to."""
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who calls, and how."""
+
+    scopes: frozenset[Scope] = frozenset(Scope)
+    face: str = "library"
+    """By which way: `mcp`, `rest`, `shell`, `workflow`."""
+    request: str = ""
+    """What the caller knows the call by."""
+    progress: Progress = nobody
+    sampler: Any = None
+    """Asks the caller's own model, where it offers one."""
+    within: tuple[str, ...] = ()
+    """The tools whose handlers have led to this call, the first one first."""
+
+
+class Readings(Protocol):
+    """Knows the project as it is now."""
+
+    async def context(self) -> Context:
+        """One reading of it."""
+
+    async def ask(self, question: Callable[[Context], Result]) -> Result:
+        """What one reading answers, of which nothing has changed meanwhile."""
+
+
+class Calls(Protocol):
+    """Calls tools."""
+
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
+        """What the tool answers; ToolError where it can't."""
+
+
+class Ctx(Struct, frozen=True, kw_only=True):
+    """One call of a tool, as its handler sees it."""
+
+    tool: str
+    caller: Caller
+    readings: Readings
+    calls: Calls
+    services: Mapping[str, Any] = field(default_factory=dict)
+    """What the server lends to handlers, by name."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the configuration says to the pack."""
+
+    async def reading(self) -> Context:
+        """The project as it is now."""
+        return await self.readings.context()
+
+    async def ask(self, question: Callable[[Context], Result]) -> Result:
+        """What the project answers."""
+        return await self.readings.ask(question)
+
+    async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> Answer:
+        """What another tool answers to the same caller."""
+        from msgspec.structs import replace
+
+        caller = replace(self.caller, within=(*self.caller.within, self.tool), progress=nobody)
+        return await self.calls.call(name, arguments or {}, caller)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell the caller how far it is."""
+        await self.caller.progress(done, total, message)

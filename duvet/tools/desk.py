@@ -1,0 +1,149 @@
+"""Where every face has its tools called: scope, arguments, limits, failures and accounts of it in one place."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from duvet.errors import DuvetError
+from duvet.tools.checks import check_scope, checked_input
+from duvet.tools.ctx import Caller, Ctx, Readings
+from duvet.tools.errors import Code, ToolError, tool_error
+from duvet.tools.guest import Guests, fitting
+from duvet.tools.registry import Registry
+from duvet.tools.seen import Observer, Seen, summary
+from duvet.tools.tool import Answer, Question, Tool
+
+DEEPEST = 8
+"""Handlers may call tools whose handlers call tools, so many times."""
+
+
+class House(Struct, frozen=True, kw_only=True):
+    """What calls happen in."""
+
+    services: Mapping[str, Any] = field(default_factory=dict)
+    """What handlers may use, by name."""
+    observers: Sequence[Observer] = ()
+    """Hear of each call when it is over."""
+    time_limit: float = 30.0
+    """Seconds that a tool of a further pack may take, where it doesn't say."""
+    clock: Callable[[], float] = time.perf_counter
+
+
+_PLAIN = House()
+
+
+class Desk:
+    """Has tools called, whoever asks."""
+
+    def __init__(self, registry: Registry, readings: Readings, house: House = _PLAIN) -> None:
+        self.registry = registry
+        self._readings = readings
+        self._house = house
+        self._guests = Guests()
+
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
+        """What the tool answers; ToolError where it can't."""
+        tool = self.registry.require(name)
+        begun = self._house.clock()
+        answer, failure = None, None
+        try:
+            answer = await self._answered(tool, arguments, caller)
+            return answer
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if self._house.observers:
+                seen = self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure)
+                for observer in self._house.observers:
+                    observer(seen)
+
+    async def _answered(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
+        check_scope(tool, caller.scopes)
+        if len(caller.within) >= DEEPEST:
+            raise ToolError(Code.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply")
+        asked = checked_input(tool, arguments)
+        try:
+            return await self._run(tool, asked, caller)
+        except DuvetError as error:
+            raise tool_error(error) from error
+
+    async def _run(self, tool: Tool, asked: object, caller: Caller) -> Answer:
+        pack = self.registry.pack_of(tool)
+        if not pack.is_guest and isinstance(tool, Question):
+            handler = tool.handler
+            return await self._readings.ask(lambda context: handler(asked, context))
+        ctx = Ctx(
+            tool=tool.name,
+            caller=caller,
+            readings=self._readings,
+            calls=self,
+            services=self._house.services,
+            settings=pack.settings,
+        )
+        if pack.is_guest:
+            return await self._hosted(tool, asked, ctx)
+        value = tool.handler(asked, ctx)
+        return fitting(tool, await value if inspect.isawaitable(value) else value)
+
+    async def _hosted(self, tool: Tool, asked: object, ctx: Ctx) -> Answer:
+        seconds = tool.time_limit or self._house.time_limit
+        try:
+            return await self._guests.run(self.registry.pack_of(tool).name, tool, asked, ctx, seconds)
+        except (ToolError, DuvetError):
+            raise
+        except Exception as error:
+            ##= man/spec/service.md#packs
+            ##% Whatever a tool of a further pack raises, the caller MUST be told that it failed and nothing of what was
+            ##% raised, and the server MUST go on.
+            raise ToolError(Code.UPSTREAM_ERROR, f"{tool.name} failed", "the log of the server says why") from error
+
+    def _seen(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, object],
+        caller: Caller,
+        seconds: float,
+        answer: Answer | None,
+        failure: BaseException | None,
+    ) -> Seen:
+        code, reason = _told(failure)
+        return Seen(
+            tool=tool.name,
+            pack=self.registry.pack_of(tool).name,
+            face=caller.face,
+            request=caller.request,
+            scope=tool.scope.value,
+            arguments=summary(arguments),
+            seconds=seconds,
+            code=code,
+            reason=reason,
+            bytes_in=_size(arguments),
+            bytes_out=_size(answer.value) if answer else 0,
+        )
+
+
+def _told(failure: BaseException | None) -> tuple[str, str]:
+    match failure:
+        case None:
+            return "", ""
+        case ToolError():
+            cause = failure.__cause__
+            foreseen = cause is None or isinstance(cause, DuvetError)
+            return failure.code.value, "" if foreseen else type(cause).__name__
+        case Exception():
+            return "internal", type(failure).__name__
+    return "cancelled", ""
+
+
+def _size(value: object) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return 0

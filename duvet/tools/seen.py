@@ -1,0 +1,59 @@
+"""What is known of a call when it is over: for the log, and for what counts calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from duvet.text import shortened
+
+_MOST = 12
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """One call of a tool."""
+
+    tool: str
+    pack: str
+    face: str
+    request: str
+    scope: str
+    arguments: str
+    """Their names and sizes, never what they say."""
+    seconds: float
+    code: str = ""
+    """How it failed; nothing where it didn't."""
+    reason: str = ""
+    """What was thrown, where nobody foresaw that."""
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+
+Observer = Callable[[Seen], None]
+
+
+def summary(arguments: Mapping[str, object]) -> str:
+    """The names of arguments and how large they are; numbers and truths tell nothing that is secret."""
+    ##= man/spec/service.md#operations
+    ##% The log MUST NOT hold the texts of arguments, nor of answers.
+    shown = [f"{_name(name)}={_size(value)}" for name, value in list(arguments.items())[:_MOST]]
+    return " ".join([*shown, *(["..."] if len(arguments) > _MOST else [])])
+
+
+def _name(name: str) -> str:
+    plain = shortened(name)
+    return plain if plain.isidentifier() else ascii(plain)
+
+
+def _size(value: object) -> str:
+    match value:
+        case bool() | None:
+            return str(value).lower()
+        case int() | float():
+            return shortened(f"{value:g}")
+        case str():
+            return f"str({len(value)})"
+        case list() | tuple() | dict():
+            return f"{'object' if isinstance(value, dict) else 'array'}({len(value)})"
+    return type(value).__name__
