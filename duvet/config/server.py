@@ -30,6 +30,7 @@ class PackName(StrEnum):
     """What tools are switched on by."""
 
     TRACE = "trace"
+    INTROSPECT = "introspect"
 
 
 class ServerTable(Table, frozen=True, kw_only=True):

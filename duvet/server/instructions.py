@@ -23,19 +23,19 @@ class _Kept(Struct, frozen=True, array_like=True):
     text: str
 
 
-def instructions(how: str, registry: Callable[[], Registry], rule: ServerRule, blobs: Blobs) -> str:
-    """The prompt about the server, for what a configuration switches on; `how` tells configurations apart."""
+def instructions(how: str, render: Callable[[], str], blobs: Blobs) -> str:
+    """The prompt about the server, rendered where no earlier run has; `how` tells configurations apart."""
     # What this very duvet has kept was rendered from the same templates and tools: see `duvet.cache.build`.
     kept = blobs.load(_NAME, _Kept)
     if kept is not None and kept.key == how:
         return kept.text
-    text = rendered_instructions(rule, registry())
+    text = render()
     blobs.save(_NAME, _Kept(how, text))
     return text
 
 
 def rendered_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    """The same, whatever was kept; where no tools are named they are those that the rule switches on."""
+    """For what a configuration switches on; where no tools are named they are those of the rule."""
     from duvet.prompts.system import system_prompt
     from duvet.server.reachable import reachable
     from duvet.tools.choosing import named

@@ -106,7 +106,9 @@ def _word(value: object) -> str:
 
 def _as_json(time: str, event: Event) -> str:
     told = {"time": time, "level": event.level.name.lower(), "message": event.message, **event.fields}
-    return json.encode({name: _plain(value) if isinstance(value, str) else value for name, value in told.items()}).decode()
+    return json.encode(
+        {name: _plain(value) if isinstance(value, str) else value for name, value in told.items()}
+    ).decode()
 
 
 def _plain(text: str) -> str:
@@ -133,7 +135,9 @@ class Complaints(logging.Handler):
 
 def _place(error: BaseException) -> str:
     """Where it was raised."""
-    places = [f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)]
+    places = [
+        f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
     return places[-1] if places else ""
 
 

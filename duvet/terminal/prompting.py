@@ -21,6 +21,7 @@ from duvet.terminal.listings import pour_list
 from duvet.terminal.options import open_cache
 from duvet.terminal.questions import open_quietly
 from duvet.terminal.service import assembly_of
+from duvet.terminal.service_options import about_trace
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
 from duvet.tools.context import Context
@@ -50,8 +51,9 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
         if name == SYSTEM:
             pour(_system(where).encode())
             return
-        catalogue = read_catalogue(where)
-        pour(filled(wanted, _context(catalogue, where)).encode())
+        project = about_trace(where)
+        catalogue = read_catalogue(project)
+        pour(filled(wanted, _context(catalogue, project)).encode())
     except QueryError as error:
         raise click.UsageError(f"{visible(error.message)}\n{visible(error.hint)}") from error
     tell_errors(catalogue)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from duvet.terminal.service_options import PACKS, SERVICE
+from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
 
@@ -31,7 +31,7 @@ class Assembly:
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
         self._more: Sequence[str] = where[PACKS]
-        self.where = {name: value for name, value in where.items() if name not in (SERVICE, PACKS)}
+        self.where = about_trace(where)
 
     @property
     def rule(self) -> ServerRule:
@@ -47,11 +47,11 @@ class Assembly:
     def instructions(self) -> str:
         """What agents are told first; the tools are loaded only where that is not known from an earlier run."""
         from duvet.cache.key import key
-        from duvet.server.instructions import instructions
+        from duvet.server.instructions import instructions, rendered_instructions
         from duvet.terminal.serving import blobs_of
 
         how = key(self.rule, self.service.config, self._more)
-        return instructions(how, lambda: self.registry, self.rule, blobs_of(self._shown))
+        return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
     def choice(self) -> Choice:
@@ -126,9 +126,7 @@ def _wishes(service: Service) -> Mapping[str, Any]:
     from duvet.tools.choosing import Wish
 
     return {
-        name: Wish(
-            enabled=one.enabled, writes=one.mode is Access.READ_WRITE, switches=one.tools, settings=one.settings
-        )
+        name: Wish(enabled=one.enabled, writes=one.mode is Access.READ_WRITE, switches=one.tools, settings=one.settings)
         for name, one in service.config.tool_packs.items()
     }
 
@@ -140,5 +138,3 @@ def tell_line(text: str) -> None:
     say(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -18,7 +18,11 @@ def service_options(function: Function) -> Function:
     """Where the configuration of the service is, and which packs are wanted beside it."""
     for option in (
         click.option(
-            "--pack", PACKS, metavar="NAME", multiple=True, help="Switch this pack of tools on, too; it may be repeated."
+            "--pack",
+            PACKS,
+            metavar="NAME",
+            multiple=True,
+            help="Switch this pack of tools on, too; it may be repeated.",
         ),
         click.option(
             "--config",
@@ -30,3 +34,8 @@ def service_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
+
+
+def about_trace(where: Mapping[str, Any]) -> dict[str, Any]:
+    """The options among these that describe the project."""
+    return {name: value for name, value in where.items() if name not in (SERVICE, PACKS)}

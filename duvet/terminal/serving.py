@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from duvet.terminal.exit_codes import OK
 from duvet.terminal.settings import Settings, wants_cache

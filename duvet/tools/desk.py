@@ -67,7 +67,9 @@ class Desk:
     async def _answered(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= DEEPEST:
-            raise ToolError(Code.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply")
+            raise ToolError(
+                Code.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply"
+            )
         asked = checked_input(tool, arguments)
         try:
             return await self._run(tool, asked, caller)

@@ -8,7 +8,7 @@ from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.config.schema import OURS, ServerRule
 from duvet.config.server import PackName, server_rule
-from duvet.tools.registry import BY_DEFAULT, packs
+from duvet.tools.choosing import BUILT_IN, BY_DEFAULT
 from duvet.tree.memory import MemoryTree
 
 BEGIN = f"'$schema' = '{OURS}'\n"
@@ -72,5 +72,5 @@ def test_what_is_wrong_in_it_leaves_the_defaults(wrong: str) -> None:
 
 
 def test_packs_are_those_that_there_are() -> None:
-    assert [pack.value for pack in PackName] == list(packs())
+    assert [pack.value for pack in PackName] == list(BUILT_IN)
     assert ServerRule().packs == BY_DEFAULT

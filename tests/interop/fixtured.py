@@ -19,6 +19,7 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.interop.fixtures import Fixtures
+from tests.server.http.serving import accounts
 from tests.server.opened import PAGE_SIZE, opened
 
 
@@ -30,7 +31,7 @@ def main(folder: str) -> None:
     address, limits = Address("127.0.0.1", 0), Limits()
     with listen(address, anywhere=False) as listening:
         where = address.at(listening.getsockname()[1])
-        app = App(server, Trust(Hosts(address.host, ()), Tokens()), limits, None)
+        app = App(server, Trust(Hosts(address.host, ()), Tokens()), accounts(), limits)
         running = Running(app, limits, lambda: print(f"{where.url}/mcp", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 

@@ -61,27 +61,31 @@ def test_they_begin_with_what_the_server_is() -> None:
     assert "entries" not in rendered_instructions(replace(rule, page_size=0))
 
 
+def kept(rule: ServerRule, blobs: Blobs) -> str:
+    return instructions(repr(rule), lambda: rendered_instructions(rule), blobs)
+
+
 def test_what_is_kept_is_given_again_for_the_same_configuration_alone(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path))
-    text = instructions(RULE, blobs)
-    assert text == rendered_instructions(RULE) == instructions(RULE, NoBlobs())
-    (kept,) = blobs.names()
-    blobs.save(kept, (_key_in(blobs, kept), "what was kept"))
-    assert instructions(RULE, blobs) == "what was kept"
+    text = kept(RULE, blobs)
+    assert text == rendered_instructions(RULE) == kept(RULE, NoBlobs())
+    (name,) = blobs.names()
+    blobs.save(name, (_key_in(blobs, name), "what was kept"))
+    assert kept(RULE, blobs) == "what was kept"
     other = replace(RULE, title="Tea")
-    assert instructions(other, blobs) == rendered_instructions(other)
-    assert instructions(RULE, blobs) == text
+    assert kept(other, blobs) == rendered_instructions(other)
+    assert kept(RULE, blobs) == text
 
 
 def test_what_is_spoilt_is_made_again(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path))
-    text = instructions(RULE, blobs)
-    (kept,) = blobs.names()
-    (tmp_path / kept).write_bytes(b"x")
-    assert instructions(RULE, blobs) == text
+    text = kept(RULE, blobs)
+    (name,) = blobs.names()
+    (tmp_path / name).write_bytes(b"x")
+    assert kept(RULE, blobs) == text
 
 
 def _key_in(blobs: Blobs, name: str) -> str:
-    kept = blobs.load(name, tuple[str, str])
-    assert kept is not None
-    return kept[0]
+    found = blobs.load(name, tuple[str, str])
+    assert found is not None
+    return found[0]

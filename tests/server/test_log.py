@@ -1,13 +1,114 @@
-"""What goes wrong is told in a line."""
+"""What the server tells on standard error."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
-from duvet.server.http.complaints import NAMES, tell_complaints
+from duvet.server.log import NAMES, Level, Log, tell_complaints
+from duvet.tools.seen import Seen, summary
+
+NOON = datetime(2026, 5, 4, 12, 0, 0, 5000, UTC)
+TIME = "2026-05-04T12:00:00.005Z"
+CALL = Seen(
+    tool="search_requirements",
+    pack="trace",
+    face="mcp",
+    request="7",
+    scope="reader",
+    arguments="query=str(14)",
+    seconds=0.01234,
+    bytes_in=26,
+    bytes_out=100,
+)
+FAILED = replace(CALL, code="upstream_error", reason="ValueError", bytes_out=0)
+
+
+def log_to(lines: list[str], level: Level = Level.TRACE, *, as_json: bool = False) -> Log:
+    return Log(lines.append, level, as_json=as_json, clock=lambda: NOON)
+
+
+##= man/spec/service.md#operations
+##= type=test
+##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what came of
+##% it, and its sizes.
+def test_a_call_is_a_line() -> None:
+    lines: list[str] = []
+    log = log_to(lines)
+    log.saw(CALL)
+    log.saw(FAILED)
+    common = "face=mcp request=7 tool=search_requirements duration_ms=12.3"
+    assert lines == [
+        f'{TIME} INFO call {common} status=ok bytes_in=26 bytes_out=100 arguments="query=str(14)"',
+        f"{TIME} WARN call {common} status=error code=upstream_error reason=ValueError bytes_in=26 bytes_out=0 "
+        'arguments="query=str(14)"',
+    ]
+
+
+def test_a_call_is_an_object_in_a_line() -> None:
+    lines: list[str] = []
+    log_to(lines, as_json=True).saw(CALL)
+    (line,) = lines
+    assert json.loads(line) == {
+        "time": TIME,
+        "level": "info",
+        "message": "call",
+        "face": "mcp",
+        "request": "7",
+        "tool": "search_requirements",
+        "duration_ms": 12.3,
+        "status": "ok",
+        "bytes_in": 26,
+        "bytes_out": 100,
+        "arguments": "query=str(14)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("level", "messages"), [(Level.DEBUG, "dwe"), (Level.WARN, "we"), (Level.ERROR, "e")], ids=lambda one: str(one)
+)
+def test_what_is_less_important_is_left_out(level: Level, messages: str) -> None:
+    lines: list[str] = []
+    log = log_to(lines, level)
+    for one, word in ((Level.DEBUG, "d"), (Level.WARN, "w"), (Level.ERROR, "e")):
+        log.tell(one, word)
+    assert [line[-1] for line in lines] == list(messages)
+
+
+##= man/spec/service.md#operations
+##= type=test
+##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+@pytest.mark.parametrize("as_json", [False, True])
+def test_nothing_begins_a_line(as_json: bool) -> None:
+    lines: list[str] = []
+    hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
+    log_to(lines, as_json=as_json).tell(Level.INFO, "call", request=hostile)
+    (line,) = lines
+    assert len(line.splitlines()) == 1 and "\x1b" not in line
+    line.encode()
+
+
+##= man/spec/service.md#operations
+##= type=test
+##% The log MUST NOT hold the texts of arguments, nor of answers.
+def test_arguments_are_summarised() -> None:
+    given: dict[str, object] = {
+        "query": "secret",
+        "limit": 5,
+        "deep": {"password": "secret"},
+        "all": True,
+        "none": None,
+        "list": ["secret"],
+        "odd name\n": 1.5,
+    }
+    assert summary(given) == ("query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5")
+    assert len(summary({f"name{number}": "x" for number in range(1000)})) < 300
+    assert len(summary({"x" * 100_000: "x"})) < 200
 
 
 @pytest.fixture
@@ -16,7 +117,7 @@ def told() -> Iterator[list[str]]:
     loggers = [logging.getLogger(name) for name in NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     found: list[str] = []
-    tell_complaints(found.append)
+    tell_complaints(log_to(found))
     yield found
     for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
         logger.handlers, logger.propagate = handlers, propagate
@@ -33,4 +134,7 @@ def test_a_line_without_what_was_sent(told: list[str]) -> None:
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n%s", "secret")
     logging.getLogger("mcp.server").error(f"Session {'0af3' * 8} crashed")
     logging.getLogger("mcp.server").warning("Invalid Host header: %s", "secret")
-    assert told == ["duvet mcp: Exception in ASGI application (ValueError)", "duvet mcp: Session … crashed"]
+    assert [line.split(" at=")[0] for line in told] == [
+        f"{TIME} ERROR Exception in ASGI application error=ValueError",
+        f"{TIME} ERROR Session … crashed",
+    ]

@@ -10,7 +10,6 @@ from starlette.types import Scope, Send
 
 from duvet.tools.errors import Code
 
-
 API = "/api/"
 
 

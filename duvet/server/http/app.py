@@ -53,9 +53,7 @@ class Accounts(Struct, frozen=True):
 class App:
     """The server as an application, and its end."""
 
-    def __init__(
-        self, server: DuvetServer, trust: Trust, accounts: Accounts, limits: Limits = _LIMITS
-    ) -> None:
+    def __init__(self, server: DuvetServer, trust: Trust, accounts: Accounts, limits: Limits = _LIMITS) -> None:
         self._server = server
         self._limits = limits
         # Hosts, origins and bodies are looked at before the SDK sees them.

@@ -29,7 +29,5 @@ async def _failed(request: Request, error: Exception) -> Response:
     return _response(request, 500, Code.UPSTREAM_ERROR, "Internal error", None)
 
 
-def _response(
-    request: Request, status: int, code: Code, message: str, headers: Mapping[str, str] | None
-) -> Response:
+def _response(request: Request, status: int, code: Code, message: str, headers: Mapping[str, str] | None) -> Response:
     return JSONResponse(complaint(request.scope, code, message, ""), status, headers=headers)

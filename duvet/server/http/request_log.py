@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.http.rate import client_of

@@ -15,9 +15,9 @@ from duvet.server.bare import wrapped
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.context import Context
 from duvet.tools.choosing import named
 from duvet.tools.chosen import Chosen
+from duvet.tools.context import Context
 from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from duvet.tools.tool import Answer, Pack, Question, Scope

@@ -12,11 +12,13 @@ import anyio
 import httpx2
 import mcp_types as types
 
-from duvet.server.http.app import App, Trust
+from duvet.server.http.app import Accounts, App, Trust
 from duvet.server.http.hosts import Hosts
 from duvet.server.http.limits import Limits
+from duvet.server.http.metrics import Metrics
 from duvet.server.http.running import Running
 from duvet.server.http.tokens import Tokens, tokens
+from duvet.server.log import Log
 from duvet.server.protocol.server import DuvetServer
 from tests.server.clients import MODERN
 from tests.server.wire import enveloped, hello, request
@@ -31,14 +33,22 @@ MEDIA = {"content-type": "application/json", "accept": "application/json, text/e
 MODERN_HEADERS = {**MEDIA, "mcp-protocol-version": MODERN}
 
 
+SILENT = Log(lambda line: None)
+
+
+def accounts(log: Log = SILENT) -> Accounts:
+    """What nobody looks at, but for a log."""
+    return Accounts(log, Metrics("0"))
+
+
 @asynccontextmanager
 async def running(
-    server: DuvetServer, *, tokens: Tokens = NOBODY, limits: Limits = USUAL
+    server: DuvetServer, *, tokens: Tokens = NOBODY, limits: Limits = USUAL, log: Log = SILENT
 ) -> AsyncIterator[tuple[Where, Running]]:
     """Serves at a free port of loopback until the test is over, or tells it to end."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
-    found = Running(App(server, Trust(Hosts(HOST), tokens), limits), limits, begun.set)
+    found = Running(App(server, Trust(Hosts(HOST), tokens), accounts(log), limits), limits, begun.set)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(found.serve, [listening])
         try:

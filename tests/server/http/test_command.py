@@ -49,13 +49,14 @@ from duvet.server.http.address import Address
 from duvet.server.http.serve import Offer, Terms, serve
 from duvet.server.identity import Identity
 from duvet.server.live import Live
+from duvet.server.log import Log
 
 class Told(Live):
     def begin(self):
         os.kill(os.getpid(), {int(how)})
 
-offer = Offer(identity=Identity(), instructions="", live=Told(None, 50), packs=())
-serve(offer, Terms(address=Address("127.0.0.1", 0)), print)
+offer = Offer(identity=Identity(), instructions="", live=Told(None, 50), desk=print)
+serve(offer, Terms(address=Address("127.0.0.1", 0)), Log(print), print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")

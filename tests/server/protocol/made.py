@@ -11,10 +11,10 @@ from msgspec import Struct
 from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.context import Context
-from duvet.tools.errors import Code, ToolError
 from duvet.tools.chosen import Chosen
+from duvet.tools.context import Context
 from duvet.tools.desk import Desk
+from duvet.tools.errors import Code, ToolError
 from duvet.tools.registry import Registry
 from duvet.tools.tool import Answer, Pack, Page, Question, Scope
 from tests.server.conftest import INSTRUCTIONS, PAGE_SIZE
