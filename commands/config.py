@@ -14,10 +14,11 @@ from duvet.terminal.known_names import files
 )
 @click.option(
     "--schema",
-    type=click.Choice(["upstream", "extended"]),
+    type=click.Choice(["upstream", "extended", "service"]),
     is_flag=False,
     flag_value="upstream",
-    help="Print the JSON Schema of the file for editors: upstream's, which is the default, or our own.",
+    help="Print the JSON Schema of the file for editors: upstream's, which is the default, our own, or that of the "
+    "configuration of the service.",
 )
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", help="How settings are shown.")
 def config(config_path: str | None, schema: str | None, format: str) -> None:
@@ -33,7 +34,7 @@ def config(config_path: str | None, schema: str | None, format: str) -> None:
     from functools import partial
 
     from duvet.config.explain import explain_file
-    from duvet.config.json_schema import json_schema
+    from duvet.config.json_schema import json_schema, service_schema
     from duvet.reports import config_settings
     from duvet.terminal.outputs import rendered, write_file
     from duvet.terminal.settings import settings
@@ -41,7 +42,8 @@ def config(config_path: str | None, schema: str | None, format: str) -> None:
 
     shown = settings()
     if schema:
-        render = partial(config_settings.render_schema, json_schema(extended=schema == "extended"))
+        made = service_schema() if schema == "service" else json_schema(extended=schema == "extended")
+        render = partial(config_settings.render_schema, made)
     else:
         explained = explain_file(DiskTree(), config_path or shown.config_path, shown.environ)
         render = partial(config_settings.FORMATS[format], explained)

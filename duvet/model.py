@@ -107,6 +107,8 @@ class Problem(Struct, frozen=True):
     severity: Severity = Severity.ERROR
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
+    is_private: bool = False
+    """Whether secrets may stand on its line, which is not shown then."""
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

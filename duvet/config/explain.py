@@ -14,6 +14,7 @@ from duvet.config.find import require_config
 from duvet.config.read import read_config, read_tables
 from duvet.config.schema import BUILT_IN_REQUIREMENTS, Config, Table
 from duvet.config.toml import Toml
+from duvet.config.wording import key_path
 from duvet.tree.protocol import Tree
 
 Keys = tuple[str | int, ...]
@@ -87,9 +88,9 @@ def _setting(keys: Keys, value: Any, is_template: bool, toml: Toml, environ: Map
     plain = to_builtins(value)
     written = _written(toml.values, keys)
     if written is None:
-        return Setting(_dotted(keys), plain, Origin.DEFAULT)
+        return Setting(key_path(keys), plain, Origin.DEFAULT)
     variables = expand(written, environ).variables if is_template else ()
-    return Setting(_dotted(keys), plain, Origin.FILE, toml.path, toml.value_place(*keys).line, variables)
+    return Setting(key_path(keys), plain, Origin.FILE, toml.path, toml.value_place(*keys).line, variables)
 
 
 def _written(values: Any, keys: Keys) -> Any:
@@ -99,10 +100,6 @@ def _written(values: Any, keys: Keys) -> Any:
             return None
         values = values[key]
     return values
-
-
-def _dotted(keys: Keys) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")
 
 
 def _overridden(setting: Setting, given: Mapping[str, Given]) -> Setting:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from msgspec import inspect
 
@@ -13,7 +14,23 @@ class Option(NamedTuple):
     """One of the types that a value may have."""
 
     type: inspect.Type
-    is_template: bool = False
+    extra: Mapping[str, Any] = {}
+    """What the type says of itself beside what msgspec knows."""
+
+    @property
+    def is_template(self) -> bool:
+        """Whether `${{ NAME }}` in it stands for an environment variable."""
+        return bool(self.extra.get("template"))
+
+    @property
+    def expands(self) -> bool:
+        """Whether `$NAME` in it stands for an environment variable."""
+        return bool(self.extra.get("expands"))
+
+    @property
+    def wanted(self) -> str:
+        """What its pattern looks for, in words."""
+        return str(self.extra.get("wanted", ""))
 
 
 def fields_of(table: type[Table]) -> dict[str, inspect.Field]:
@@ -23,11 +40,10 @@ def fields_of(table: type[Table]) -> dict[str, inspect.Field]:
 
 
 def options(kind: inspect.Type) -> list[Option]:
-    """The types that a field takes, but for the absence of a value, which TOML can't write."""
+    """The types that a field takes, but for null, which stands for the absence of a value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
-            is_template = bool(extra and extra.get("template"))
-            return [Option(option.type, is_template or option.is_template) for option in options(inner)]
+            return [Option(option.type, {**(extra or {}), **option.extra}) for option in options(inner)]
         case inspect.UnionType(types=types):
             return [option for inner in types for option in options(inner)]
         case inspect.NoneType():

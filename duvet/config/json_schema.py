@@ -18,7 +18,30 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
     ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
     ##% accepted, and no others.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
-    return {"$schema": DIALECT, "title": "Configuration of duvet", **_without_null(schema)}
+    return _titled("Configuration of duvet", schema)
+
+
+def service_schema() -> dict[str, Any]:
+    """What the configuration of the service may hold."""
+    from msgspec import json
+
+    from duvet.config.service.tables import ServiceConfig
+
+    ##= man/spec/service.md#configuration
+    ##% The JSON Schema that `duvet config --schema service` prints MUST accept the files that are accepted, and no
+    ##% others, as far as names that refer to one another and variables are left aside.
+    return _titled("Configuration of the service of duvet", json.schema(ServiceConfig, schema_hook=_variable))
+
+
+def _variable(kind: type) -> dict[str, Any]:
+    """A secret, the only type that msgspec doesn't know."""
+    from duvet.config.variables import VARIABLE
+
+    return {"type": "string", "pattern": VARIABLE}
+
+
+def _titled(title: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"$schema": DIALECT, "title": title, **_without_null(schema)}
 
 
 def _without_null(node: Any) -> Any:

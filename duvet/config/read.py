@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert
@@ -47,9 +47,9 @@ def read_tables(toml: Toml, environ: Mapping[str, str]) -> ConfigTable:
         raise ProblemsError(problems(toml, table, environ)) from None
 
 
-def as_table(values: dict[str, Any], table: type[Kind]) -> Kind:
+def as_table(values: dict[str, Any], table: type[Kind], dec_hook: Callable[[type, Any], Any] | None = None) -> Kind:
     """The values of a table as its record; ValidationError where they don't fit."""
-    return convert(values, table)
+    return convert(values, table, dec_hook=dec_hook)
 
 
 def _document(data: bytes, path: str) -> Toml:

@@ -97,10 +97,12 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, renam
 class TableError(ValueError):
     """What is wrong with a table whose values are each right."""
 
-    def __init__(self, rule: Rule, message: str, hint: str) -> None:
+    def __init__(self, rule: Rule, message: str, hint: str, key: str = "") -> None:
         super().__init__(message)
         self.rule = rule
         self.hint = hint
+        self.key = key
+        """The key that is to blame, as it is written in the file; empty for the whole table."""
 
 
 class HtmlReport(Table, frozen=True, kw_only=True):

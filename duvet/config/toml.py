@@ -29,8 +29,8 @@ class TomlEncodingError(TomlError):
     """A TOML file that isn't UTF-8."""
 
 
-class Toml:
-    """A TOML document; its places are looked for when one is asked for."""
+class Placed:
+    """The values of a file, and where in it each of them stands."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str) -> None:
         self.values = values
@@ -54,6 +54,24 @@ class Toml:
             keys = keys[:-1]
         return (0, 0)
 
+    def _place(self, span: Span) -> Place:
+        start, end = span
+        line = line_at(self._starts, start)
+        line_start, line_end = self._starts[line], self._starts[line + 1] - 1
+        return Place(line + 1, start - line_start + 1, max(1, min(end, line_end) - start))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [*line_starts(self.text), len(self.text) + 1]
+
+    @cached_property
+    def _spans(self) -> dict[Keys, Spans]:
+        raise NotImplementedError
+
+
+class Toml(Placed):
+    """A TOML document; its places are looked for when one is asked for."""
+
     def headers(self, name: str) -> list[int]:
         """The line of each table in an array of tables: of its `[[name]]`, or of its `{`."""
         lines: list[int] = []
@@ -72,16 +90,6 @@ class Toml:
         for key in keys:
             value = value[key]
         return str(value)
-
-    def _place(self, span: Span) -> Place:
-        start, end = span
-        line = line_at(self._starts, start)
-        line_start, line_end = self._starts[line], self._starts[line + 1] - 1
-        return Place(line + 1, start - line_start + 1, max(1, min(end, line_end) - start))
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [*line_starts(self.text), len(self.text) + 1]
 
     @cached_property
     def _spans(self) -> dict[Keys, Spans]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+DUPLICATE = "duplicate key"
+
 _WORDS = {
-    "Cannot overwrite": "duplicate key",
-    "Cannot declare": "duplicate key",
-    "Cannot redefine": "duplicate key",
-    "Cannot mutate": "duplicate key",
-    "Duplicate inline table key": "duplicate key",
+    "Cannot overwrite": DUPLICATE,
+    "Cannot declare": DUPLICATE,
+    "Cannot redefine": DUPLICATE,
+    "Cannot mutate": DUPLICATE,
+    "Duplicate inline table key": DUPLICATE,
     "Expected ']]' at": "unclosed array table, expected `]`",
     "Expected ']' at": "unclosed table, expected `]`",
     "Expected '=' after": "key with no value, expected `=`",

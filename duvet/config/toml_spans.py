@@ -44,6 +44,12 @@ _SCALAR = re.compile(
 def spans(text: str) -> dict[Keys, Spans]:
     """The places of everything in a document that is known to be valid, by path of keys and indexes."""
     found: dict[Keys, Spans] = {}
+    note_spans(text, found)
+    return found
+
+
+def note_spans(text: str, found: dict[Keys, Spans]) -> None:
+    """Note the places of everything, one after another."""
     lengths: dict[Keys, int] = {}
     table: Keys = ()
     position = _end(_BLANK, text, 0)
@@ -56,7 +62,6 @@ def spans(text: str) -> dict[Keys, Spans]:
         else:
             break
         position = _end(_BLANK, text, position)
-    return found
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:

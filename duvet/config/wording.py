@@ -1,4 +1,4 @@
-"""How wrong keys and values of TOML files are worded."""
+"""How wrong keys and values of files are worded."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def invalid_type(value: Any, expected: str) -> str:
 
 
 def described(value: Any) -> str:
-    """A TOML value: its type and, where it is short, itself."""
+    """A value of a file: its type and, where it is short, itself."""
     match value:
+        case None:
+            return "null"
         case bool():
             return f"boolean `{str(value).lower()}`"
         case int():
@@ -52,6 +54,15 @@ def described(value: Any) -> str:
             return "sequence"
         case _:
             return "map"
+
+
+def key_path(keys: Iterable[str | int]) -> str:
+    """The keys that lead to a value, as `workflows.audit.steps[0].tool`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quoted(key)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

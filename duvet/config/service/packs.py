@@ -25,6 +25,6 @@ class PackSection(Section, frozen=True, kw_only=True):
     tools: Annotated[dict[str, bool], Meta(description="Tools by name, each switched on or off")] = field(
         default_factory=dict
     )
-    settings: Annotated[dict[str, Any], Meta(description="What the pack itself wants to know")] = field(
-        default_factory=dict
-    )
+    settings: Annotated[
+        dict[str, Any], Meta(description="What the pack itself wants to know", extra={"expands": True})
+    ] = field(default_factory=dict)

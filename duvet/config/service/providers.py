@@ -7,12 +7,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from duvet.config.service.section import Seconds, Section, Text
+from duvet.config.secret import Secret
+from duvet.config.service.section import END, Seconds, Section, Text
 
-Key = Annotated[str, Meta(pattern=r"^\$([A-Za-z_]\w*|\{[A-Za-z_]\w*\})$", extra={"expands": True, "secret": True})]
-"""A secret: never its text, always the variable that holds it."""
-
-ModelName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/\S+)?$")]
+ModelName = Annotated[
+    str,
+    Meta(pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}(/\S+)?{END}", extra={"wanted": "PROVIDER/MODEL, or PROVIDER"}),
+]
 """`PROVIDER/MODEL`, or `PROVIDER` alone for its default model."""
 
 
@@ -36,8 +37,10 @@ class ProviderSection(Section, frozen=True, kw_only=True):
         Text | None, Meta(description="The URL below which it answers; by default that of OpenAI or Anthropic")
     ] = None
     api_key: Annotated[
-        Key | None,
-        Meta(description="The variable with its key; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"),
+        Secret | None,
+        Meta(
+            description="The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"
+        ),
     ] = None
     default_model: Annotated[Text | None, Meta(description="The model where only the provider is named")] = None
     timeout: Annotated[Seconds, Meta(description="How many seconds an answer may take")] = 60.0

@@ -11,7 +11,11 @@ from duvet.config.schema import Words
 Text = Annotated[Words, Meta(extra={"expands": True})]
 """Text in which `$NAME` and `${NAME}` stand for environment variables, and `$$` for a dollar."""
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+END = r"$(?!\n)"
+"""The end of a text in Python, whose `$` also stands before a last line end, and in JavaScript alike."""
+
+_NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
+Name = Annotated[str, Meta(pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{END}", extra={"wanted": _NAME})]
 """What things in this file are called."""
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]

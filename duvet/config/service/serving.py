@@ -69,3 +69,16 @@ class ServerSection(Section, frozen=True, kw_only=True):
     shutdown_timeout: Annotated[
         Seconds, Meta(description="How many seconds what is at work may take when the server is told to end")
     ] = 3.0
+
+    def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
+        """The rule that this table and the packs that are switched on stand for."""
+        version = self.protocol_version
+        return ServerRule(
+            name=self.name,
+            title=self.title,
+            version=self.version,
+            description=self.description,
+            protocol_version=None if version is None else version.value,
+            page_size=self.page_size,
+            packs=packs,
+        )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from duvet.config.schema import ServerRule
 from duvet.config.service.packs import PackSection
 from duvet.config.service.providers import ProviderSection, RouteSection
 from duvet.config.service.section import Name, Section
@@ -32,3 +33,9 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
     routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = field(
         default_factory=dict
     )
+
+    def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
+        """The packs that are switched on, where these are when nothing is said of them."""
+        named = self.tool_packs
+        kept = [name for name in by_default if name not in named or named[name].enabled]
+        return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))

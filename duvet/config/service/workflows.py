@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from duvet.config.schema import Words
+from duvet.config.schema import TableError, Words
 from duvet.config.service.section import Name, Seconds, Section
+from duvet.config.wording import missing_field
+from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 
 class VariableType(StrEnum):
@@ -21,6 +23,33 @@ class VariableType(StrEnum):
     ARRAY = "array"
     OBJECT = "object"
 
+    def takes(self, value: Any) -> bool:
+        """Whether a value is of this type, as JSON Schema means it."""
+        if isinstance(value, bool):
+            return self is VariableType.BOOLEAN
+        if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
+            return True
+        return isinstance(value, _VALUES[self])
+
+
+_VALUES: dict[VariableType, tuple[type, ...]] = {
+    VariableType.STRING: (str,),
+    VariableType.INTEGER: (int,),
+    VariableType.NUMBER: (int, float),
+    VariableType.BOOLEAN: (bool,),
+    VariableType.ARRAY: (list,),
+    VariableType.OBJECT: (dict,),
+}
+
+
+def _require_one(given: list[str], known: list[str]) -> None:
+    """Exactly one of some keys has to be there."""
+    named = ", ".join(f"`{name}`" for name in known)
+    if not given:
+        raise TableError(CONFIG_MISSING_KEY, f"one of {named} has to be here", "")
+    if len(given) > 1:
+        raise TableError(CONFIG_BAD_VALUE, f"only one of {named} can be here", "keep one of them", given[1])
+
 
 class VariableSection(Section, frozen=True, kw_only=True):
     """What a workflow is told. Without a default it has to be."""
@@ -28,6 +57,11 @@ class VariableSection(Section, frozen=True, kw_only=True):
     type: Annotated[VariableType, Meta(description="What it can be")] = VariableType.STRING
     description: Annotated[str, Meta(description="What it is for")] = ""
     default: Annotated[Any, Meta(description="What it is where nothing is said")] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.default is not UNSET and not self.type.takes(self.default):
+            message = f"the default is not of the type `{self.type.value}`"
+            raise TableError(CONFIG_BAD_VALUE, message, "change the one or the other", "default")
 
 
 class CheckSection(Section, frozen=True, kw_only=True):
@@ -37,6 +71,29 @@ class CheckSection(Section, frozen=True, kw_only=True):
     equals: Annotated[Any, Meta(description="What stands there")] = UNSET
     not_equals: Annotated[Any, Meta(description="What doesn't stand there")] = UNSET
     exists: Annotated[bool | UnsetType, Meta(description="Whether anything stands there")] = UNSET
+
+    def __post_init__(self) -> None:
+        given = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
+        _require_one([name for name, value in given.items() if value is not UNSET], list(given))
+
+
+# The keywords of JSON Schema for what `__post_init__` checks.
+_ONE_CHECK = {"oneOf": [{"required": [name]} for name in ("equals", "notEquals", "exists")]}
+_ONE_ACTION = {
+    "oneOf": [{"required": [name]} for name in ("tool", "model", "wait")],
+    "dependentRequired": {"model": ["prompt"], "prompt": ["model"], "system": ["model"]},
+}
+_OF_ITS_TYPE = {
+    "anyOf": [
+        {"not": {"required": ["type"]}, "properties": {"default": {"type": "string"}}},
+        *(
+            {"properties": {"type": {"const": type.value}, "default": {"type": type.value}}, "required": ["type"]}
+            for type in VariableType
+        ),
+    ]
+}
+_Check = Annotated[CheckSection, Meta(extra_json_schema=_ONE_CHECK)]
+_Variable = Annotated[VariableSection, Meta(extra_json_schema=_OF_ITS_TYPE)]
 
 
 class CaptureSection(Section, frozen=True, kw_only=True):
@@ -51,7 +108,7 @@ class WaitSection(Section, frozen=True, kw_only=True):
 
     tool: Annotated[Words, Meta(description="Which tool")]
     params: Annotated[dict[str, Any], Meta(description="Its arguments")] = field(default_factory=dict)
-    until: Annotated[CheckSection, Meta(description="What has to hold")]
+    until: Annotated[_Check, Meta(description="What has to hold")]
     interval_seconds: Annotated[
         float, Meta(ge=0.5, le=3600, description="Seconds from the end of a call to the next")
     ] = 5.0
@@ -76,21 +133,33 @@ class StepSection(Section, frozen=True, kw_only=True):
     expect: Annotated[dict[str, Any], Meta(description="By path, what has to stand in the result")] = field(
         default_factory=dict
     )
-    asserts: Annotated[tuple[CheckSection, ...], Meta(description="What else has to hold of it")] = field(
+    asserts: Annotated[tuple[_Check, ...], Meta(description="What else has to hold of it")] = field(
         default=(), name="assert"
     )
     capture: Annotated[tuple[CaptureSection, ...], Meta(description="What to keep of it")] = ()
     timeout_seconds: Annotated[Seconds | None, Meta(description="Seconds after which the step has failed")] = None
+
+    def __post_init__(self) -> None:
+        given = {"tool": self.tool, "model": self.model, "wait": self.wait}
+        _require_one([name for name, value in given.items() if value is not None], list(given))
+        if self.model is not None and self.prompt is None:
+            raise TableError(CONFIG_MISSING_KEY, missing_field("prompt"), "say what the model is asked", "model")
+        for name, value in {"prompt": self.prompt, "system": self.system}.items():
+            if value is not None and self.model is None:
+                raise TableError(CONFIG_BAD_VALUE, "this is for a step with a `model`", "leave it out", name)
+
+
+_Step = Annotated[StepSection, Meta(extra_json_schema=_ONE_ACTION)]
 
 
 class WorkflowSection(Section, frozen=True, kw_only=True):
     """Steps, one after another."""
 
     description: Annotated[Words, Meta(description="What it does, for who chooses it")]
-    variables: Annotated[dict[Name, VariableSection], Meta(description="What it is told, by name")] = field(
+    variables: Annotated[dict[Name, _Variable], Meta(description="What it is told, by name")] = field(
         default_factory=dict
     )
-    steps: Annotated[tuple[StepSection, ...], Meta(min_length=1, description="What it does, in this order")]
+    steps: Annotated[tuple[_Step, ...], Meta(min_length=1, description="What it does, in this order")]
     outputs: Annotated[dict[str, Any], Meta(description="What it answers, such as `${captures.NAME}`")] = field(
         default_factory=dict
     )

@@ -1,0 +1,1 @@
+"""Files of values in several formats: what stands in them, and where."""
