@@ -64,6 +64,8 @@ def _tell(answer: Answer) -> None:
 
 def as_shell_error(error: ToolError) -> Exception:
     """The same as every command tells it: what was asked wrongly is wrong usage."""
+    ##= man/spec/service.md#calls
+    ##% What `duvet call` does not understand of its arguments MUST be wrong usage that names the argument.
     if error.code is Code.INVALID_REQUEST:
         return click.UsageError("\n".join(filter(None, [visible(error.message), visible(error.hint)])))
     return DuvetError(error.message, hint=error.hint)

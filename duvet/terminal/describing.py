@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def check_service(assembly: Assembly) -> None:
     """Write what would be served; DuvetError where something of it could not be."""
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
     lines = "".join(f"{visible(line)}\n" for line in _summary(assembly))
     pour(lines.encode())
     if assembly.choice.unloaded:

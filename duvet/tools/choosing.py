@@ -45,6 +45,9 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
 
     QueryError where somebody names a pack or a tool that there isn't.
     """
+    ##= man/spec/service.md#packs
+    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` MUST be off unless it is asked
+    ##% for, and a further pack MUST be on once it is installed.
     guests = {pack.name: pack for pack in found.packs}
     mine = BUILT_IN | {pack.name: pack for pack in own}
     unloaded = {one.name for one in found.unloaded}
@@ -58,6 +61,8 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
             continue
         pack = mine.get(name) or guests[name]
         one = Chosen(pack, wish.writes, wish.switches, wish.settings, is_guest=name not in mine)
+        ##= man/spec/service.md#packs
+        ##% A further pack with a tool whose name is taken MUST be left out and told of.
         reason = _refusal(chosen, one) if one.is_guest else ""
         if reason:
             refused.append(Unloaded(name, reason))
@@ -72,6 +77,8 @@ def named(names: Sequence[str]) -> Sequence[Chosen]:
 
 
 def _check(names: Sequence[str], known: Sequence[str], unloaded: set[str]) -> None:
+    ##= man/spec/service.md#packs
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error.
     for name in names:
         if name not in known and name not in unloaded:
             hint = nearest_hint(name, known) or f"there are {', '.join(known)}"

@@ -49,6 +49,8 @@ class Desk:
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
         """What the tool answers; ToolError where it can't."""
+        ##= man/spec/service.md#calls
+        ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
         tool = self.registry.require(name)
         begun = self._house.clock()
         answer, failure = None, None
@@ -67,6 +69,8 @@ class Desk:
     async def _answered(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= DEEPEST:
+            ##= man/spec/service.md#calls
+            ##% A tool that leads to calls of tools without end MUST be stopped.
             raise ToolError(
                 Code.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply"
             )

@@ -45,8 +45,10 @@ def test_a_call_is_a_line() -> None:
     common = "face=mcp request=7 tool=search_requirements duration_ms=12.3"
     assert lines == [
         f'{TIME} INFO call {common} status=ok bytes_in=26 bytes_out=100 arguments="query=str(14)"',
-        f"{TIME} WARN call {common} status=error code=upstream_error reason=ValueError bytes_in=26 bytes_out=0 "
-        'arguments="query=str(14)"',
+        (
+            f"{TIME} WARN call {common} status=error code=upstream_error reason=ValueError bytes_in=26 bytes_out=0 "
+            'arguments="query=str(14)"'
+        ),
     ]
 
 

@@ -17,15 +17,18 @@ from duvet.server.http.bearer import BearerGuard
 from duvet.server.http.body import BodyGuard
 from duvet.server.http.crowd import Crowd
 from duvet.server.http.faults import handlers
-from duvet.server.http.health import HEALTH, READY, Health, Ready
+from duvet.server.http.health import HEALTH, READY, Ready, health
 from duvet.server.http.hosts import HostGuard, Hosts
 from duvet.server.http.limits import Limits
+from duvet.server.http.media import METHODS as MESSAGES
 from duvet.server.http.media import MediaGuard
 from duvet.server.http.messages import Messages
+from duvet.server.http.methods import READING, MethodGuard
 from duvet.server.http.metrics import PATH as METRICS
 from duvet.server.http.metrics import Metrics, RequestCount
 from duvet.server.http.rate import Buckets, RateGuard
 from duvet.server.http.request_log import RequestLog
+from duvet.server.http.rest import METHODS as CALLS
 from duvet.server.http.rest import PATH as REST
 from duvet.server.http.rest import Rest
 from duvet.server.http.tokens import Tokens
@@ -69,11 +72,13 @@ class App:
         rest = self._crowd.around(BodyGuard(Rest(server.desk, server.identity), limits.body, limits.arrival))
         self.asgi = Starlette(
             routes=[
-                Route(HEALTH, Health()),
-                Route(READY, Ready(server.live)),
-                Route(METRICS, BearerGuard(accounts.metrics, trust.tokens)),
-                Route(MCP, BearerGuard(MediaGuard(messages), trust.tokens)),
-                Route(REST, BearerGuard(rest, trust.tokens)),
+                Route(HEALTH, MethodGuard(health, READING)),
+                Route(READY, MethodGuard(Ready(server.live), READING)),
+                ##= man/spec/service.md#operations
+                ##% `/metrics` MUST be shown to those alone who may call tools.
+                Route(METRICS, BearerGuard(MethodGuard(accounts.metrics, READING), trust.tokens)),
+                Route(MCP, BearerGuard(MethodGuard(MediaGuard(messages), MESSAGES), trust.tokens)),
+                Route(REST, BearerGuard(MethodGuard(rest, CALLS), trust.tokens)),
             ],
             middleware=[
                 Middleware(RequestLog, log=accounts.log),

@@ -7,31 +7,18 @@ from msgspec import json
 from starlette.types import Receive, Scope, Send
 
 from duvet.errors import DuvetError
-from duvet.server.http.answers import Refusal, answer, refuse
+from duvet.server.http.answers import answer
 from duvet.server.live import Live
-from duvet.tools.errors import Code
 
 HEALTH, READY = "/health", "/ready"
 _PATIENCE = 1.0
-_METHODS = ("GET", "HEAD")
-_OTHER_METHOD = Refusal(
-    status=405,
-    code=Code.UNSUPPORTED_OPERATION,
-    message="This method is not served here",
-    headers=(("allow", ", ".join(_METHODS)),),
-)
 
 
-class Health:
+async def health(scope: Scope, receive: Receive, send: Send) -> None:
     """The server lives, or nobody would answer."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] not in _METHODS:
-            await refuse(scope, send, _OTHER_METHOD)
-            return
-        ##= man/spec/mcp.md#http
-        ##% `/health` MUST answer `{"status":"ok"}` without a token.
-        await answer(send, 200, b'{"status":"ok"}')
+    ##= man/spec/mcp.md#http
+    ##% `/health` MUST answer `{"status":"ok"}` without a token.
+    await answer(send, 200, b'{"status":"ok"}')
 
 
 class Ready:
@@ -41,9 +28,6 @@ class Ready:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] not in _METHODS:
-            await refuse(scope, send, _OTHER_METHOD)
-            return
         reason = await self._reason()
         ##= man/spec/service.md#operations
         ##% `/ready` MUST answer 200 once the project can be read and 503 as long as it can't, without a token, and without

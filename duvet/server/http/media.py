@@ -1,4 +1,4 @@
-"""Which methods and media `/mcp` takes."""
+"""Which media `/mcp` takes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from duvet.server.http.answers import Refusal, refuse
 from duvet.server.http.hosts import headers_named
 from duvet.tools.errors import Code
 
-_METHODS = ("GET", "POST", "DELETE")
-_OTHER_METHOD = Refusal(
-    status=405,
-    code=Code.UNSUPPORTED_OPERATION,
-    message="This method is not served here",
-    headers=(("allow", ", ".join(_METHODS)),),
-)
+METHODS = ("GET", "POST", "DELETE")
 _OTHER_MEDIA = Refusal(
     status=415,
     code=Code.INVALID_REQUEST,
@@ -49,8 +43,6 @@ def _refusal(scope: Scope) -> Refusal | None:
     ##% What is not served MUST be refused in JSON: another path with 404, another method with 405, another medium with 415,
     ##% and a client that doesn't accept the media of answers with 406.
     method = scope["method"]
-    if method not in _METHODS:
-        return _OTHER_METHOD
     if method == "POST" and _media(scope, b"content-type") != ["application/json"]:
         return _OTHER_MEDIA
     accepted = _media(scope, b"accept")

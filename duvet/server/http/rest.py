@@ -35,13 +35,7 @@ _STATUSES = {
     Code.UPSTREAM_ERROR: 503,
     Code.UNSUPPORTED_OPERATION: 400,
 }
-_METHODS = ("GET", "HEAD", "POST")
-_OTHER_METHOD = Refusal(
-    status=405,
-    code=Code.UNSUPPORTED_OPERATION,
-    message="This method is not served here",
-    headers=(("allow", ", ".join(_METHODS)),),
-)
+METHODS = ("GET", "HEAD", "POST")
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -59,9 +53,7 @@ class Rest:
         self._identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] not in _METHODS:
-            await refuse(scope, send, _OTHER_METHOD)
-        elif scope["method"] == "POST":
+        if scope["method"] == "POST":
             await self._post(scope, (await receive())["body"], send)
         else:
             await answer(send, 200, msgspec.json.encode(self._manifest()))
@@ -88,7 +80,7 @@ class Rest:
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
             await refuse(scope, send, _refusal(error, told))
-        except Exception:
+        except Exception:  # noqa: BLE001 - the caller is told nothing of it
             ##= man/spec/service.md#rest
             ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
             LOG.exception("%s failed", PATH)

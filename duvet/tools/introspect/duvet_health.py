@@ -34,6 +34,8 @@ class Output(Struct, frozen=True, kw_only=True):
 async def health(asked: Input, ctx: Ctx) -> Output:
     """Whether the project can be read, and everything that is configured is there."""
     facts: Facts = ctx.services[FACTS]
+    ##= man/spec/service.md#packs
+    ##% What `duvet_health` calls healthy MUST be a server whose packs are all loaded and whose project can be read.
     problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
     status = State.DEGRADED if problems else State.HEALTHY
     try:

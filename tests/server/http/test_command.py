@@ -98,18 +98,19 @@ async def test_everywhere_with_a_token(duvet_command: str, project: Path) -> Non
 
 
 async def test_requests_are_told_without_secrets(duvet_command: str, project: Path) -> None:
-    with Command(duvet_command, project, "-v", DUVET_READER_TOKEN=READER) as command:
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "debug"}}')
+    with Command(duvet_command, project, DUVET_READER_TOKEN=READER) as command:
         async with asking(command.where, READER) as client:
             session = await greet(client)
             await client.get("/health?token=secret")
             await client.get("/no%0Asuch")
         _, _, err = command.end()
-    told = [line.rpartition(" ms")[0].rpartition(" ")[0] for line in err.splitlines()]
+    told = [line.partition(" ")[2].rpartition(" duration_ms=")[0] for line in err.splitlines()]
     assert sorted(told) == [
-        "duvet mcp: 127.0.0.1 GET /health 200",
-        "duvet mcp: 127.0.0.1 GET /no\\nsuch 404",
-        "duvet mcp: 127.0.0.1 POST /mcp 200",
-        "duvet mcp: 127.0.0.1 POST /mcp 202",
+        'DEBUG request client=127.0.0.1 method=GET path="/no\\\\nsuch" status=404',
+        "DEBUG request client=127.0.0.1 method=GET path=/health status=200",
+        "DEBUG request client=127.0.0.1 method=POST path=/mcp status=200",
+        "DEBUG request client=127.0.0.1 method=POST path=/mcp status=202",
     ]
     assert READER not in err and session["mcp-session-id"] not in err
 

@@ -27,7 +27,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], int, Any]] = {
     "path": ("GET", "/nothing", {}, 404, error_of("not_found", "Not Found")),
     "root": ("GET", "/", {}, 404, error_of("not_found", "Not Found")),
     "slash": ("POST", "/mcp/", MEDIA, 404, error_of("not_found", "Not Found")),
-    "health by POST": ("POST", "/health", {}, 405, error_of("unsupported_operation", "Method Not Allowed")),
+    "health by POST": ("POST", "/health", {}, 405, OTHER_METHOD),
     "method": ("PUT", "/mcp", MEDIA, 405, OTHER_METHOD),
     "preflight": ("OPTIONS", "/mcp", {"origin": "http://localhost"}, 405, OTHER_METHOD),
     "no medium": ("POST", "/mcp", {"accept": "*/*"}, 415, OTHER_MEDIA),

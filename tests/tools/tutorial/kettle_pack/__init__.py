@@ -1,0 +1,1 @@
+"""Tools about kettles."""
