@@ -150,7 +150,7 @@ def test_all_that_is_wrong_is_told() -> None:
             f"18:68+3 DUV005 {step}[6].wait.intervalSeconds: floating point `0.1` is out of range; "
             "write a number from 0.5 to 3600"
         ),
-        f"19:63+4 DUV005 {step}[7].assert[0].exists: only one of {checks} can be here; keep one of them",
+        f"19:64+4 DUV005 {step}[7].assert[0].exists: only one of {checks} can be here; keep one of them",
         "20:33+2 DUV005 workflows.leer.steps: invalid length 0, expected at least 1",
         "22:6+14 DUV003 routing.b: missing field `model`",
         '22:18+1 DUV004 routing.b.fallbacks: invalid type: string "a", expected a sequence',
@@ -191,7 +191,7 @@ workflows:
             "4:3+5 DUV005 routing.local: `local` is a provider, too: nobody could tell which is meant; "
             "choose another name"
         ),
-        f"9:78+1 DUV005 {step}[0].capture[1].name: `c` is the name of another at line 9 already; choose another name",
+        f"9:80+1 DUV005 {step}[0].capture[1].name: `c` is the name of another at line 9 already; choose another name",
         f"11:14+3 DUV005 {step}[2].id: `one` is the name of another at line 9 already; choose another name",
         f"11:26+6 DUV005 {step}[2].model: there is no provider `fast`; describe it in `providers`",
         f"12:27+6 DUV005 {step}[3].model: there is no provider `remote`; describe it in `providers`",
@@ -224,7 +224,7 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
     hint = "set it, or write `$$` for a dollar"
     assert found('server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}') == [
-        f"1:16+7 DUV007 server.host: the environment variable `NO` is not set; {hint}",
+        f"1:16+8 DUV007 server.host: the environment variable `NO` is not set; {hint}",
         f"2:32+3 DUV007 toolPacks.x.settings.a[0]: the environment variable is not set; {hint}",
         "2:41+2 DUV007 toolPacks.x.settings.b: a `$` with no name after it; write `$$` for a dollar, or `${NAME}`",
     ]
@@ -333,8 +333,10 @@ def test_files_that_can_not_be_read(one: Encoded) -> None:
 def test_dates_are_written_as_text() -> None:
     text = b"[toolPacks.x.settings]\nday = 2027-12-31\n"
     assert found(text, "duvet.config.toml") == [
-        "2:7+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold; "
-        "write it between quotes"
+        (
+            "2:7+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold; "
+            "write it between quotes"
+        )
     ]
     assert service("toolPacks: {x: {settings: {day: 2027-12-31}}}").config.tool_packs["x"].settings == {
         "day": "2027-12-31"
