@@ -85,7 +85,6 @@ def test_values() -> None:
 )
 def test_a_key_that_stands_twice(text: str, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% A key that stands twice in a table MUST be an error that tells both places, in every format.
     assert refusal(text, ending) == said
 
@@ -120,7 +119,6 @@ WORDS: dict[str, Any] = {
 @pytest.mark.parametrize("word", WORDS)
 def test_words_of_yaml(word: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% In YAML, a word without quotes MUST mean what the core schema of YAML 1.2 says: `no` and `2027-12-31` are text.
     value = read(f"a: {word}", "yaml").values["a"]
     assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
@@ -161,7 +159,6 @@ def test_aliases_of_yaml() -> None:
 )
 def test_what_is_refused_of_yaml(text: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% In YAML, a tag that is not one of the standard ones for text, tables and lists, a key that is no string and a
     ##% second document MUST be refused.
     assert refusal(text, "yaml") == said
@@ -204,7 +201,6 @@ def test_what_is_refused_of_json(text: str, said: str) -> None:
 )
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% A file that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its aliases
     ##% are followed MUST be refused.
     assert refusal(text, ending) == said

@@ -31,7 +31,6 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_who_wins(environ: dict[str, str], given: str | None, expected: Found) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% The configuration MUST be the file that `--config` names, or else the one that `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, or else the one of `duvet.config.*` and `contextive.config.*` that stands in the working
     ##% directory, or else the defaults.
@@ -49,7 +48,6 @@ def test_without_any_there_are_the_defaults() -> None:
 
 def test_several_that_are_found_or_named() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% Where both variables name different files, or more than one file stands in the working directory, that MUST be an
     ##% error that names all of them.
     assert refusal(MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b"")), {}) == (
@@ -64,7 +62,6 @@ def test_several_that_are_found_or_named() -> None:
 
 def test_a_named_file_is_there_and_of_a_known_format() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% A file that is named and missing MUST be an error that says by what it is named.
     said = "no such file, though `{}` names it; name another, or none"
     assert refusal(ALL, {}, "gone.json") == f"gone.json: {said.format('--config')}"

@@ -101,7 +101,6 @@ severs: {}
 
 def test_all_that_is_wrong_is_told() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% All that is wrong with a file MUST be listed, each with its line, its column and the path of its key.
     step = "workflows.audit.steps"
     actions, checks = "`tool`, `model`, `wait`", "`equals`, `notEquals`, `exists`"
@@ -178,10 +177,8 @@ workflows:
       - {id: four, model: remote, prompt: x, capture: [{name: c, path: x}]}
 """
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% A model MUST name a provider that there is; in a step of a workflow it may name a task of `routing` instead.
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% The steps of a workflow, and what they capture, MUST have names of their own.
     step = "workflows.a.steps"
     assert found(text) == [
@@ -201,7 +198,6 @@ workflows:
 
 def test_names_that_are_too_much_alike() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% Names of one table that differ only in case, or in `-` and `_`, MUST be refused.
     assert found("toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n") == [
         "4:3+3 DUV005 toolPacks.A_B: `A_B` and `a-b` at line 2 are too much alike; choose another name"
@@ -215,7 +211,6 @@ toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
 workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
 """
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% `$NAME` and `${NAME}` in a text that may hold them MUST become the value of that environment variable, and `$$` a
     ##% dollar; a variable that is not set MUST be an error with its place.
     config = service(text).config
@@ -249,7 +244,6 @@ HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KE
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     lines = text.split("\n")
@@ -275,7 +269,6 @@ def test_a_secret_is_hidden_in_what_was_read() -> None:
 
 def test_one_table_in_two_files() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% A table that stands both in this file and in `.duvet/config.toml` MUST be an error that tells both places.
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
@@ -287,7 +280,6 @@ def test_one_table_in_two_files() -> None:
 
 def test_the_table_of_the_project_alone() -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
     alone = service_config(MemoryTree({CONFIG_PATH: OF_PROJECT}), {})
     assert alone.rule == ServerRule(name="tea", packs=())
