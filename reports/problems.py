@@ -47,7 +47,7 @@ def block(problem: Problem, view: View) -> Iterator[str]:
     """The lines about one problem."""
     ##= man/spec/service.md#configuration
     ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
-    read_line, colour = View.read_line if problem.is_private else view.read_line, view.colour
+    read_line, colour = View().read_line if problem.is_private else view.read_line, view.colour
     marks = _marks(problem)
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
     shown = [mark for mark in marks if texts[mark[0].line] is not None]

@@ -76,7 +76,8 @@ def _results(problems: Sequence[Problem], codes: list[str], view: View) -> list[
 
 
 def _fingerprint(problem: Problem, view: View) -> str:
-    line = view.read_line(problem.path, problem.place.line) if problem.place.line else None
+    shown = problem.place.line and not problem.is_private
+    line = view.read_line(problem.path, problem.place.line) if shown else None
     parts = (problem.code, from_root(problem.path, view.folder), (line or "").strip())
     return blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
 

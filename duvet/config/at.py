@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.documents.document import Document
-from duvet.config.wording import key_path
+from duvet.config.fields import key_path
 from duvet.model import Place, Problem
 
 

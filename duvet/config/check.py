@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, time
+from datetime import date, datetime, time
 from math import isfinite
 from typing import Any
 
@@ -26,6 +26,7 @@ from duvet.config.values import out_of_range, refused_secret
 from duvet.model import Problem
 from duvet.text import quoted
 
+_ANY = frozenset({dict, list, str, bool, int, float, date, datetime, time, type(None)})
 _TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
     inspect.StructType: (frozenset({dict}), "a table"),
     inspect.DictType: (frozenset({dict}), "a table"),
@@ -37,7 +38,7 @@ _TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
     inspect.IntType: (frozenset({int}), "an integer"),
     inspect.FloatType: (frozenset({int, float}), "a number"),
     inspect.DateType: (frozenset({date}), "a date"),
-    inspect.AnyType: (frozenset({dict, list, str, bool, int, float, type(None)}), "what JSON can hold"),
+    inspect.AnyType: (_ANY, "what JSON can hold"),
 }
 _EXTENSIONS: dict[type, type[Table]] = {
     UpstreamConfig: ExtendedConfig,

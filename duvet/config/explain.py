@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct, to_builtins
 
 from duvet.config.expressions import expand
-from duvet.config.fields import fields_of, holds_tables, options
+from duvet.config.fields import fields_of, holds_tables, key_path, options
 from duvet.config.find import require_config
 from duvet.config.read import read_config, read_tables
 from duvet.config.schema import BUILT_IN_REQUIREMENTS, Config, Table
 from duvet.config.toml import Toml
-from duvet.config.wording import key_path
 from duvet.tree.protocol import Tree
 
 Keys = tuple[str | int, ...]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import inspect
 
 from duvet.config.schema import Table
+from duvet.text import quoted
 
 
 class Option(NamedTuple):
@@ -49,6 +50,15 @@ def options(kind: inspect.Type) -> list[Option]:
         case inspect.NoneType():
             return []
     return [Option(kind)]
+
+
+def key_path(keys: Iterable[str | int]) -> str:
+    """The keys that lead to a value, as `workflows.audit.steps[0].tool`."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quoted(key)
 
 
 def holds_tables(kind: inspect.Type) -> bool:

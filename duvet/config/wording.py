@@ -56,15 +56,6 @@ def described(value: Any) -> str:
             return "map"
 
 
-def key_path(keys: Iterable[str | int]) -> str:
-    """The keys that lead to a value, as `workflows.audit.steps[0].tool`."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
-
-
-def _key(key: str) -> str:
-    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quoted(key)
-
-
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that names the known word nearest to this one; nothing where none is near."""
     ##= man/spec/trace.md#configuration

@@ -42,7 +42,7 @@ def config_page(
 
 def _tables(schema: Schema) -> dict[str, Schema]:
     """The properties of every table by its heading in the file."""
-    top = _resolved(schema, schema)
+    top = resolved(schema, schema)
     return dict(table for name, value in top["properties"].items() for table in _tables_in(name, value, schema))
 
 
@@ -54,7 +54,7 @@ def _tables_in(name: str, value: Schema, schema: Schema) -> Iterator[tuple[str, 
     if "items" in value:
         yield f"[[{name}]]", dict(_flat("", properties, schema))
         return
-    own = {key: _resolved(inner, schema) for key, inner in properties.items() if not _table_of(inner, schema)}
+    own = {key: resolved(inner, schema) for key, inner in properties.items() if not _table_of(inner, schema)}
     if own:
         yield f"[{name}]", own
     for key, inner in properties.items():
@@ -66,23 +66,23 @@ def _flat(prefix: str, properties: Schema, schema: Schema) -> Iterator[tuple[str
     for name, value in properties.items():
         table = _table_of(value, schema)
         if table is None:
-            yield prefix + name, _resolved(value, schema)
+            yield prefix + name, resolved(value, schema)
         else:
             yield from _flat(f"{prefix}{name}.", table["properties"], schema)
 
 
 def _table_of(value: Schema, schema: Schema) -> Schema | None:
     """The table that a value is, or that each item of it is."""
-    found = _resolved(value.get("items", value), schema)
+    found = resolved(value.get("items", value), schema)
     return found if "properties" in found else None
 
 
-def _resolved(value: Schema, schema: Schema) -> Schema:
+def resolved(value: Schema, schema: Schema) -> Schema:
     """The value with what it refers to filled in; its own words win."""
-    options = [_resolved(option, schema) for option in value.get("anyOf", [])]
+    options = [resolved(option, schema) for option in value.get("anyOf", [])]
     value = {**value, "anyOf": options} if options else value
     name = value.get("$ref", "").rpartition("/")[2]
-    return {**_resolved(schema["$defs"][name], schema), **value} if name else value
+    return {**resolved(schema["$defs"][name], schema), **value} if name else value
 
 
 def _heading(name: str, extended: Schema, upstream: Schema) -> Heading:
@@ -97,25 +97,31 @@ def _key(name: str, extended: Schema, upstream: Schema | None) -> Key:
         extension = f"In the extended schema: {extended['description']}."
     else:
         extension = ""
-    return Key(bold(name), escape(_takes(shown)), _sentence(shown), prose(extension))
+    return Key(bold(name), escape(takes(shown)), sentence(shown), prose(extension))
 
 
-def _sentence(value: Schema) -> str:
+def sentence(value: Schema) -> str:
+    """What a key is for, and what it is where nothing is said."""
     default = value.get("default")
     written = f" Default: `{str(default).lower() if isinstance(default, bool) else default}`."
-    return prose(f"{value['description'].rstrip('.')}." + (written if isinstance(default, bool | int | str) else ""))
+    return prose(
+        f"{value['description'].rstrip('.')}."
+        + (written if isinstance(default, bool | int | float | str) and default != "" else "")
+    )
 
 
-def _takes(value: Schema) -> str:
+def takes(value: Schema) -> str:
     """What may be written, in words."""
     if options := value.get("anyOf"):
-        return " or ".join(filter(None, (_takes(option) for option in options)))
+        return " or ".join(takes(option) for option in options)
     if choices := value.get("enum"):
         return " | ".join(choices) if len(choices) < MANY_CHOICES else "a name"
     if value.get("format") == "date":
         return "a date"
     if "maximum" in value:
-        return f"a number from {value['minimum']} to {value['maximum']}"
-    return {"array": "a list of strings", "boolean": "true | false", "string": "a string"}.get(
-        value.get("type", ""), ""
-    )
+        low = f"from {value['minimum']} to" if "minimum" in value else f"above {value['exclusiveMinimum']}, up to"
+        return f"a number {low} {value['maximum']}"
+    return _TYPES.get(value.get("type", ""), "any value")
+
+
+_TYPES = {"array": "a list of strings", "boolean": "true | false", "string": "a string", "object": "a table"}

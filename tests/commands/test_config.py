@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from duvet.commands.config import config
-from duvet.config.json_schema import json_schema
+from duvet.config.json_schema import json_schema, service_schema
 from duvet.errors import UnreadableError
 
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -70,6 +70,10 @@ def test_json_of_a_file_that_is_given(project: Path) -> None:
 )
 def test_a_schema_needs_no_project(args: list[str], extended: bool) -> None:
     assert json.loads(stdout(*args)) == json_schema(extended=extended)
+
+
+def test_the_schema_of_the_service() -> None:
+    assert json.loads(stdout("--schema", "service")) == service_schema()
 
 
 def test_a_folder_without_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

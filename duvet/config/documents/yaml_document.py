@@ -111,7 +111,7 @@ class _Builder:
         self._require_no_tag(event)
         if len(self._open) == MOST_LEVELS:
             raise self.draft.refused(TOO_DEEP, *_span(event))
-        keys, key = self._next()
+        keys, key = self._next(event)
         self.spans[keys] = Spans(key, _span(event))
         self._put(value)
         self._open.append(_Container(keys, key, value, event))
@@ -124,19 +124,19 @@ class _Builder:
         self._remember(done.event.anchor, done.value)
 
     def _add(self, value: Any, event: Any) -> None:
-        keys, key = self._next()
+        keys, key = self._next(event)
         self.spans[keys] = Spans(key, _span(event))
         self._put(value)
         if hasattr(event, "value"):
             self._remember(event.anchor, value)
 
-    def _next(self) -> tuple[Keys, Span]:
+    def _next(self, event: Any) -> tuple[Keys, Span]:
         """The path of the value that comes next, and where its key stands."""
         if not self._open:
-            return (), (0, 0)
+            return (), _span(event)
         within = self._open[-1]
         if isinstance(within.value, list):
-            return (*within.keys, len(within.value)), (0, 0)
+            return (*within.keys, len(within.value)), (event.start_mark.index,) * 2
         return (*within.keys, within.name or ""), within.name_span
 
     def _put(self, value: Any) -> None:

@@ -1,0 +1,212 @@
+"""Files of values in every format: what stands in them, where, and what is no such file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from duvet.config.documents.document import Document, DocumentError
+from duvet.config.documents.reading import read_document
+from duvet.model import Place
+
+TEXTS = {
+    "json": '{\n  "é": {"b c": [1, {"d": "x"}]},\n  "e": "\\u0061\\"}"\n}\n',
+    "yaml": 'é:\n  b c: [1, {d: x}]\ne: "\\u0061\\"}"\n',
+    "toml": '[é]\n"b c" = [1, {d = "x"}]\n'.replace("[é]", '["é"]') + "[f]\n",
+}
+PLACES: dict[str, dict[tuple[str | int, ...], tuple[Place, Place]]] = {
+    "json": {
+        ("é",): (Place(2, 3, 3), Place(2, 8, 24)),
+        ("é", "b c", 0): (Place(2, 17, 1), Place(2, 17, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 21, 3), Place(2, 26, 3)),
+        ("e",): (Place(3, 3, 3), Place(3, 8, 11)),
+        ("é", "z"): (Place(2, 8, 24), Place(2, 8, 24)),
+    },
+    "yaml": {
+        ("é",): (Place(1, 1, 1), Place(2, 3, 1)),
+        ("é", "b c", 0): (Place(2, 9, 1), Place(2, 9, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 13, 1), Place(2, 16, 1)),
+        ("e",): (Place(3, 1, 1), Place(3, 4, 11)),
+        ("é", "z"): (Place(2, 3, 1), Place(2, 3, 1)),
+    },
+    "toml": {
+        ("é",): (Place(1, 2, 3), Place(1, 1, 5)),
+        ("é", "b c", 0): (Place(2, 10, 1), Place(2, 10, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 14, 1), Place(2, 18, 3)),
+        ("f",): (Place(3, 2, 1), Place(3, 1, 3)),
+        ("é", "z"): (Place(1, 1, 5), Place(1, 1, 5)),
+    },
+}
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join(10 * [f'*{before}'])}]\n" for before, name in zip("abcdef", "bcdefg", strict=True)
+)
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
+
+
+def read(text: str | bytes, ending: str) -> Document:
+    return read_document(text.encode() if isinstance(text, str) else text, f"file.{ending}")
+
+
+def refusal(text: str | bytes, ending: str) -> str:
+    with pytest.raises(DocumentError) as error:
+        read(text, ending)
+    place = error.value.place
+    return f"{place.line}:{place.column}+{place.width} {error.value.message}"
+
+
+@pytest.mark.parametrize("ending", TEXTS)
+@pytest.mark.parametrize("before", ["", "\ufeff"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_places(ending: str, before: str, line_end: str) -> None:
+    document = read(before + TEXTS[ending].replace("\n", line_end), ending)
+    assert {keys: (document.key_place(*keys), document.value_place(*keys)) for keys in PLACES[ending]} == PLACES[ending]
+
+
+def test_values() -> None:
+    below = {"b c": [1, {"d": "x"}]}
+    assert read(TEXTS["json"], "json").values == read(TEXTS["yaml"], "YML").values == {"é": below, "e": 'a"}'}
+    assert read(TEXTS["toml"], "toml").values == {"é": below, "f": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "said"),
+    [
+        ('{"a": 1,\n"\\u0061": 2}', "json", "2:1+8 duplicate key `a`, which stands at line 1, column 2 already"),
+        ('[{"a": 1, "a": 2}]', "json", "1:11+3 duplicate key `a`, which stands at line 1, column 3 already"),
+        ("a: 1\nb: 2\na: 3", "yaml", "3:1+1 duplicate key `a`, which stands at line 1, column 1 already"),
+        ("x: [{a: 1, 'a': 2}]", "yaml", "1:12+3 duplicate key `a`, which stands at line 1, column 6 already"),
+        ("a = 1\na = 2", "toml", "2:1+1 duplicate key `a`, which stands at line 1, column 1 already"),
+        ("[a.b]\n[c]\n[a.b]", "toml", "3:4+1 duplicate key `b`, which stands at line 1, column 4 already"),
+        ("x = [{a = 1, a = 2}]", "toml", "1:14+1 duplicate key `a`, which stands at line 1, column 7 already"),
+        ("a = 1\n[[a]]", "toml", "2:4+1 TOML parse error at line 2, column 4: duplicate key"),
+    ],
+)
+def test_a_key_that_stands_twice(text: str, ending: str, said: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% A key that stands twice in a table MUST be an error that tells both places, in every format.
+    assert refusal(text, ending) == said
+
+
+WORDS: dict[str, Any] = {
+    "no": "no",
+    "On": "On",
+    "2027-12-31": "2027-12-31",
+    "12:30:45": "12:30:45",
+    "1_000": "1_000",
+    "0b1": "0b1",
+    "~": None,
+    "Null": None,
+    "": None,
+    "true": True,
+    "FALSE": False,
+    "-012": -12,
+    "0o17": 15,
+    "0xfF": 255,
+    "+1.5e3": 1500.0,
+    "1.": 1.0,
+    ".5": 0.5,
+    "-.Inf": -math.inf,
+    ".": ".",
+    '"1"': "1",
+    "'~'": "~",
+    "!!str 1": "1",
+    "|\n  a\n  b": "a\nb",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_yaml(word: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% In YAML, a word without quotes MUST mean what the core schema of YAML 1.2 says: `no` and `2027-12-31` are text.
+    value = read(f"a: {word}", "yaml").values["a"]
+    assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
+
+
+def test_a_word_of_yaml_that_is_no_number() -> None:
+    assert math.isnan(read("a: .nan", "yaml").values["a"])
+
+
+def test_aliases_of_yaml() -> None:
+    document = read("a: &x {y: [&z 1, *z]}\nb: *x\n", "yaml")
+    assert document.values == {"a": {"y": [1, 1]}, "b": {"y": [1, 1]}}
+    assert document.value_place("b", "y", 0) == Place(2, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: !b c", "1:4+4 a tag, which begins with `!`, can't stand here"),
+        ("a: !!python/object:os.system {}", "1:4+27 a tag, which begins with `!`, can't stand here"),
+        ("- !!binary a", "1:3+10 a tag, which begins with `!`, can't stand here"),
+        ("1: a", "1:1+1 a key has to be a string"),
+        ("~: a", "1:1+1 a key has to be a string"),
+        ("a: &x y\n*x : b", "2:1+2 a key has to be a string"),
+        ("? [a]\n: b", "1:3+1 a key has to be a string"),
+        ("{{a: b}: c}", "1:2+1 a key has to be a string"),
+        ("<<: {a: b}", "1:1+2 `<<` merges nothing here"),
+        ("a: b\n---\nc: d", "2:1+3 more than one document in a file"),
+        ("a: *b", "1:4+2 an alias of nothing that is complete before it"),
+        ("a: &a [*a]", "1:8+2 an alias of nothing that is complete before it"),
+        (f"a: {'9' * 5000}", "1:4+5000 number of too many digits"),
+        ("- a", "1:1+1 expected a table, lines such as `key: value`"),
+        ("a", "1:1+1 expected a table, lines such as `key: value`"),
+        ("a: 1\n b: 2", "2:3+1 YAML parse error at line 2, column 3: mapping values are not allowed in this context"),
+        ("a:\n\t- b", "2:1+1 YAML parse error at line 2, column 1: found character that cannot start any token"),
+        ('é: "\x01"', "1:5+1 YAML parse error at line 1, column 5: control characters are not allowed"),
+    ],
+)
+def test_what_is_refused_of_yaml(text: str, said: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% In YAML, a tag that is not one of the standard ones for text, tables and lists, a key that is no string and a
+    ##% second document MUST be refused.
+    assert refusal(text, "yaml") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("null", "1:1+1 expected a table, the whole file in `{` and `}`"),
+        ("\n [1]", "2:2+1 expected a table, the whole file in `{` and `}`"),
+        ('{"é": x}', "1:7+1 JSON parse error at line 1, column 7: invalid character"),
+        ('{"a": "\t"}', "1:8+1 JSON parse error at line 1, column 8: invalid character"),
+        ('{"a": 1,}', "1:9+1 JSON parse error at line 1, column 9: trailing comma in object"),
+        ('{"a": 1}}', "1:10+1 JSON parse error at line 1, column 10: trailing characters"),
+        ("// a\n{}", "1:1+1 JSON parse error at line 1, column 1: invalid character"),
+        ('{"a": NaN}', "1:7+1 JSON parse error at line 1, column 7: invalid character"),
+        ('{"a": 1,\n"b": ', "2:6+1 JSON parse error at line 2, column 6: unexpected end of the file"),
+        ('{"b":\n1e999}', "2:1+1 JSON parse error at line 2, column 1: number out of range"),
+        (f'{{"b":\n{"9" * 5000}}}', "2:1+1 JSON parse error at line 2, column 1: number out of range"),
+    ],
+)
+def test_what_is_refused_of_json(text: str, said: str) -> None:
+    assert refusal(text, "json") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "said"),
+    [
+        (b" " * (1 << 20) + b"\n", "json", "0:0+1 larger than 1 MiB"),
+        ('{"a":' * 65 + "1" + "}" * 65, "json", "1:321+1 nested too deeply: more than 64 levels"),
+        ("[" * 500_000, "json", "1:1+1 JSON parse error at line 1, column 1: nested too deeply: more than 64 levels"),
+        ("[" * 500_000, "yaml", "1:65+1 nested too deeply: more than 64 levels"),
+        ("a = " + "[" * 64 + "]" * 64, "toml", "1:68+2 nested too deeply: more than 64 levels"),
+        (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: more than 64 levels"),
+        ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 more than 100,000 values"),
+        (BOMB, "yaml", "5:29+2 more than 100,000 values"),
+        (CHAIN, "yaml", "64:12+4 nested too deeply: more than 64 levels"),
+    ],
+    ids=range(9),
+)
+def test_limits(text: str | bytes, ending: str, said: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% A file that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its aliases
+    ##% are followed MUST be refused.
+    assert refusal(text, ending) == said
+
+
+def test_what_is_just_within_the_limits() -> None:
+    assert read('{"a":' * 64 + "1" + "}" * 64, "json").values
+    assert read("{a: " * 64 + "1" + "}" * 64, "yaml").values
+    assert read(b" " * ((1 << 20) - 2) + b"{}", "json").values == {}

@@ -1,0 +1,71 @@
+"""Where the configuration of the service is looked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.config.service.find import CANDIDATES, Found, find_service
+from duvet.errors import DuvetError
+from duvet.tree.memory import MemoryTree
+
+ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
+BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}
+
+
+def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None) -> str:
+    with pytest.raises(DuvetError) as error:
+        find_service(tree, environ, given)
+    return f"{error.value}; {error.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "given", "expected"),
+    [
+        (BOTH, "given.json", Found("given.json", "--config")),
+        ({"DUVET_CONFIG": "named.toml"}, None, Found("named.toml", "DUVET_CONFIG")),
+        ({"CONTEXTIVE_CONFIG": "other.yml"}, None, Found("other.yml", "CONTEXTIVE_CONFIG")),
+        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, Found("other.yml", "CONTEXTIVE_CONFIG")),
+        ({"DUVET_CONFIG": "other.yml", "CONTEXTIVE_CONFIG": "other.yml"}, None, Found("other.yml", "DUVET_CONFIG")),
+        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": ""}, "", Found("duvet.config.yaml", "found")),
+    ],
+)
+def test_who_wins(environ: dict[str, str], given: str | None, expected: Found) -> None:
+    ##= man/spec/service.md#configuration
+    ##% The configuration MUST be the file that `--config` names, or else the one that `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG` names, or else the one of `duvet.config.*` and `contextive.config.*` that stands in the working
+    ##% directory, or else the defaults.
+    assert find_service(ALL, environ, given) == expected
+
+
+@pytest.mark.parametrize("path", CANDIDATES)
+def test_each_of_eight_names_is_found(path: str) -> None:
+    assert find_service(MemoryTree({path: b"", f"below/{path}": b""}), {}) == Found(path, "found")
+
+
+def test_without_any_there_are_the_defaults() -> None:
+    assert find_service(MemoryTree({"config.json": b""}), {}) == Found("", "defaults")
+
+
+def test_several_that_are_found_or_named() -> None:
+    ##= man/spec/service.md#configuration
+    ##% Where both variables name different files, or more than one file stands in the working directory, that MUST be an
+    ##% error that names all of them.
+    assert refusal(MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b"")), {}) == (
+        "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
+        "keep one of them, or name it with `--config`"
+    )
+    assert refusal(ALL, BOTH) == (
+        "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
+        "unset one of the variables"
+    )
+
+
+def test_a_named_file_is_there_and_of_a_known_format() -> None:
+    ##= man/spec/service.md#configuration
+    ##% A file that is named and missing MUST be an error that says by what it is named.
+    said = "no such file, though `{}` names it; name another, or none"
+    assert refusal(ALL, {}, "gone.json") == f"gone.json: {said.format('--config')}"
+    assert refusal(ALL, {"DUVET_CONFIG": "gone.json"}) == f"gone.json: {said.format('DUVET_CONFIG')}"
+    assert refusal(MemoryTree({"a.json/x": b"", "config": b""}), {}, "config") == (
+        "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`"
+    )
