@@ -50,7 +50,7 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
     ##% for, and a further pack MUST be on once it is installed.
     guests = {pack.name: pack for pack in found.packs}
     mine = BUILT_IN | {pack.name: pack for pack in own}
-    unloaded = {one.name for one in found.unloaded}
+    unloaded = {one.name for one in found.unloaded} - mine.keys()
     _check([*on, *wishes], [*mine, *guests], unloaded)
     wanted = [*on, *(pack.name for pack in own), *guests, *wishes]
     chosen: list[Chosen] = []
@@ -64,6 +64,8 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
         ##= man/spec/service.md#packs
         ##% A further pack with a tool whose name is taken MUST be left out and told of.
         reason = _refusal(chosen, one) if one.is_guest else ""
+        if not reason:
+            one.check()
         if reason:
             refused.append(Unloaded(name, reason))
         else:

@@ -31,17 +31,22 @@ class Chosen(Struct, frozen=True):
         return self.pack.name
 
     def tools(self) -> Sequence[Tool]:
-        """The tools that are switched on; QueryError where one is named that the pack doesn't have."""
-        made = self.pack.tools
-        every = made(self.settings) if callable(made) else made
-        self._check_switches([tool.name for tool in every])
+        """The tools that are switched on."""
         ##= man/spec/service.md#packs
         ##% A pack that is `read-only` MUST leave out its tools that write, and a tool that is switched off MUST be left
         ##% out, on every face.
-        return [tool for tool in every if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)]
+        return [
+            tool for tool in self._every() if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
+        ]
 
-    def _check_switches(self, known: Sequence[str]) -> None:
+    def check(self) -> None:
+        """QueryError where a tool is switched that the pack doesn't have."""
+        known = [tool.name for tool in self._every()]
         for name in self.switches:
             if name not in known:
                 hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
                 raise QueryError(f"the pack {self.name} has no tool {quoted(name)}", hint=hint)
+
+    def _every(self) -> Sequence[Tool]:
+        made = self.pack.tools
+        return made(self.settings) if callable(made) else made

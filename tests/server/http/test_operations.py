@@ -1,0 +1,119 @@
+"""`/metrics`, `/ready`, and the lines of the log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from duvet.server.http.metrics import Metrics
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.desk import Desk, House
+from tests.server.http.command import Command
+from tests.server.http.serving import BOTH, READER, asking, call, serving
+
+pytestmark = pytest.mark.anyio
+API = "/api/mcp"
+
+
+def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
+    """The values of a metric by its labels."""
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+async def test_calls_are_counted(server: DuvetServer) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% Every call of a tool MUST be counted, by its tool, by the way it came and by what came of it.
+    metrics = Metrics("1.0")
+    desk = Desk(server.desk.registry, server.live, House(observers=[metrics.saw]))
+    counting = DuvetServer(server.identity, "", server.live, desk)
+    async with serving(counting) as where, asking(where) as client:
+        for _ in range(3):
+            await client.post(API, json={"tool": "coverage_summary"})
+        await client.post(API, json={"tool": "search_requirements"})
+        await client.post(API, json={"tool": "nothing"})
+        await call(client, "coverage_summary", {})
+    text = metrics.text().decode()
+    assert counted(text, "duvet_tool_requests_total") == {
+        ("rest", "success", "coverage_summary"): 3,
+        ("rest", "error", "search_requirements"): 1,
+        ("mcp", "success", "coverage_summary"): 1,
+    }
+    assert counted(text, "duvet_tool_failures_total") == {("invalid_request", "search_requirements"): 1}
+    assert counted(text, "duvet_tool_request_seconds_count") == {
+        ("coverage_summary",): 4,
+        ("search_requirements",): 1,
+    }
+    assert counted(text, "duvet_info") == {("1.0",): 1}
+
+
+async def test_requests_are_counted_by_paths_that_there_are(server: DuvetServer) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% `/metrics` MUST be shown to those alone who may call tools.
+    async with serving(server, tokens=BOTH) as where:
+        async with asking(where) as client:
+            for path in ("/health", "/made-up-1", "/made-up-2"):
+                await client.get(path)
+            assert (await client.get("/metrics")).status_code == 401
+        async with asking(where, READER) as client:
+            answer = await client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert counted(answer.text, "duvet_http_requests_total") == {
+        ("/health", "200"): 1,
+        ("other", "404"): 2,
+        ("/metrics", "401"): 1,
+    }
+    assert counted(answer.text, "duvet_http_requests_at_work") == {(): 1}
+    assert counted(answer.text, "process_open_fds")
+
+
+async def test_ready_and_not(server: DuvetServer, project: Path) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% `/ready` MUST answer 200 once the project can be read and 503 as long as it can't, without a token, and without
+    ##% saying what is in it.
+    async with serving(server, tokens=BOTH) as where, asking(where) as client:
+        answer = await client.get("/ready")
+        assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
+        config = project / ".duvet/config.toml"
+        text = config.read_text()
+        config.write_text("secret = {")
+        answer = await client.get("/ready")
+        assert (answer.status_code, answer.json()) == (
+            503,
+            {"status": "not ready", "reason": "the project can't be read"},
+        )
+        assert (await client.get("/health")).status_code == 200
+        config.write_text(text)
+        assert (await client.get("/ready")).status_code == 200
+        assert (await client.post("/ready")).status_code == 405
+
+
+async def test_lines_of_json(duvet_command: str, project: Path) -> None:
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
+    with Command(duvet_command, project) as command:
+        async with asking(command.where) as client:
+            given = {"tool": "search_requirements", "input": {"query": "secret words"}}
+            await client.post(API, json=given, headers={"x-request-id": "r-1"})
+        _, _, err = command.end()
+    (told,) = [json.loads(line) for line in err.splitlines()]
+    assert told.pop("time").endswith("Z") and told.pop("duration_ms") > 0 and told.pop("bytes_out") > 1
+    assert told == {
+        "level": "info",
+        "message": "call",
+        "face": "rest",
+        "request": "r-1",
+        "tool": "search_requirements",
+        "status": "ok",
+        "bytes_in": 24,
+        "arguments": "query=str(12)",
+    }
