@@ -1,0 +1,25 @@
+"""What is wrong with a workflow, found without running it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from duvet.workflows.paths import Path, spelled
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """Something that is wrong, and where."""
+
+    keys: Path
+    """From the workflow on, as it is written in a configuration."""
+    message: str
+    hint: str = ""
+    is_warning: bool = False
+
+    @property
+    def path(self) -> str:
+        """`steps[2].params.query`"""
+        ##= man/spec/workflows.md#checks
+        ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
+        ##% key.
+        return spelled(self.keys)
