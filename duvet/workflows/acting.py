@@ -14,7 +14,7 @@ from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.workflows.doing import Doing, ModelAsked, Timing
 from duvet.workflows.errors import WorkflowError
 from duvet.workflows.expecting import fault_of
-from duvet.workflows.names import PREFIX, called_by
+from duvet.workflows.names import called_by
 from duvet.workflows.plain import as_text, plain
 from duvet.workflows.records import ModelStep, Step, ToolStep, WaitStep
 from duvet.workflows.references import Scope, expand
@@ -55,17 +55,23 @@ class Acting(Struct, frozen=True):
     async def _called(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Any:
         try:
             return await self._tool(name, arguments, deadline)
-        except (ToolError, DuvetError) as error:
+        except ToolError as error:
+            ##= man/spec/workflows.md#steps
+            ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the
+            ##% tool.
             raise _failed(FailureCode.TOOL_FAILED, name, error) from error
 
     async def _tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Any:
-        """What a tool answers, or the error that it gives."""
-        ##= man/spec/workflows.md#steps
-        ##% A tool and a model MUST be told how many seconds they have.
-        answer = await self.doing.tool(name, arguments, deadline - self.timing.clock())
-        result = plain(answer, MOST_BYTES, "the answer")
-        if called_by(name) and isinstance(result, dict) and isinstance(result.get("error"), dict):
-            raise _inner(result["error"])
+        """What a tool answers; ToolError where it fails, WorkflowError where it is a workflow that has failed."""
+        try:
+            ##= man/spec/workflows.md#steps
+            ##% A tool and a model MUST be told how many seconds they have.
+            answer = await self.doing.tool(name, arguments, deadline - self.timing.clock())
+            result = plain(answer, MOST_BYTES, "the answer")
+        except DuvetError as error:
+            raise tool_error(error) from error
+        if called_by(name) and isinstance(result, dict) and result.get("status") == "error":
+            raise _inner(name, result)
         return result
 
     async def _awaited(self, step: WaitStep, deadline: float) -> Any:
@@ -108,6 +114,9 @@ class Acting(Struct, frozen=True):
             answer = {"text": said.text, "model": said.model, "warnings": [*said.warnings]}
             return plain(answer, MOST_BYTES, "the answer")
         except (ToolError, DuvetError) as error:
+            ##= man/spec/workflows.md#steps
+            ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the
+            ##% model.
             raise _failed(FailureCode.MODEL_FAILED, step.model, error) from error
 
 
@@ -116,20 +125,25 @@ def _params(given: Mapping[str, Any]) -> ModelParams:
         return msgspec.convert(given, ModelParams)
     except msgspec.ValidationError as error:
         message = f"params: {str(error).replace('`', '')}"
-        raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="a model knows maxTokens and temperature") from error
+        raise WorkflowError(
+            FailureCode.INVALID_REQUEST, message, hint="a model knows maxTokens and temperature"
+        ) from error
 
 
 def _failed(code: FailureCode, name: str, error: ToolError | DuvetError) -> WorkflowError:
-    ##= man/spec/workflows.md#steps
-    ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the tool.
     cause = error if isinstance(error, ToolError) else tool_error(error)
     return WorkflowError(code, f"{name}: {cause.message}", hint=cause.hint, cause=cause.code.value)
 
 
-def _inner(error: Mapping[str, Any]) -> ToolError:
-    """Another workflow that has failed, as a tool that has."""
-    where = f"step {error['step']}: " if error.get("step") else ""
-    return ToolError(Code.UPSTREAM_ERROR, f"{where}{error.get('message', '')}", str(error.get("hint", "")))
+def _inner(name: str, run: Mapping[str, Any]) -> WorkflowError:
+    """Another workflow has failed, and so has the step that called it."""
+    ##= man/spec/workflows.md#steps
+    ##% A step whose tool is a workflow that fails MUST fail with the message, the code and the step of that one.
+    failure = run.get("error")
+    told = failure if isinstance(failure, dict) else {}
+    where = f"step {told['step']}: " if told.get("step") else ""
+    message, hint, cause = (str(told.get(key, "")) for key in ("message", "hint", "code"))
+    return WorkflowError(FailureCode.TOOL_FAILED, f"{name}: {where}{message}", hint=hint, cause=cause)
 
 
 def _times(calls: int) -> str:

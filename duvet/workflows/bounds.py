@@ -16,6 +16,8 @@ MOST_BYTES = 200_000
 _LONGEST = 500
 _HEADS = (500, 0)
 """How much is left of what is cut; nothing where that is still too much."""
+_ROOM = 2_000
+"""For what is said of it."""
 _NAMED = 5
 
 _Parts = Mapping[tuple[str, str], Any]
@@ -30,12 +32,11 @@ def bounded(run: Run) -> Run:
     """The run with its largest results cut where it is too large."""
     ##= man/spec/workflows.md#bounds
     ##% A record of a run that would have more than 200,000 bytes MUST be cut, the largest results first, and say so.
+    found, over = run, size(run) - MOST_BYTES
     for head in _HEADS:
-        over = size(run) - MOST_BYTES
-        if over <= 0:
-            break
-        run = _cut(run, over, head)
-    return run
+        if size(found) > MOST_BYTES:
+            found = _cut(run, over + _ROOM, head)
+    return found
 
 
 def _cut(run: Run, over: int, head: int) -> Run:

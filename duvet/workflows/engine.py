@@ -40,7 +40,6 @@ class _Running:
 
     def __init__(self, workflow: Workflow, doing: Doing, progress: Heard, log: Log, timing: Timing) -> None:
         self.workflow = workflow
-        self.doing = doing
         self.progress = progress
         self.log = log
         self.timing = timing
@@ -48,6 +47,7 @@ class _Running:
         self.steps: list[StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
+        self._acting = Acting(doing, timing, self.scope)
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> Run:
@@ -136,20 +136,21 @@ class _Running:
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)
-        acting = Acting(self.doing, self.timing, self.scope)
-        try:
-            with move_on_after(limit) as scope:
-                result = await acting.result_of(step, begun + limit)
-            late = scope.cancel_called
-        except WorkflowError:
-            # What is told that its time is up may say so in its own words.
-            if self.timing.clock() < begun + limit:
-                raise
-            late = True
+        late = limit <= 0
+        if not late:
+            try:
+                with move_on_after(limit) as scope:
+                    result = await self._acting.result_of(step, begun + limit)
+                late = scope.cancel_called or self.timing.clock() > begun + limit
+            except WorkflowError as error:
+                # Who is told how long it has may say in its own words that this is over.
+                late = error.code is not FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                if not late:
+                    raise
         ##= man/spec/workflows.md#steps
         ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is at
         ##% work when the time of the workflow is up.
-        if late or self.timing.clock() > begun + limit:
+        if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             raise WorkflowError(FailureCode.TIMEOUT, whole if limit == left else f"it took longer than {limit:g} s")
         return result

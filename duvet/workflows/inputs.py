@@ -48,7 +48,7 @@ def variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]
     for name in given:
         if name not in workflow.variables:
             raise _unknown(workflow, name)
-    return {name: _value(name, one, told.get(name, UNSET)) for name, one in workflow.variables.items()}
+    return {name: value_of(name, one, told.get(name, UNSET)) for name, one in workflow.variables.items()}
 
 
 def _field(number: int, name: str, variable: Variable) -> tuple[str, Any, Any]:
@@ -62,7 +62,8 @@ def _field(number: int, name: str, variable: Variable) -> tuple[str, Any, Any]:
     return python, described, msgspec.field(name=encoded, default=variable.default)
 
 
-def _value(name: str, variable: Variable, told: object) -> Any:
+def value_of(name: str, variable: Variable, told: object) -> Any:
+    """What is told for a variable; WorkflowError where that is not of its type."""
     if told is UNSET:
         message = f"the variable {name} is missing"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)
