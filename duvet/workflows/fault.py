@@ -19,7 +19,4 @@ class Fault(Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """`steps[2].params.query`"""
-        ##= man/spec/workflows.md#checks
-        ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
-        ##% key.
         return spelled(self.keys)

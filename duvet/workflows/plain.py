@@ -60,7 +60,9 @@ def shown(value: object) -> str:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether they are the same JSON: 1 is 1.0, but true is not 1."""
+    """Whether they are the same JSON."""
+    ##= man/spec/workflows.md#results
+    ##% What is compared MUST be compared as JSON: 1 is 1.0, and true is not 1.
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
