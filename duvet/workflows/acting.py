@@ -89,7 +89,7 @@ class Acting(Struct, frozen=True):
                 if error.code is not Code.UPSTREAM_ERROR:
                     raise _failed(FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
-            if self.timing.clock() + step.interval > deadline:
+            if self.timing.clock() + step.interval >= deadline:
                 raise WorkflowError(FailureCode.TIMEOUT, f"not as wanted after {_times(calls)}: {reason}")
             ##= man/spec/workflows.md#steps
             ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result
