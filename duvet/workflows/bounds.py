@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import json
@@ -36,6 +36,8 @@ def bounded(run: Run) -> Run:
     for head in _HEADS:
         if size(found) > MOST_BYTES:
             found = _cut(run, over + _ROOM, head)
+    if size(found) > MOST_BYTES:
+        return replace(found, outputs={}, warnings=[*run.warnings, _told([("outputs",)])])
     return found
 
 
@@ -46,11 +48,13 @@ def _cut(run: Run, over: int, head: int) -> Run:
     for key in sorted(sizes, key=lambda key: -sizes[key]):
         if over <= 0:
             break
-        cut[key] = _head(parts[key], head)
-        over -= sizes[key] - size(cut[key])
+        rest = _head(parts[key], head)
+        if size(rest) < sizes[key]:
+            cut[key] = rest
+            over -= sizes[key] - size(rest)
     steps = [replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
     outputs = {name: cut.get(("outputs", name), value) for name, value in run.outputs.items()}
-    return replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _told(list(cut))])
+    return replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _told(tuple(cut))])
 
 
 def _parts(run: Run) -> _Parts:
@@ -63,7 +67,7 @@ def _head(value: object, most: int) -> str:
     return f"{data[:most].decode(errors='ignore')}… (cut: {len(data):,} bytes)"
 
 
-def _told(cut: list[tuple[str, str]]) -> str:
+def _told(cut: Sequence[tuple[str, ...]]) -> str:
     more = f" and {len(cut) - _NAMED} more" if len(cut) > _NAMED else ""
     named = ", ".join(spelled(key) for key in cut[:_NAMED])
     return f"cut, for a record has {MOST_BYTES:,} bytes at most: {named}{more}"

@@ -30,11 +30,19 @@ async def test_the_largest_results_are_cut() -> None:
 
 async def test_a_hundred_large_results() -> None:
     steps = [tool(f"s{number}", "big") for number in range(100)]
-    outputs = {f"o{number}": f"${{steps.s{number}.result}}"[: None if number < 9 else 0] for number in range(500)}
+    outputs = {f"o{number}": f"${{steps.s{number}.result}}" for number in range(4)} | {"small": ""}
     found = await ran(*steps, world=World({"big": lambda _: '"\\' * 50_000}), outputs=outputs)
     assert found.status == "success" and len(json.encode(found)) < MOST_BYTES
     assert found.steps[0].result == "… (cut: 200,002 bytes)"
-    assert found.warnings[0].endswith("steps.s0, steps.s1, steps.s2, steps.s3, steps.s4 and 604 more")
+    assert found.outputs == {f"o{number}": "… (cut: 200,002 bytes)" for number in range(4)} | {"small": ""}
+    named = "steps.s0, steps.s1, steps.s2, steps.s3, steps.s4 and 99 more"
+    assert found.warnings == [f"cut, for a record has 200,000 bytes at most: {named}"]
+
+
+async def test_outputs_without_end_are_left_out() -> None:
+    found = await ran(tool("a"), outputs={f"o{number}": number for number in range(30_000)})
+    assert (found.status, found.outputs) == ("success", {})
+    assert found.warnings == ["cut, for a record has 200,000 bytes at most: outputs"]
 
 
 async def test_messages_and_warnings_end() -> None:

@@ -76,7 +76,7 @@ async def test_a_wait_that_takes_too_long() -> None:
     found, _, clock = await waited(*[{"status": "no"}] * 9)
     message = 'not as wanted after 5 calls: status is "no"; it was to be "ok"'
     assert why(found) == ("timeout", "wait", message, "", "")
-    assert states(found)[1] == ("next", "skipped", "") and clock.seconds == 29
+    assert states(found)[1] == ("next", "skipped", "") and clock.seconds == 25
     found, _, _ = await waited(AWAY, AWAY, limit=5)
     assert why(found)[2] == "not as wanted after one call: look: nobody answers"
 
