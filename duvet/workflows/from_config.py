@@ -25,7 +25,7 @@ def from_config(name: str, section: WorkflowSection) -> Workflow:
     return Workflow(
         name=name,
         description=section.description,
-        steps=[_step(step) for step in section.steps],
+        steps=tuple(map(_step, section.steps)),
         variables={
             key: Variable(Kind(one.type), one.description, one.default) for key, one in section.variables.items()
         },
@@ -78,8 +78,8 @@ def _step(section: StepSection) -> Step:
         "id": section.id,
         "description": section.description,
         "expect": section.expect,
-        "asserts": [_check(one) for one in section.asserts],
-        "capture": [Capture(one.name, one.path) for one in section.capture],
+        "asserts": tuple(map(_check, section.asserts)),
+        "capture": tuple(Capture(one.name, one.path) for one in section.capture),
     }
     if section.wait is not None:
         return _wait(section.wait, section.timeout_seconds, common)

@@ -56,7 +56,7 @@ def test_nothing_is_wrong() -> None:
         "a-b",
         params={"query": "${vars.q} $${x}", "most": "${vars.n}", "level": "MUST", "paths": ["a"]},
         expect={"total": 1, "result[0]['x.y']": "${vars.q}"},
-        asserts=[Check(path="captures.c", equals="${result.total}"), Check(path="steps.a.result", exists=False)],
+        asserts=[Check(path="vars.q", equals="${result.total}"), Check(path="steps.a.result", exists=False)],
         capture=[Capture("c", "result[0]")],
     )
     steps = (
@@ -102,7 +102,7 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
         tool("s", "workflow.othr"),
         "steps[0].tool",
         'there is no tool "workflow.othr"',
-        "did you mean workflow.other?",
+        "did you mean workflow.other or workflow.w?",
     ),
     (
         WaitStep(id="s", tool="serch", until=Check(path="a", exists=True), interval=1),

@@ -52,29 +52,27 @@ def test_a_section_becomes_a_workflow() -> None:
         name="sum",
         description="Finds and sums up.",
         variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
-        steps=[
+        steps=(
             ToolStep(
                 id="find",
                 description="looks",
                 tool="search",
                 params={"query": "${vars.query}"},
                 expect={"total": 1},
-                asserts=[
+                asserts=(
                     Check(path="a", equals=None),
                     Check(path="b", not_equals=1),
                     Check(path="c", exists=False),
-                ],
-                capture=[Capture("first", "result[0]")],
+                ),
+                capture=(Capture("first", "result[0]"),),
                 time_limit=9,
             ),
-            ModelStep(
-                id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}, asserts=[]
-            ),
+            ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),
             WaitStep(
                 id="wait", tool="look", params={"a": 1}, until=Check(path="ok", equals=True), interval=2, time_limit=60
             ),
             WaitStep(id="again", tool="look", until=Check(path="ok", exists=True), interval=5, time_limit=300),
-        ],
+        ),
         outputs={"text": "${steps.ask.result.text}"},
         time_limit=100,
     )
