@@ -23,7 +23,8 @@ _STEPS = (
 def render_text(run: Run, look: Look = Look()) -> bytes:  # noqa: B008 - immutable
     """The steps with what became of each, why it has failed, and the outputs."""
     ##= man/spec/workflows.md#reports
-    ##% People MUST be shown what became of each step, why a run has failed with what to do, its warnings, and its outputs.
+    ##% People MUST be shown what became of each step, why a run has failed with what to do, its warnings, and its
+    ##% outputs.
     return rendered(_blocks(run), look)
 
 

@@ -1,1 +1,1 @@
-"""Tools and models, one after another: an engine that knows no syntax, and what can be told wrong without running it."""
+"""Tools and models, one after another: an engine that knows no syntax, and checks that run nothing."""

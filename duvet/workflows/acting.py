@@ -92,8 +92,8 @@ class Acting(Struct, frozen=True):
             if self.timing.clock() + step.interval >= deadline:
                 raise WorkflowError(FailureCode.TIMEOUT, f"not as wanted after {_times(calls)}: {reason}")
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result
-            ##% is as wanted.
+            ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the
+            ##% result is as wanted.
             await self.timing.sleep(step.interval)
 
     async def _said(self, step: ModelStep, deadline: float) -> Any:

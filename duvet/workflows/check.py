@@ -22,7 +22,8 @@ from duvet.workflows.references import MOST_BYTES
 def check(workflow: Workflow, known: Known) -> list[Fault]:
     """All of it, as it stands in the workflow."""
     ##= man/spec/workflows.md#checks
-    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its key.
+    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
+    ##% key.
     sizes = list(_sizes(workflow))
     # What is too deep can't be looked through.
     return sizes or [*_defaults(workflow), *_ids(workflow), *_steps(workflow, known), *self_calls(workflow, known)]

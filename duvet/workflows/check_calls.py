@@ -1,4 +1,4 @@
-"""Calls that can't be right: no such tool or model, arguments that it doesn't take, and workflows that call themselves."""
+"""Calls that can't be right: no such tool or model, wrong arguments, and workflows that call themselves."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _model(step: ModelStep, keys: Path, known: Known) -> Iterator[Fault]:
 def _arguments(params: Mapping[str, Any], record: type[Struct], keys: Path, tool: str) -> Iterator[Fault]:
     takes = {field.encode_name: field for field in fields(record)}
     ##= man/spec/workflows.md#checks
-    ##% A tool, an argument, a variable, a step, a capture or a model that is not known MUST be named, with the nearest one
-    ##% where there is one.
+    ##% A tool, an argument, a variable, a step, a capture or a model that is not known MUST be named, with the nearest
+    ##% one where there is one.
     for name, value in params.items():
         if name not in takes:
             there = f"there are {', '.join(takes)}" if takes else "it has none"

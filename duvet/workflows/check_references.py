@@ -43,7 +43,7 @@ class Seen:
         """What is wrong with the references in a value."""
         for where, text in texts(value, keys):
             try:
-                found = [piece for piece in pieces(text) if isinstance(piece, Reference)]
+                found = dict.fromkeys(piece for piece in pieces(text) if isinstance(piece, Reference))
             except UnresolvedError as error:
                 yield Fault(keys=where, message=error.message, hint=error.hint)
                 continue

@@ -37,7 +37,10 @@ class Doing(Protocol):
     """Who calls tools and models."""
 
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
-        """The plain JSON value of what the tool answers; ToolError where it fails."""
+        """The plain JSON value of what the tool answers; ToolError where it fails.
+
+        A tool that can't be stopped is to be left when its time is up, whoever cancels: the engine waits for this call.
+        """
 
     async def model(self, asked: ModelAsked) -> ModelSaid:
         """What the model says; ToolError, or another error of duvet, where it fails."""

@@ -14,12 +14,15 @@ from duvet.workflows.errors import UnresolvedError, WorkflowError
 from duvet.workflows.expecting import captured, verify
 from duvet.workflows.inputs import variables
 from duvet.workflows.nesting import check_callers
+from duvet.workflows.plain import size
 from duvet.workflows.records import MOST_STEPS, ModelStep, Step, Workflow
 from duvet.workflows.references import expand
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The workflows that are at work around this call, the outermost first."""
 _MOST_WARNINGS = 100
+_MOST_HELD = 64_000_000
+"""How many bytes all results may have: each is kept until the end."""
 
 
 async def run(
@@ -47,6 +50,7 @@ class _Running:
         self.steps: list[StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
+        self.held = 0
         self._acting = Acting(doing, timing, self.scope)
         self.started_at, self.start = timing.now(), timing.clock()
 
@@ -148,8 +152,8 @@ class _Running:
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
-        ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is at
-        ##% work when the time of the workflow is up.
+        ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is
+        ##% at work when the time of the workflow is up.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             raise WorkflowError(FailureCode.TIMEOUT, whole if limit == left else f"it took longer than {limit:g} s")
@@ -159,6 +163,12 @@ class _Running:
         """What later steps may refer to, once the result is as expected."""
         if isinstance(step, ModelStep):
             self.warnings += (clipped(f"{step.id}: {warning}") for warning in result["warnings"])
+        ##= man/spec/workflows.md#bounds
+        ##% A step with whose result those of a run have more than 64 MB MUST fail.
+        self.held += size(result)
+        if self.held > _MOST_HELD:
+            message = f"with its result those of all steps have more than {_MOST_HELD:,} bytes"
+            raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
         within = {**self.scope, "result": result}
         verify(step, within)
         self.scope["captures"].update(captured(step, within))

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from duvet.runs import FailureCode
 from duvet.workflows.errors import UnresolvedError, WorkflowError
-from duvet.workflows.paths import Path, parsed, walk
+from duvet.workflows.paths import Path, parsed, spelled, walk
 from duvet.workflows.plain import same, shown
 from duvet.workflows.records import Check, Step
 from duvet.workflows.references import Reference, Scope, expand, look_up
@@ -20,8 +20,8 @@ ROOTS = ("vars", "steps", "captures", "result")
 def path_of(text: str) -> Path:
     """The path from the scope; UnresolvedError where the text is none."""
     ##= man/spec/workflows.md#results
-    ##% A path that begins with `vars`, `steps`, `captures` or `result` MUST be followed from there, and any other one from
-    ##% the result of its step.
+    ##% A path that begins with `vars`, `steps`, `captures` or `result` MUST be followed from there, and any other one
+    ##% from the result of its step.
     path = parsed(text)
     return path if path[0] in ROOTS else ("result", *path)
 
@@ -47,7 +47,7 @@ def verify(step: Step, scope: Scope) -> None:
 
 def fault_of(check: Check, scope: Scope, keys: Path) -> str:
     """Why the check doesn't hold; nothing where it does."""
-    value = _at(check.path, scope)
+    value = _at(check.path, scope, keys)
     equals, other = (
         wanted if wanted is UNSET else expand(wanted, scope, (*keys, name))
         for name, wanted in (("equals", check.equals), ("notEquals", check.not_equals))
@@ -81,8 +81,11 @@ def captured(step: Step, scope: Scope) -> dict[str, Any]:
     return found
 
 
-def _at(text: str, scope: Scope) -> Any:
-    path = path_of(text)
+def _at(text: str, scope: Scope, keys: Path) -> Any:
+    try:
+        path = path_of(text)
+    except UnresolvedError as error:
+        raise UnresolvedError(f"{spelled(keys)}: {error.message}", hint=error.hint) from error
     value, steps = walk(scope, path)
     return value if steps == len(path) else UNSET
 

@@ -30,7 +30,8 @@ TYPES: Mapping[Kind, Any] = {
 def workflow_inputs(workflow: Workflow) -> type[Struct]:
     """The record of the arguments of its tool; a name that Python can't have stands in the encoded names alone."""
     ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its default.
+    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its
+    ##% default.
     fields = [_field(number, name, one) for number, (name, one) in enumerate(workflow.variables.items())]
     return msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 

@@ -13,7 +13,8 @@ DEEPEST = 5
 def check_callers(name: str, callers: Sequence[str]) -> None:
     """WorkflowError where the workflow must not be called by those, the outermost first."""
     ##= man/spec/workflows.md#bounds
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be refused.
+    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
+    ##% refused.
     fault = fault_of(name, callers)
     if fault:
         raise WorkflowError(FailureCode.INVALID_REQUEST, fault)

@@ -23,11 +23,13 @@ def plain(value: object, most_bytes: int, what: str) -> Any:
         raise UnresolvedError(f"{what} is nested deeper than {DEEPEST} levels, or holds too many values")
     try:
         data = _encoded(value)
-    except (TypeError, ValueError, RecursionError) as error:
+    except ValueError as error:
+        raise UnresolvedError(f"{what} has a number in it that is too long") from error
+    except (TypeError, RecursionError) as error:
         raise UnresolvedError(f"{what} is no JSON: {error}") from error
     ##= man/spec/workflows.md#bounds
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they are
-    ##% put together.
+    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
+    ##% are put together.
     if len(data) > most_bytes:
         raise UnresolvedError(f"{what} has {len(data):,} bytes; it may have {most_bytes:,}")
     return json.decode(data)

@@ -72,7 +72,8 @@ def look_up(reference: Reference, scope: Scope) -> Any:
     if steps == len(reference.path):
         return value
     ##= man/spec/workflows.md#references
-    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is instead.
+    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
+    ##% instead.
     missing, before = spelled(reference.path[: steps + 1]), spelled(reference.path[:steps])
     raise UnresolvedError(f"{_cut(reference.text)}: there is no {_cut(missing)}", hint=_instead(value, before))
 
@@ -128,8 +129,8 @@ class _Filling:
         value = look_up(reference, self.scope)
         self.left -= size(value)
         ##= man/spec/workflows.md#bounds
-        ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
-        ##% are put together.
+        ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before
+        ##% they are put together.
         if self.left < 0:
             raise UnresolvedError(f"with {_cut(reference.text)} it has more than {MOST_BYTES:,} bytes")
         return value

@@ -46,6 +46,16 @@ async def test_many_large_results() -> None:
     assert found.warnings == [f"cut, for a record has 200,000 bytes at most: {named}"]
 
 
+async def test_results_of_all_steps() -> None:
+    ##= man/spec/workflows.md#bounds
+    ##= type=test
+    ##% A step with whose result those of a run have more than 64 MB MUST fail.
+    world = World({"big": lambda _: "x" * 15_999_998})
+    found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
+    message = "with its result those of all steps have more than 64,000,000 bytes"
+    assert why(found) == ("invalid_request", "s4", message, "ask for less", "")
+
+
 async def test_outputs_without_end_are_left_out() -> None:
     found = await ran(tool("a"), outputs={f"o{number}": number for number in range(30_000)})
     assert (found.status, found.outputs) == ("success", {})

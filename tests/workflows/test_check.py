@@ -75,7 +75,8 @@ def test_nothing_is_wrong() -> None:
 def test_everything_that_is_wrong_is_listed() -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its key.
+    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
+    ##% key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),
@@ -137,7 +138,12 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
         'a model has no argument "topP"',
         "there are maxTokens, temperature",
     ),
-    (search(params={"query": "${vars.qery}"}), "steps[0].params.query", '"${vars.qery}": there is no vars.qery', "did you mean query?"),
+    (
+        search(params={"query": "${vars.qery}"}),
+        "steps[0].params.query",
+        '"${vars.qery}": there is no vars.qery',
+        "did you mean query?",
+    ),
     (ask(prompt="a ${steps.b.result}"), "steps[0].prompt", '"${steps.b.result}": there is no steps.b', ""),
     (ask(system="${captures.b}"), "steps[0].system", '"${captures.b}": there is no captures.b', ""),
     (ask(prompt="${env.x}"), "steps[0].prompt", '"${env.x}" begins with none of vars, steps, captures, result', ""),
@@ -159,7 +165,7 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
         '"a..b" is no path',
         'write it as in result.items[0]["a.b"]',
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
@@ -246,7 +252,8 @@ def calling(name: str, *called: str) -> Workflow:
 def test_workflows_that_call_themselves() -> None:
     ##= man/spec/workflows.md#bounds
     ##= type=test
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be refused.
+    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
+    ##% refused.
     assert faults(tool("a", "workflow.w")) == [("steps[0].tool", "w calls itself: w > w", "")]
     others = (calling("b", "c"), calling("c", "d", "w"), calling("d", "d"))
     assert faults(tool("a", "workflow_b"), others=others) == [("steps[0].tool", "w calls itself: w > b > c > w", "")]
@@ -266,12 +273,16 @@ def test_what_is_too_much() -> None:
     ]
     deep = "it is nested deeper than 64 levels, or holds too many values"
     found = faults(
-        search(params={"query": nested(5_000)}, expect={"a": nested(5_000)}, asserts=[Check(path="a", equals=nested(99))]),
+        search(
+            params={"query": nested(5_000)}, expect={"a": nested(5_000)}, asserts=[Check(path="a", equals=nested(99))]
+        ),
         ask(prompt="x" * 1_000_000),
-        WaitStep(id="w", tool="search", until=Check(path="a", not_equals=nested(99)), interval=1, params={"a": nested(99)}),
+        WaitStep(
+            id="w", tool="search", until=Check(path="a", not_equals=nested(99)), interval=1, params={"a": nested(99)}
+        ),
         variables={"v": Variable(Kind.ARRAY, "", nested(99))},
         outputs={"o": nested(99)},
-    )  # fmt: skip
+    )
     assert found == [
         ("variables.v.default", deep, ""),
         ("steps[0].params", deep, ""),
@@ -284,9 +295,14 @@ def test_what_is_too_much() -> None:
     ]
 
 
+def test_a_reference_is_told_once() -> None:
+    found = faults(ask(prompt="${captures.x}" * 5_000))
+    assert found == [("steps[0].prompt", '"${captures.x}": there is no captures.x', "")]
+
+
 def test_names_without_end_are_cut() -> None:
     long = "x" * 100_000
     found = faults(
         tool("a", long), ask(model=long, prompt=f"${{vars.{long}}}"), search("c", params={long: 1, "query": ""})
     )
-    assert [len(message) < 300 for _, message, _ in found] == [True] * 4  # fmt: skip
+    assert [len(message) < 300 for _, message, _ in found] == [True] * 4

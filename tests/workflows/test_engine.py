@@ -118,8 +118,8 @@ async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are warnings
-    ##% of the run, too.
+    ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
+    ##% warnings of the run, too.
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% A tool and a model MUST be told how many seconds they have.

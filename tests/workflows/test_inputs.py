@@ -34,7 +34,8 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
 def test_variables_are_arguments() -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
-    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its default.
+    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its
+    ##% default.
     record = workflow_inputs(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",

@@ -55,7 +55,8 @@ async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
 async def test_no_workflow_calls_itself() -> None:
     ##= man/spec/workflows.md#bounds
     ##= type=test
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be refused.
+    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
+    ##% refused.
     world = Nested(calling("a", "a"), calling("b", "c"), calling("c", "b"))
     found = await run_workflow(world.workflows["a"], {}, world)
     assert why(found) == ("tool_failed", "to-a", "workflow.a: a calls itself: a > a", "", "invalid_request")

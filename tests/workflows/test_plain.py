@@ -39,9 +39,10 @@ def doubling() -> Any:
         (doubling(), "it is nested deeper than 64 levels, or holds too many values"),
         (object(), "it is no JSON: Encoding objects of type object is unsupported"),
         ({None: 1}, "it is no JSON: Only dicts with str-like or number-like keys are supported"),
+        (10**5_000, "it has a number in it that is too long"),
         ("x" * 101, "it has 103 bytes; it may have 100"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_is_too_much_is_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#bounds

@@ -18,12 +18,15 @@ SCOPE: dict[str, Any] = {
     "captures": {},
 }
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
     # One half of a character is replaced by a mark.
     | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,8 @@ WRONG = [
 def test_what_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is instead.
+    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
+    ##% instead.
     with pytest.raises(UnresolvedError) as raised:
         expand({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (message, hint)
@@ -141,8 +145,8 @@ def test_many_names_are_not_listed() -> None:
 def test_a_bomb_is_not_put_together() -> None:
     ##= man/spec/workflows.md#bounds
     ##= type=test
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they are
-    ##% put together.
+    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
+    ##% are put together.
     scope = {"vars": {"x": "x" * 100_000}}
     message = "params.q: with ${vars.x} it has more than 1,000,000 bytes"
     for bomb in ("${vars.x}" * 100_000, ["${vars.x}"] * 100_000, {"a": ["${vars.x}" * 10]}):

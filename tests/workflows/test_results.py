@@ -91,7 +91,7 @@ async def test_what_is_expected_by_path() -> None:
     assert why(await ran(step))[2] == 'items is [{"id":"a.b","k.l":[]}]; it was to be []'
     assert why(await ran(tool("look", expect={"a b": 1})))[1:4] == (
         "look",
-        '"a b" is no path',
+        'expect["a b"]: "a b" is no path',
         'write it as in result.items[0]["a.b"]',
     )
 
