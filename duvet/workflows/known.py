@@ -9,7 +9,7 @@ from msgspec import Struct
 from duvet.tools.tool import Tool
 from duvet.workflows.inputs import workflow_inputs
 from duvet.workflows.names import called_by, tool_name
-from duvet.workflows.records import ModelStep, Step, ToolStep, WaitStep, Workflow
+from duvet.workflows.records import Step, ToolStep, WaitStep, Workflow
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -38,14 +38,18 @@ class Known(Struct, frozen=True, kw_only=True):
         """The workflow that the tool is."""
         return self.workflows.get(called_by(tool))
 
-    def writes(self, tool: str, seen: tuple[str, ...] = ()) -> bool:
+    def writes(self, tool: str) -> bool:
         """Whether the tool changes anything, be it through others."""
-        workflow = self.workflow(tool)
-        if workflow is None:
-            return tool in self.tools and not self.tools[tool].only_reads
-        if workflow.name in seen:
-            return False
-        return any(self.writes(inner, (*seen, workflow.name)) for inner in tools_of(workflow))
+        ahead, seen = [tool], {tool}
+        while ahead:
+            name = ahead.pop()
+            workflow = self.workflow(name)
+            if workflow is None and name in self.tools and not self.tools[name].only_reads:
+                return True
+            inner = set(tools_of(workflow)) - seen if workflow else set[str]()
+            seen |= inner
+            ahead += inner
+        return False
 
     def has_model(self, name: str) -> bool:
         """Whether there is a model of that name; a provider has any model."""
@@ -59,4 +63,4 @@ def tool_of(step: Step) -> str:
 
 def tools_of(workflow: Workflow) -> Iterator[str]:
     """The tools that the steps call."""
-    return (tool_of(step) for step in workflow.steps if not isinstance(step, ModelStep))
+    return (step.tool for step in workflow.steps if isinstance(step, ToolStep | WaitStep))

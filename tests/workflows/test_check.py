@@ -243,6 +243,8 @@ def test_a_wait_for_what_writes() -> None:
         ("steps[2].wait.tool", f"workflow.w{message}", "warning"),
         ("steps[2].wait.tool", "w calls itself: w > w", ""),
     ]
+    reading = WaitStep(id="a", tool="workflow.b", until=until, interval=1)
+    assert faults(reading, others=(calling("b", "c"), calling("c", "b"))) == []
 
 
 def calling(name: str, *called: str) -> Workflow:
