@@ -1,0 +1,200 @@
+"""A workflow being run: its steps one after another, in the time that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from duvet.runs import Failure, FailureCode, Run, StepRun
+from duvet.workflows.acting import Acting
+from duvet.workflows.bounds import bounded, clipped
+from duvet.workflows.doing import Doing, Heard, Log, Timing, nobody, nowhere
+from duvet.workflows.errors import UnresolvedError, WorkflowError
+from duvet.workflows.expecting import captured, verify
+from duvet.workflows.inputs import variables
+from duvet.workflows.nesting import check_callers
+from duvet.workflows.plain import size
+from duvet.workflows.records import MOST_STEPS, ModelStep, Step, Workflow
+from duvet.workflows.references import expand
+
+_callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
+"""The workflows that are at work around this call, the outermost first."""
+_MOST_WARNINGS = 100
+_MOST_HELD = 64_000_000
+"""How many bytes all results may have: each is kept until the end."""
+
+
+async def run(
+    workflow: Workflow,
+    given: Mapping[str, object],
+    doing: Doing,
+    *,
+    progress: Heard = nobody,
+    log: Log = nowhere,
+    timing: Timing | None = None,
+) -> Run:
+    """What comes of the workflow with these variables; whatever fails in it stands in the record."""
+    return await _Running(workflow, doing, progress, log, timing or Timing()).run(given)
+
+
+class _Running:
+    """One run."""
+
+    def __init__(self, workflow: Workflow, doing: Doing, progress: Heard, log: Log, timing: Timing) -> None:
+        self.workflow = workflow
+        self.progress = progress
+        self.log = log
+        self.timing = timing
+        self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
+        self.steps: list[StepRun] = []
+        self.outputs: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.held = 0
+        self._acting = Acting(doing, timing, self.scope)
+        self.started_at, self.start = timing.now(), timing.clock()
+
+    async def run(self, given: Mapping[str, object]) -> Run:
+        from anyio import get_cancelled_exc_class
+
+        callers = _callers.get()
+        token = _callers.set((*callers, self.workflow.name))
+        try:
+            failure = await self._failure(given, callers)
+        except get_cancelled_exc_class():
+            ##= man/spec/workflows.md#steps
+            ##% A workflow that is cancelled MUST NOT begin another step, and what was done MUST be in the log, with the
+            ##% code `cancelled`.
+            self.log(self._record(self._failed(FailureCode.CANCELLED, "it was cancelled")))
+            raise
+        finally:
+            _callers.reset(token)
+        record = self._record(failure)
+        self.log(record)
+        return record
+
+    async def _failure(self, given: Mapping[str, object], callers: tuple[str, ...]) -> Failure | None:
+        """Everything is done; why it has failed where it has."""
+        try:
+            check_callers(self.workflow.name, callers)
+            ##= man/spec/workflows.md#bounds
+            ##% A workflow of more than 100 steps MUST be refused.
+            if len(self.workflow.steps) > MOST_STEPS:
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MOST_STEPS}"
+                raise WorkflowError(FailureCode.INVALID_REQUEST, message)
+            self.scope["vars"] = variables(self.workflow, given)
+            await self._all_steps()
+            self.outputs = expand(self.workflow.outputs, self.scope, ("outputs",))
+        except WorkflowError as error:
+            return self._failed(error.code, error.message, error.hint, error.cause)
+        except UnresolvedError as error:
+            return self._failed(FailureCode.INVALID_REQUEST, error.message, error.hint)
+        return None
+
+    async def _all_steps(self) -> None:
+        from anyio.lowlevel import checkpoint
+
+        ##= man/spec/workflows.md#steps
+        ##% The steps MUST be done in their order, each one after the one before.
+        total = len(self.workflow.steps)
+        for number, step in enumerate(self.workflow.steps):
+            ##= man/spec/workflows.md#steps
+            ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+            await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
+            # A tool may have kept its cancellation to itself.
+            await checkpoint()
+            await self._step(step)
+        await self.progress(total, total, "done")
+
+    async def _step(self, step: Step) -> None:
+        """One step, with its place in the record whatever comes of it."""
+        from anyio import get_cancelled_exc_class
+
+        begun = self.timing.clock()
+        status, message, result = "error", "", None
+        try:
+            result = await self._result(step)
+            self._keep(step, result)
+            status = "success"
+        except (WorkflowError, UnresolvedError) as error:
+            message = error.message
+            raise
+        except get_cancelled_exc_class():
+            message = "it was cancelled"
+            raise
+        finally:
+            self.steps.append(
+                StepRun(
+                    id=step.id,
+                    status="success" if status == "success" else "error",
+                    duration_seconds=self._since(begun),
+                    message=clipped(message),
+                    result=result,
+                )
+            )
+
+    async def _result(self, step: Step) -> Any:
+        """What comes of a step in the time that it has."""
+        from anyio import move_on_after
+
+        begun = self.timing.clock()
+        left = self.start + self.workflow.time_limit - begun
+        limit = left if step.time_limit is None else min(step.time_limit, left)
+        late = limit <= 0
+        if not late:
+            try:
+                with move_on_after(limit) as scope:
+                    result = await self._acting.result_of(step, begun + limit)
+                late = scope.cancel_called or self.timing.clock() > begun + limit
+            except WorkflowError as error:
+                # Who is told how long it has may say in its own words that this is over.
+                late = error.code is not FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                if not late:
+                    raise
+        ##= man/spec/workflows.md#steps
+        ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is
+        ##% at work when the time of the workflow is up.
+        if late:
+            whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
+            raise WorkflowError(FailureCode.TIMEOUT, whole if limit == left else f"it took longer than {limit:g} s")
+        return result
+
+    def _keep(self, step: Step, result: Any) -> None:
+        """What later steps may refer to, once the result is as expected."""
+        if isinstance(step, ModelStep):
+            self.warnings += (clipped(f"{step.id}: {warning}") for warning in result["warnings"])
+        ##= man/spec/workflows.md#bounds
+        ##% A step with whose result those of a run have more than 64 MB MUST fail.
+        self.held += size(result)
+        if self.held > _MOST_HELD:
+            message = f"with its result those of all steps have more than {_MOST_HELD:,} bytes"
+            raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
+        within = {**self.scope, "result": result}
+        verify(step, within)
+        self.scope["captures"].update(captured(step, within))
+        self.scope["steps"][step.id] = {"result": result, "status": "success"}
+
+    def _failed(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> Failure:
+        failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
+        return Failure(code=code, message=clipped(message), hint=clipped(hint), step=failing, cause=cause)
+
+    def _record(self, failure: Failure | None) -> Run:
+        ##= man/spec/workflows.md#steps
+        ##% After a step that fails the others MUST be skipped.
+        skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
+        return bounded(
+            Run(
+                workflow=self.workflow.name,
+                status="error" if failure else "success",
+                outputs=self.outputs,
+                steps=[*self.steps, *skipped][:MOST_STEPS],
+                started_at=self.started_at,
+                finished_at=self.timing.now(),
+                duration_seconds=self._since(self.start),
+                error=failure,
+                warnings=self.warnings[:_MOST_WARNINGS],
+            )
+        )
+
+    def _since(self, moment: float) -> float:
+        return round(self.timing.clock() - moment, 3)

@@ -1,0 +1,92 @@
+"""Workflows of a few steps, and a world outside that answers as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from inspect import isawaitable
+from typing import Any
+
+from duvet.runs import Run
+from duvet.workflows.doing import ModelAsked, ModelSaid, Timing
+from duvet.workflows.engine import run
+from duvet.workflows.records import Kind, Step, ToolStep, Variable, Workflow
+
+Answers = Mapping[str, Callable[[Mapping[str, Any]], Any]]
+BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Clock(Timing):
+    """A clock that stands still unless it is told to go on."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        return BEGIN + timedelta(seconds=self.seconds)
+
+    def clock(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+
+
+class World:
+    """Tools by name, one model, and what both were asked."""
+
+    def __init__(self, tools: Answers, model: Callable[[ModelAsked], ModelSaid] | None = None) -> None:
+        self.tools = tools
+        self.answers_as = model
+        self.calls: list[tuple[str, Mapping[str, object], float | None]] = []
+        self.asked: list[ModelAsked] = []
+
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
+        self.calls.append((name, arguments, time_limit))
+        answer = self.tools[name](arguments)
+        return await answer if isawaitable(answer) else answer
+
+    async def model(self, asked: ModelAsked) -> ModelSaid:
+        self.asked.append(asked)
+        assert self.answers_as is not None
+        return self.answers_as(asked)
+
+    @property
+    def arguments(self) -> list[Mapping[str, object]]:
+        return [arguments for _, arguments, _ in self.calls]
+
+
+def echo(arguments: Mapping[str, Any]) -> Any:
+    """A tool that answers what it is told."""
+    return dict(arguments)
+
+
+def workflow(*steps: Step, name: str = "w", **more: Any) -> Workflow:
+    return Workflow(name=name, description="Does it.", steps=steps, **more)
+
+
+def tool(id: str, tool: str = "echo", **more: Any) -> ToolStep:
+    return ToolStep(id=id, tool=tool, **more)
+
+
+def text(default: str) -> Variable:
+    return Variable(Kind.STRING, "", default)
+
+
+async def ran(*steps: Step, world: World | None = None, clock: Clock | None = None, **more: Any) -> Run:
+    """What comes of these steps."""
+    return await run(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
+
+
+def states(found: Run) -> Sequence[tuple[str, str, str]]:
+    """What became of each step."""
+    return [(step.id, step.status, step.message) for step in found.steps]
+
+
+def why(found: Run) -> tuple[str, str, str, str, str]:
+    """Why it has failed: code, step, message, hint and cause."""
+    assert found.error is not None
+    error = found.error
+    return error.code.value, error.step, error.message, error.hint, error.cause

@@ -1,0 +1,123 @@
+"""Workflows of a configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from duvet.config.service.workflows import WorkflowSection
+from duvet.workflows.errors import WorkflowError
+from duvet.workflows.from_config import from_config, malformed
+from duvet.workflows.records import Capture, Check, Kind, ModelStep, ToolStep, Variable, WaitStep, Workflow
+
+WHOLE = """
+{
+  "description": "Finds and sums up.",
+  "variables": {"query": {"description": "What"}, "most": {"type": "integer", "default": 5}},
+  "steps": [
+    {
+      "id": "find", "tool": "search", "description": "looks", "params": {"query": "${vars.query}"},
+      "expect": {"total": 1}, "timeoutSeconds": 9,
+      "assert": [
+        {"path": "a", "equals": null}, {"path": "b", "notEquals": 1}, {"path": "c", "exists": false}
+      ],
+      "capture": [{"name": "first", "path": "result[0]"}]
+    },
+    {"id": "ask", "model": "summarize", "prompt": "Sum up", "system": "Be brief", "params": {"maxTokens": 9}},
+    {
+      "id": "wait", "timeoutSeconds": 60,
+      "wait": {
+        "tool": "look", "params": {"a": 1}, "until": {"path": "ok", "equals": true}, "intervalSeconds": 2,
+        "timeoutSeconds": 100
+      }
+    },
+    {"id": "again", "wait": {"tool": "look", "until": {"path": "ok", "exists": true}}}
+  ],
+  "outputs": {"text": "${steps.ask.result.text}"},
+  "timeoutSeconds": 100
+}
+"""
+
+
+def section_of(*steps: dict[str, Any]) -> WorkflowSection:
+    return msgspec.convert({"description": "x", "steps": steps}, WorkflowSection)
+
+
+def test_a_section_becomes_a_workflow() -> None:
+    section = msgspec.json.decode(WHOLE, type=WorkflowSection)
+    assert list(malformed(section)) == []
+    assert from_config("sum", section) == Workflow(
+        name="sum",
+        description="Finds and sums up.",
+        variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
+        steps=(
+            ToolStep(
+                id="find",
+                description="looks",
+                tool="search",
+                params={"query": "${vars.query}"},
+                expect={"total": 1},
+                asserts=(
+                    Check(path="a", equals=None),
+                    Check(path="b", not_equals=1),
+                    Check(path="c", exists=False),
+                ),
+                capture=(Capture("first", "result[0]"),),
+                time_limit=9,
+            ),
+            ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),
+            WaitStep(
+                id="wait", tool="look", params={"a": 1}, until=Check(path="ok", equals=True), interval=2, time_limit=60
+            ),
+            WaitStep(id="again", tool="look", until=Check(path="ok", exists=True), interval=5, time_limit=300),
+        ),
+        outputs={"text": "${steps.ask.result.text}"},
+        time_limit=100,
+    )
+
+
+OK = {"path": "a", "exists": True}
+MALFORMED: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "steps[0]", "a step has one of tool, model and wait; it has none of them"),
+    (
+        {"tool": "a", "model": "b", "wait": {"tool": "c", "until": OK}},
+        "steps[0]",
+        "a step has one of tool, model and wait; it has tool and model and wait",
+    ),
+    ({"tool": "a", "prompt": "b"}, "steps[0].prompt", "prompt is for a model; this step has tool"),
+    (
+        {"wait": {"tool": "a", "until": OK}, "system": "b"},
+        "steps[0].system",
+        "system is for a model; this step has wait",
+    ),
+    ({"model": "a"}, "steps[0]", "a model needs a prompt"),
+    (
+        {"wait": {"tool": "a", "until": OK}, "params": {"b": 1}},
+        "steps[0].params",
+        "the params of the tool stand in wait",
+    ),
+    (
+        {"wait": {"tool": "a", "until": {"path": "b"}}},
+        "steps[0].wait.until",
+        "a check has one of equals, notEquals and exists; it has none of them",
+    ),
+    (
+        {"tool": "a", "assert": [OK, {"path": "b", "equals": 1, "exists": False}]},
+        "steps[0].assert[1]",
+        "a check has one of equals, notEquals and exists; it has equals and exists",
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "path", "message"), MALFORMED, ids=range(len(MALFORMED)))
+def test_what_can_not_stand_together(step: dict[str, Any], path: str, message: str) -> None:
+    ##= man/spec/workflows.md#checks
+    ##= type=test
+    ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
+    section = section_of({"id": "s", **step})
+    assert [(fault.path, fault.message) for fault in malformed(section)] == [(path, message)]
+    with pytest.raises(WorkflowError) as raised:
+        from_config("w", section)
+    assert raised.value.message == f"w: {path}: {message}"

@@ -1,0 +1,192 @@
+"""Time that is up, waits, and cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from duvet.runs import Run
+from duvet.tools.errors import Code, ToolError
+from duvet.workflows.doing import Timing
+from duvet.workflows.engine import run
+from duvet.workflows.records import Check, WaitStep
+from tests.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
+
+pytestmark = pytest.mark.anyio
+LONGEST = 10
+"""What takes more seconds hangs."""
+
+
+def waiting(interval: float = 5, limit: float = 30, **more: Any) -> WaitStep:
+    until = Check(path="status", equals="ok")
+    return WaitStep(id="wait", tool="look", until=until, interval=interval, time_limit=limit, **more)
+
+
+def one_by_one(answers: Sequence[object], clock: Clock) -> Callable[[Mapping[str, Any]], Any]:
+    """A tool that gives one answer after another, each in a second."""
+    left = iter(answers)
+
+    def look(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += 1
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return look
+
+
+async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Run, World, Clock]:
+    clock = Clock()
+    world = World({"look": one_by_one(answers, clock), "echo": echo})
+    found = await ran(waiting(limit=limit, **more), tool("next"), world=world, clock=clock)
+    return found, world, clock
+
+
+AWAY = ToolError(Code.UPSTREAM_ERROR, "nobody answers")
+
+
+async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result is as
+    ##% wanted.
+    found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
+    assert states(found) == [("wait", "success", ""), ("next", "success", "")]
+    assert found.steps[0].result == {"status": "ok"}
+    assert world.calls == [("look", {"x": "1"}, limit) for limit in (30, 24, 18)] + [("echo", {}, 587)]
+    assert clock.slept == [5, 5]
+
+
+async def test_a_wait_goes_on_while_nobody_answers() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
+    found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
+    assert (found.status, len(world.calls)) == ("success", 4)
+    found, world, _ = await waited(AWAY, ToolError(Code.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"})
+    assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
+    assert len(world.calls) == 2
+
+
+async def test_a_wait_that_takes_too_long() -> None:
+    found, _, clock = await waited(*[{"status": "no"}] * 9)
+    message = 'not as wanted after 5 calls: status is "no"; it was to be "ok"'
+    assert why(found) == ("timeout", "wait", message, "", "")
+    assert states(found)[1] == ("next", "skipped", "") and clock.seconds == 25
+    found, _, _ = await waited(AWAY, AWAY, limit=5)
+    assert why(found)[2] == "not as wanted after one call: look: nobody answers"
+
+
+async def test_a_wait_for_a_reference_that_leads_nowhere() -> None:
+    step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
+    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: there is no vars.x")
+
+
+def taking(seconds: float, clock: Clock) -> World:
+    def slow(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += seconds
+
+    return World({"echo": slow})
+
+
+async def test_time_limits_of_steps_and_of_the_whole() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is at
+    ##% work when the time of the workflow is up.
+    clock = Clock()
+    world = taking(4, clock)
+    found = await ran(tool("a", time_limit=4), tool("b", time_limit=3.5), tool("c"), world=world, clock=clock)
+    assert why(found) == ("timeout", "b", "it took longer than 3.5 s", "", "")
+    assert states(found)[2] == ("c", "skipped", "")
+    clock = Clock()
+    world = taking(4, clock)
+    found = await ran(*map(tool, "abc"), world=world, clock=clock, time_limit=7)
+    assert why(found) == ("timeout", "b", "the workflow took longer than 7 s", "", "")
+    assert [limit for _, _, limit in world.calls] == [7, 3]
+    clock = Clock()
+    world = taking(4, clock)
+    found = await ran(*map(tool, "abc"), world=world, clock=clock, time_limit=8)
+    assert why(found) == ("timeout", "c", "the workflow took longer than 8 s", "", "")
+    assert len(world.calls) == 2
+
+
+async def test_a_tool_that_says_itself_that_its_time_is_up() -> None:
+    clock = Clock()
+
+    def late(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += 5
+        raise ToolError(Code.UPSTREAM_ERROR, "it took too long")
+
+    found = await ran(tool("a", time_limit=5), world=World({"echo": late}), clock=clock)
+    assert why(found) == ("timeout", "a", "it took longer than 5 s", "", "")
+
+
+async def test_a_tool_that_hangs_is_left() -> None:
+    ended: list[str] = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+
+    with anyio.fail_after(LONGEST):
+        steps = (tool("a", time_limit=0.01), tool("b"))
+        found = await run(workflow(*steps), {}, World({"echo": lambda _: hang()}), timing=Timing())
+    assert why(found) == ("timeout", "a", "it took longer than 0.01 s", "", "")
+    assert ended == ["hang"]
+
+
+async def test_time_goes_on() -> None:
+    timing = Timing()
+    before = timing.clock()
+    await timing.sleep(0)
+    assert timing.clock() >= before and timing.now().tzinfo is not None
+
+
+class Gate:
+    """A tool that waits at a door, once it is told that it is at work."""
+
+    def __init__(self, ignores: bool) -> None:
+        self.ignores = ignores
+        self.at_work, self.door = anyio.Event(), anyio.Event()
+
+    async def wait(self) -> object:
+        self.at_work.set()
+        with anyio.CancelScope(shield=self.ignores):
+            await self.door.wait()
+        return {"done": True}
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+async def test_what_is_cancelled_is_in_the_log(ignores: bool) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A workflow that is cancelled MUST NOT begin another step, and what was done MUST be in the log, with the code
+    ##% `cancelled`.
+    gate = Gate(ignores)
+    log: list[Run] = []
+    world = World({"echo": echo, "gate": lambda _: gate.wait()})
+    flow = workflow(tool("a", params={"x": 1}), tool("b", "gate"), tool("c"))
+
+    async def running() -> None:
+        await run(flow, {}, world, log=log.append, timing=Clock())
+
+    with anyio.fail_after(LONGEST):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(running)
+            await gate.at_work.wait()
+            tasks.cancel_scope.cancel()
+            gate.door.set()
+    (found,) = log
+    assert why(found)[0] == "cancelled"
+    # What can't be stopped is done, and then no more.
+    last = ("b", "success", "") if ignores else ("b", "error", "it was cancelled")
+    assert states(found) == [("a", "success", ""), last, ("c", "skipped", "")]
+    assert found.error is not None and found.error.step == ("" if ignores else "b")
+    assert [name for name, _, _ in world.calls] == ["echo", "gate"] and found.steps[0].result == {"x": 1}

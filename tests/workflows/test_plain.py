@@ -1,0 +1,88 @@
+"""Values as JSON has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duvet.workflows.errors import UnresolvedError
+from duvet.workflows.plain import as_text, plain, same, shown
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": [value]} if levels % 2 else [value]
+    return value
+
+
+def circle() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+def doubling() -> Any:
+    value: Any = 1
+    for _ in range(60):
+        value = [value, value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (nested(66), "it is nested deeper than 64 levels, or holds too many values"),
+        (nested(100_001), "it is nested deeper than 64 levels, or holds too many values"),
+        (circle(), "it is nested deeper than 64 levels, or holds too many values"),
+        (doubling(), "it is nested deeper than 64 levels, or holds too many values"),
+        (object(), "it is no JSON: Encoding objects of type object is unsupported"),
+        ({None: 1}, "it is no JSON: Only dicts with str-like or number-like keys are supported"),
+        (10**5_000, "it has a number in it that is too long"),
+        ("x" * 101, "it has 103 bytes; it may have 100"),
+    ],
+    ids=range(8),
+)
+def test_what_is_too_much_is_refused(value: object, message: str) -> None:
+    ##= man/spec/workflows.md#bounds
+    ##= type=test
+    ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
+    with pytest.raises(UnresolvedError) as raised:
+        plain(value, 100, "it")
+    assert raised.value.message == message
+
+
+def test_what_json_does_not_have_is_replaced() -> None:
+    found = plain([float("nan"), float("inf"), "a\ud800", (1, 2), {"\udcff": "\ud800"}, nested(10), 2**80], 1000, "it")
+    assert found == [None, None, "a?", [1, 2], {"?": "?"}, nested(10), 2**80]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (None, False, False),
+        (None, None, True),
+        ("1", 1, False),
+        ([1, {"a": True}], [1.0, {"a": True}], True),
+        ([1, {"a": True}], [1, {"a": 1}], False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": None}, False),
+        ([], {}, False),
+        ([1], [1, 1], False),
+        ("é", "e\N{COMBINING ACUTE ACCENT}", False),
+    ],
+)
+def test_sameness_is_that_of_json(one: object, other: object, are: bool) -> None:
+    ##= man/spec/workflows.md#results
+    ##= type=test
+    ##% What is compared MUST be compared as JSON: 1 is 1.0, and true is not 1.
+    assert same(one, other) is same(other, one) is are
+
+
+def test_texts_of_values() -> None:
+    assert (as_text("a"), as_text(1.5), as_text(None), as_text(["a"])) == ("a", "1.5", "null", '["a"]')
+    assert shown("x" * 100_000) == f'"{"x" * 79}…'
