@@ -1,0 +1,70 @@
+"""Keys of providers, which nobody gets to see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duvet.config.service.providers import ProviderKind, ProviderSection
+
+_HIDDEN = "***"
+_SHORTEST = 4
+"""Anything shorter stands in any text."""
+
+
+class Usual:
+    """What providers of a kind have in common."""
+
+    def __init__(self, base_url: str, variable: str) -> None:
+        self.base_url = base_url
+        self.variable = variable
+
+
+USUAL: Mapping[ProviderKind, Usual] = {
+    ProviderKind.OPENAI: Usual("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    ProviderKind.ANTHROPIC: Usual("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+}
+
+
+class Key:
+    """A secret that is shown nowhere, unless it is asked for by name."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    ##= man/spec/ask.md#keys
+    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    def __repr__(self) -> str:
+        return f"Key({_HIDDEN})"
+
+    @property
+    def is_sendable(self) -> bool:
+        """Whether a header can carry it."""
+        return self._text.isascii() and self._text.isprintable() and " " not in self._text
+
+    def reveal(self) -> str:
+        """The secret, for the header that carries it."""
+        return self._text
+
+    def hidden_in(self, text: str) -> str:
+        """The text with the secret covered up."""
+        return text.replace(self._text, _HIDDEN) if len(self._text) >= _SHORTEST else text
+
+
+def key_of(section: ProviderSection, environ: Mapping[str, str]) -> Key | None:
+    """The key of a provider whose variables are expanded; that of the environment only where it belongs."""
+    text = section.api_key
+    if text is None and is_usual(section):
+        ##= man/spec/ask.md#keys
+        ##% A key that the environment has, and the configuration doesn't name, MUST be sent to the host of OpenAI or
+        ##% Anthropic that it belongs to, and to no other.
+        text = environ.get(USUAL[section.kind].variable)
+    text = (text or "").strip()
+    return Key(text) if text else None
+
+
+def is_usual(section: ProviderSection) -> bool:
+    """Whether it is the provider that its kind is named after."""
+    usual = USUAL.get(section.kind)
+    return usual is not None and (section.base_url or usual.base_url).rstrip("/") == usual.base_url
