@@ -11,7 +11,7 @@ from duvet.llm.citing import Checked, checked
 from duvet.llm.records import ModelRequest
 from duvet.llm.router import Router
 from duvet.llm.sources import Source, numbers_of
-from duvet.llm.words import plain
+from duvet.llm.words import plain, said
 from duvet.templates import ask_template, environment
 from duvet.text import text_id
 
@@ -62,17 +62,17 @@ async def answer(question: str, retrieval: Retrieves, router: Router, *, model: 
         ##= man/spec/ask.md#answers
         ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
         return Answer(NOTHING, ())
-    said = await router.invoke(request_of(question, sources, model))
-    found = checked(plain(said.text), numbers_of(sources))
-    return Answer(found.text, sources, said.name, (*said.warnings, *_warnings(found)))
+    response = await router.invoke(request_of(question, sources, model))
+    found = checked(plain(response.text), numbers_of(sources))
+    return Answer(found.text, sources, response.name, (*response.warnings, *_warnings(found)))
 
 
 def request_of(question: str, sources: Sequence[Source], model: str | None = None) -> ModelRequest:
     """What the model is asked."""
     ##= man/spec/ask.md#answers
     ##% The prompt MUST keep sources apart from what the model is told to do, whatever they hold.
-    # A text can't hold the digest of itself, so none ends early.
-    mark = text_id("\0".join(source.text for source in sources))[:_MARK_DIGITS]
+    # No text can hold the digest of itself, so none ends early.
+    mark = text_id("\0".join(f"{source.title}\0{source.text}" for source in sources))[:_MARK_DIGITS]
     asked = plain(question)[:_LONGEST_QUESTION]
     prompt = environment().get_template(ask_template()).render(question=asked, sources=sources, mark=mark)
     return ModelRequest(prompt=prompt, system=_SYSTEM, model=model, task=TASK)
@@ -81,7 +81,7 @@ def request_of(question: str, sources: Sequence[Source], model: str | None = Non
 def _warnings(found: Checked) -> Iterator[str]:
     if found.made_up:
         names = ", ".join(f"[{one}]" for one in found.made_up)
-        yield f"the model named sources that there are not; they are left out: {names}"
+        yield f"the model named sources that there are not; they are left out: {said(names)}"
     if not found.named:
         ##= man/spec/ask.md#answers
         ##% An answer that names no source MUST be flagged.

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 # Numbers in code are none of sources.
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
-_NUMBERS = r"[0-9]{1,999}(?:[ \t]{0,4}[-–,;][ \t]{0,4}[0-9]{1,999}){0,99}"
+_NUMBERS = r"[0-9]{1,999}(?:[ \t]{0,4}[-\u2013,;][ \t]{0,4}[0-9]{1,999}){0,99}"
 _MARK = re.compile(
     rf"(?P<blank>[ \t]{{0,9}})[\[【](?:sources?[ \t]|\^|#)?(?P<numbers>{_NUMBERS})[\]】](?:\([^)\s]{{0,999}}\))?",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"([0-9]{1,3})[ \t]*[-–][ \t]*([0-9]{1,3})\Z")
+_RANGE = re.compile(r"([0-9]{1,3})[ \t]*[-\u2013][ \t]*([0-9]{1,3})\Z")
 _SHOWN = 12
 """So many digits of a number are told."""
 
@@ -56,5 +56,5 @@ def _numbers(written: str) -> list[str]:
         if ends and int(ends[1]) <= int(ends[2]):
             found += map(str, range(int(ends[1]), int(ends[2]) + 1))
         else:
-            found += [one.lstrip("0") or "0" for one in re.split(r"[ \t]*[-–][ \t]*", part)]
+            found += [one.lstrip("0") or "0" for one in re.split(r"[ \t]*[-\u2013][ \t]*", part)]
     return found
