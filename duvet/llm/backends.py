@@ -12,7 +12,7 @@ from duvet.llm.anthropic import Anthropic
 from duvet.llm.client_model import ClientModel
 from duvet.llm.endpoint import Endpoint, endpoint_of
 from duvet.llm.http import Http
-from duvet.llm.key import USUAL, is_usual, key_of
+from duvet.llm.key import USUAL, Key, is_usual
 from duvet.llm.openai import OpenAi
 from duvet.llm.provider import Provider, Sampler
 
@@ -30,22 +30,19 @@ class Backend(Struct, frozen=True):
 
 
 def backends_of(
-    providers: Mapping[str, ProviderSection], environ: Mapping[str, str], http: Http, sampler: Sampler | None
+    providers: Mapping[str, ProviderSection], keys: Mapping[str, Key], http: Http, sampler: Sampler | None
 ) -> dict[str, Backend]:
     """The providers by name, in their order."""
-    return {name: _backend(name, section, environ, http, sampler) for name, section in providers.items()}
+    return {name: _backend(name, section, keys.get(name), http, sampler) for name, section in providers.items()}
 
 
-def _backend(
-    name: str, section: ProviderSection, environ: Mapping[str, str], http: Http, sampler: Sampler | None
-) -> Backend:
+def _backend(name: str, section: ProviderSection, key: Key | None, http: Http, sampler: Sampler | None) -> Backend:
     if not section.enabled:
         return Backend(name, section, trouble="it is disabled", hint=f"`providers.{name}.enabled` switches it on")
     if section.kind is ProviderKind.CLIENT:
         if sampler is None:
             return Backend(name, section, trouble="no client offers its model")
         return Backend(name, section, ClientModel(name, sampler))
-    key = key_of(section, environ)
     if key is None and is_usual(section):
         variable = USUAL[section.kind].variable
         hint = f"set {variable}, or name another variable as `providers.{name}.apiKey`"

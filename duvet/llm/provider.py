@@ -37,7 +37,7 @@ def decoded(name: str, data: bytes, kind: type[Answer]) -> Answer:
         return json.decode(data, type=kind)
     except ValidationError as error:
         raise malformed(name, f"not what the protocol has: {error}") from None
-    except (DecodeError, RecursionError):
+    except (DecodeError, UnicodeDecodeError, RecursionError):
         raise malformed(name, "what is no JSON") from None
 
 

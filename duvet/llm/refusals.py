@@ -54,7 +54,7 @@ def _reason(body: bytes) -> str:
     """The message in what providers answer, each in its own way."""
     try:
         value: Any = json.decode(body)
-    except (DecodeError, RecursionError):
+    except (DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     error = value.get("error", value) if isinstance(value, dict) else value
     message = error.get("message") if isinstance(error, dict) else error

@@ -11,7 +11,7 @@ from duvet.queries.catalogue import Catalogue, RequirementCard, SpecificationCar
 from duvet.queries.places import Files
 from duvet.queries.rows import requirement_row
 from duvet.queries.sections import section_text
-from duvet.queries.snippets import snippet
+from duvet.queries.snippets import last_line
 from duvet.search.index import Index
 from duvet.search.search import Search, hits
 from duvet.text import one_line
@@ -19,8 +19,8 @@ from duvet.text import one_line
 Load = Callable[[SpecificationCard], Specification]
 
 _REQUIREMENTS, _SECTIONS, _CITATIONS = 8, 3, 6
-_AROUND = 3
-"""So many lines of code are told before and after a citation."""
+_BELOW = 8
+"""So many lines of code are told below a citation."""
 _OF_REQUIREMENTS, _OF_SECTIONS = MOST // 2, MOST // 4
 """So much room the first kinds leave for the next."""
 
@@ -85,14 +85,15 @@ class Retrieval:
         numbers = dict.fromkeys(number for card in cards for number in card.citations)
         for number in list(numbers)[:_CITATIONS]:
             card = self.catalogue.citations[number]
-            found = snippet(self.files.text(card.path), card, _AROUND)
+            text = self.files.text(card.path)
+            last = last_line(text, card)
             path = self.catalogue.full_path_of(self.catalogue.requirements[card.requirements[0]])
             yield Source(
                 number=0,
                 kind="citation",
-                title=f"{card.kind.name.lower()} at {card.id}",
+                title=f"{card.kind.name.lower()} of {card.target}",
                 full_path=f"{path}/citations/{card.id}",
                 file_path=card.path,
                 line_number=card.line,
-                text="\n".join(found.lines),
+                text="\n".join(text.lines[card.line - 1 : last + _BELOW]),
             )

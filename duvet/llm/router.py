@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.config.service.providers import ProviderKind, ProviderSection, RouteSection
@@ -13,6 +16,7 @@ from duvet.llm.clock import Clock, SystemClock
 from duvet.llm.discovery import Discovery
 from duvet.llm.errors import SETTING_UP, ModelError, NoModelError
 from duvet.llm.http import Http
+from duvet.llm.key import key_of
 from duvet.llm.known import merged
 from duvet.llm.provider import Sampler
 from duvet.llm.records import Choice, KnownModel, ModelRequest, ModelResponse, Resolved, Said
@@ -46,20 +50,21 @@ class StaticRouter:
         log: Callable[[str], None] = unheard,
         sampler: Sampler | None = None,
     ) -> None:
-        self.providers = providers
+        ##= man/spec/ask.md#keys
+        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        self._keys = {name: key for name, section in providers.items() if (key := key_of(section, environ))}
+        self.providers = {name: replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
         self.log = log
-        self._environ = environ
         clock = clock or SystemClock()
         self._http = Http(clock)
         self._discovery = Discovery(self._http, clock, blobs or NoBlobs())
-        self._backends = backends_of(providers, environ, self._http, sampler)
+        self._backends = backends_of(self.providers, self._keys, self._http, sampler)
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
         """The same for a call of a client that offers its own model; connections and what is known are shared."""
-        other = StaticRouter(self.providers, self.routing, self._environ, log=self.log)
-        other._http, other._discovery = self._http, self._discovery
-        other._backends = backends_of(self.providers, self._environ, self._http, sampler)
+        other = copy(self)
+        other._backends = backends_of(self.providers, self._keys, self._http, sampler)
         return other
 
     async def aclose(self) -> None:
