@@ -59,6 +59,7 @@ COMMANDS = {
     "cache": ("cache",),
     "completion": ("completion", "bash"),
     "search": ("search", "water"),
+    "ask": ("ask", "coffee", "--help"),
     "merge": ("merge", "--help"),
 }
 ASKED = {"_DUVET_COMPLETE": "bash_complete"}
