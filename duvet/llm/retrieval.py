@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from duvet.errors import DuvetError
 from duvet.llm.sources import MOST, Source, fitting
 from duvet.model import Specification
-from duvet.queries.catalogue import Catalogue, RequirementCard, SpecificationCard
+from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.queries.places import Files
 from duvet.queries.rows import requirement_row
 from duvet.queries.sections import section_text
@@ -85,8 +85,6 @@ class Retrieval:
         numbers = dict.fromkeys(number for card in cards for number in card.citations)
         for number in list(numbers)[:_CITATIONS]:
             card = self.catalogue.citations[number]
-            text = self.files.text(card.path)
-            last = last_line(text, card)
             path = self.catalogue.full_path_of(self.catalogue.requirements[card.requirements[0]])
             yield Source(
                 number=0,
@@ -95,5 +93,13 @@ class Retrieval:
                 full_path=f"{path}/citations/{card.id}",
                 file_path=card.path,
                 line_number=card.line,
-                text="\n".join(text.lines[card.line - 1 : last + _BELOW]),
+                text=self._code(card),
             )
+
+    def _code(self, card: CitationCard) -> str:
+        """The annotation with the code below it, which ends before the next one unless they share it."""
+        text = self.files.text(card.path)
+        last = last_line(text, card)
+        lines = [self.catalogue.citations[number].line for number in self.catalogue.cited_in[card.path]]
+        ends = (line - 1 for line in lines if any(map(text.has_code, range(last + 1, min(line, len(text.lines) + 1)))))
+        return "\n".join(text.lines[card.line - 1 : min(last + _BELOW, *ends, len(text.lines))])

@@ -69,7 +69,10 @@ def test_an_answer(find: Run, tea: Path, wire: Wire) -> None:
 def test_a_proxy_is_no_way_to_this_machine(find: Run, tea: Path, wire: Wire) -> None:
     make(tea, {"duvet.config.json": config(wire)})
     wire.plan(openai_says("They may be [1]."))
-    assert find("ask", "cups", environ={"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}).out == ANSWERED
+    assert (
+        find("ask", "cups", environ={"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}).out
+        == ANSWERED
+    )
 
 
 def test_json(find: Run, tea: Path, wire: Wire) -> None:
@@ -171,7 +174,7 @@ def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
     ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
     make(tea, {"duvet.config.json": config(wire)})
     assert find("ask", "coffee") == Done(1, f"{NOTHING}\n", "")
-    nothing = {"answer": NOTHING, "sources": [], "model": None, "warnings": []}
+    nothing: dict[str, Any] = {"answer": NOTHING, "sources": [], "model": None, "warnings": []}
     assert json.loads(find("ask", "coffee", "--format", "json").out) == nothing
     assert wire.asked == []
 

@@ -23,23 +23,12 @@ ID = "d587e4d0eaaf"
 CODE = """\
 //= tea.md#brewing
 //# The server MUST warm the pot before the leaves are added.
-fn warm() {}
-
-//= tea.md#brewing
-//= type=test
-//# The server MUST warm the pot before the leaves are added.
-fn warms() {}
-
-//= retry.md#validation"""
+fn warm() {}"""
 TEST = """\
 //= tea.md#brewing
 //= type=test
 //# The server MUST warm the pot before the leaves are added.
-fn warms() {}
-
-//= retry.md#validation
-//= type=todo
-//# An error of the connection SHOULD be logged."""
+fn warms() {}"""
 
 
 def project_of(files: dict[str, str]) -> Project:
@@ -141,6 +130,26 @@ def test_what_can_not_be_read_any_more() -> None:
     catalogue = project.catalogue
     lost = Retrieval(catalogue, lambda: Index(catalogue, NoMemory()), Files(MemoryTree({}), ""), load)
     assert [one.kind for one in lost.sources("pot")] == ["requirement"]
+
+
+def test_citations_that_share_their_code() -> None:
+    shared = """\
+//= tea.md#brewing
+//# The server MUST warm the pot before the leaves are added.
+//= tea.md#brewing
+//# The kettle MUST NOT be left without water.
+fn warm() {
+    pour();
+}
+
+fn other() {}
+"""
+    codes = [
+        one.text
+        for one in retrieval_of({**FILES, "src/server.rs": shared}).sources("warm pot")
+        if one.kind == "citation"
+    ]
+    assert codes == [shared.rstrip("\n")]
 
 
 def source(text: str, title: str = "t") -> Source:
