@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,9 @@ from duvet.llm.endpoint import Endpoint
 from duvet.llm.errors import ModelError
 from duvet.llm.hints import Hint, hints_in
 from duvet.llm.http import Http
+
+if TYPE_CHECKING:
+    from anyio import Lock
 
 Found = TypeVar("Found")
 
@@ -49,6 +52,8 @@ class Discovery:
         self._clock = clock
         self._blobs = blobs
         self._kept: dict[str, _Kept] = {}
+        self._locks: dict[str, Lock] = {}
+        """Of many who ask at the same time, one looks."""
 
     def known(self, backend: Backend) -> Listing:
         """What has been found out about a provider."""
@@ -62,13 +67,21 @@ class Discovery:
         section, endpoint = backend.section, backend.endpoint
         if endpoint is None or not (section.discover or section.llms_txt) or self._is_fresh(backend.name):
             return
+        import anyio
+
+        async with self._locks.setdefault(backend.name, anyio.Lock()):
+            if not self._is_fresh(backend.name):
+                self._kept[backend.name] = await self._looked_up(backend, endpoint, log)
+
+    async def _looked_up(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _Kept:
+        section = backend.section
         name = f"models-{key(endpoint.base, section.discover, section.llms_txt)}"
         kept = self._blobs.load(name, _Kept)
         if kept is None or not self._counts(kept):
             kept = await self._found(backend, endpoint, log)
             if kept.until > self._clock.now() + _FAILED:
                 self._blobs.save(name, kept)
-        self._kept[backend.name] = kept
+        return kept
 
     def _is_fresh(self, name: str) -> bool:
         return name in self._kept and self._counts(self._kept[name])

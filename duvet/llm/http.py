@@ -37,7 +37,7 @@ class Http:
         ##= man/spec/ask.md#calls
         ##% A call MUST be over within the time limit of its provider, with all that is tried again.
         with anyio.move_on_after(endpoint.timeout):
-            return await self._tried(endpoint, path, given, json.encode(body))
+            return await self._tried(endpoint, path, given, _encoded(body))
         raise _too_late(endpoint, endpoint.timeout)
 
     async def get(
@@ -103,7 +103,9 @@ class Http:
             data += chunk
             if len(data) > most:
                 raise ModelError(Fault.TOO_LARGE, f"{endpoint.name} answers more than {most:,} bytes")
-        return bytes(data)
+        ##= man/spec/ask.md#keys
+        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        return endpoint.key.hidden_in_answer(bytes(data)) if endpoint.key else bytes(data)
 
     def _client(self, endpoint: Endpoint) -> AsyncClient:
         import httpx2
@@ -118,6 +120,13 @@ class Http:
                 headers=headers, timeout=None, follow_redirects=False, trust_env=not local
             )
         return self._clients[local]
+
+
+def _encoded(body: object) -> bytes:
+    try:
+        return json.encode(body)
+    except UnicodeEncodeError:
+        raise ModelError(Fault.REFUSED, "what is asked holds characters that are none") from None
 
 
 async def _start_of(response: Response) -> bytes:

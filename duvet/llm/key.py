@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from duvet.config.service.providers import ProviderKind, ProviderSection
 
 _HIDDEN = "***"
@@ -11,12 +13,11 @@ _SHORTEST = 4
 """Anything shorter stands in any text."""
 
 
-class Usual:
-    """What providers of a kind have in common."""
+class Usual(Struct, frozen=True):
+    """The provider that a kind is named after: where it is, and which variable mostly holds its key."""
 
-    def __init__(self, base_url: str, variable: str) -> None:
-        self.base_url = base_url
-        self.variable = variable
+    base_url: str
+    variable: str
 
 
 USUAL: Mapping[ProviderKind, Usual] = {
@@ -50,6 +51,10 @@ class Key:
     def hidden_in(self, text: str) -> str:
         """The text with the secret covered up."""
         return text.replace(self._text, _HIDDEN) if len(self._text) >= _SHORTEST else text
+
+    def hidden_in_answer(self, data: bytes) -> bytes:
+        """The same for what a provider has sent."""
+        return data.replace(self._text.encode(), _HIDDEN.encode()) if len(self._text) >= _SHORTEST else data
 
 
 def key_of(section: ProviderSection, environ: Mapping[str, str]) -> Key | None:

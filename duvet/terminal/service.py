@@ -25,7 +25,7 @@ def service_of(given: str | None, environ: Mapping[str, str]) -> ServiceConfig:
         return ServiceConfig()
     try:
         config = convert(_decoded(path, DiskTree().read(path)), ServiceConfig)
-    except (ValidationError, DecodeError) as error:
+    except (ValidationError, DecodeError, UnicodeDecodeError) as error:
         raise UnreadableError(f"this is no configuration: {error}", path=path) from error
     return replace(
         config,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from msgspec import json
 
@@ -164,6 +165,15 @@ async def test_hints_reach_no_model(wire: Wire) -> None:
     async with routing({"providers": {"one": at(wire, llmsTxt=True)}}) as made:
         assert (await made.ask()).warnings == ()
     assert "COFFEE" not in str(wire.asked) and "Ignore" not in str(wire.asked)
+
+
+async def test_many_who_ask_at_once_look_once(wire: Wire) -> None:
+    wire.files = {"/v1/models": models("small")}
+    wire.plan(openai_says("Hi"))
+    async with routing({"providers": {"one": at(wire, discover=True)}}) as made, anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(made.ask)
+    assert (paths(wire).count("GET /v1/models"), len(wire.asked)) == (1, 11)
 
 
 async def test_it_is_kept_for_an_hour(wire: Wire, tmp_path: Path) -> None:

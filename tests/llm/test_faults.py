@@ -101,6 +101,25 @@ async def test_a_key_that_is_said_again(said: str, wire: Wire) -> None:
     assert not any(KEY[:8] in words or KEY[-8:] in words for words in told)
 
 
+async def test_a_key_that_is_in_an_answer(wire: Wire) -> None:
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    wire.plan(openai_says(f"Your key is {KEY}."))
+    wire.files = {"/v1/models": Reply(body=json.encode({"data": [{"id": f"model-{KEY}"}]}))}
+    async with routing({"providers": {"one": at(wire, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
+        assert (await made.ask()).text == "Your key is ***."
+        assert [one.model for one in made.router.known_models()] == ["small", "model-***"]
+        assert KEY not in "".join(made.log)
+
+
+async def test_what_is_no_text_is_not_sent(wire: Wire) -> None:
+    async with routing({"providers": {"one": at(wire)}}) as made:
+        with pytest.raises(ModelError, match="what is asked holds characters that are none"):
+            await made.ask("\udcff")
+    assert wire.asked == []
+
+
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from duvet.config.service.providers import ProviderKind
+from duvet.llm.endpoint import Endpoint
 from duvet.llm.errors import Fault, ModelError
-from duvet.llm.records import Message, ModelResponse, Usage
+from duvet.llm.http import Http
+from duvet.llm.key import USUAL, Key
+from duvet.llm.openai import OpenAi
+from duvet.llm.records import Message, ModelRequest, ModelResponse, Said, Usage
 from duvet.version import VERSION
-from tests.llm.made import KEY, at, routing
+from tests.llm.made import KEY, FakeClock, at, routing
 from tests.llm.wire import Reply, Wire, anthropic_says, openai_says
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +82,25 @@ async def test_little_is_sent_where_little_is_asked(kind: str, wire: Wire) -> No
     (asked,) = wire.asked
     assert asked.body == {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
     assert {"authorization", "x-api-key", "cookie"}.isdisjoint(asked.headers)
+
+
+class Kept(Http):
+    """Sends nothing, and keeps what would be sent."""
+
+    async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
+        self.sent = (f"{endpoint.base}{path}", headers, body)
+        return openai_says("Hi").body
+
+
+async def test_openai_itself() -> None:
+    http = Kept(FakeClock())
+    endpoint = Endpoint("one", USUAL[ProviderKind.OPENAI].base_url, Key(KEY), 60.0, 2)
+    assert await OpenAi(endpoint, http).complete("big", ModelRequest(prompt="Hi")) == Said("Hi", USAGE)
+    assert http.sent == (
+        "https://api.openai.com/v1/chat/completions",
+        {"authorization": f"Bearer {KEY}"},
+        {"model": "big", "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 1024},
+    )
 
 
 @pytest.mark.parametrize(
