@@ -43,8 +43,7 @@ class Retrieval:
         cards = [self.catalogue.requirements[index] for index in found]
         requirements = fitting(map(self._requirement, cards), _OF_REQUIREMENTS)
         sections = fitting(self._sections(cards), _OF_SECTIONS)
-        left = MOST - _OF_REQUIREMENTS - _OF_SECTIONS
-        return fitting([*requirements, *sections, *fitting(self._citations(cards), left)])
+        return fitting([*requirements, *sections, *self._citations(cards)])
 
     def _requirement(self, card: RequirementCard) -> Source:
         row = requirement_row(self.catalogue, card)

@@ -42,8 +42,13 @@ def fitting(found: Iterable[Source], room: int = MOST) -> tuple[Source, ...]:
         text = _cut(text, room - _AROUND - len(title.encode()))
         if text:
             shown.append(replace(source, number=len(shown) + 1, title=title, text=text))
-            room -= len(text.encode()) + len(title.encode()) + _AROUND
+            room -= size_of(shown[-1])
     return tuple(shown)
+
+
+def size_of(source: Source) -> int:
+    """How much room it takes."""
+    return len(source.text.encode()) + len(source.title.encode()) + _AROUND
 
 
 def _cut(text: str, room: int) -> str:

@@ -16,6 +16,7 @@ from duvet.search.index import Index
 from duvet.search.search import Search, search
 from duvet.tree.memory import MemoryTree
 from tests.search.made import FILES
+from tests.tokens import tokens
 
 WARM = "The server MUST warm the pot before the leaves are added."
 BREWING = "/specifications/tea/sections/brewing"
@@ -119,6 +120,7 @@ def test_a_large_project() -> None:
     sources = retrieval_of({**FILES, "tea.md": tea, "src/server.rs": code}).sources("pot word")
     assert {one.kind for one in sources} == {"requirement", "section", "citation"}
     assert sum(len(one.text.encode()) + len(one.title.encode()) for one in sources) <= MOST
+    assert 1_000 < sum(tokens(one.text) for one in sources) < 3_300
 
 
 def test_what_can_not_be_read_any_more() -> None:
