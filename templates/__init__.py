@@ -50,6 +50,11 @@ def prompt_text(name: str) -> str:
         return file.read()
 
 
+def ask_template() -> str:
+    """What the template of a question to a model is called; it is none of the prompts."""
+    return "prompts/ask.j2"
+
+
 def page_file(name: str) -> str:
     """A style sheet or a script of the page as it is written."""
     with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:

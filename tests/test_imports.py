@@ -13,6 +13,8 @@ from pytest_snapshot.plugin import Snapshot
 from tests.commands.made import CONFIG, KETTLE, make
 from tests.commands.running import environment
 from tests.histories import history
+from tests.llm.wire import Wire, openai_says
+from tests.specs.serving import at_work
 
 ROOT = Path(__file__).parent
 PROGRAM = """
@@ -83,10 +85,15 @@ def kettle(tmp_path: Path) -> Path:
 
 def imported(folder: Path, *args: str, **environ: str) -> list[str]:
     """The modules that a command has imported when it is done."""
+    return imported_until(0, folder, *args, **environ)
+
+
+def imported_until(end: int, folder: Path, *args: str, **environ: str) -> list[str]:
+    """The same for one that ends with this code."""
     command = [sys.executable, "-I", "-c", PROGRAM, *args]
     done = subprocess.run(command, cwd=folder, env=environment(**environ), check=True, capture_output=True, text=True)
     code, modules = json.loads(done.stdout.splitlines()[-1])
-    assert code == 0, done.stderr
+    assert code == end, done.stderr
     return sorted(modules)
 
 
@@ -111,6 +118,26 @@ def test_imports_of_the_server_until_it_answers(kettle: Path, snapshot: Snapshot
         )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "duvet"
     assert _compare(sorted(json.loads(done.stderr)), "mcp", snapshot).isdisjoint({"jinja2", "yaml"})
+
+
+def test_imports_of_a_question_without_a_model(kettle: Path, snapshot: Snapshot) -> None:
+    modules = imported_until(1, kettle, "ask", "water")
+    assert _compare(modules, "ask_nobody", snapshot).isdisjoint({"anyio", "jinja2", "yaml"})
+
+
+def test_imports_of_a_question(kettle: Path, snapshot: Snapshot) -> None:
+    with at_work(Wire()) as wire:
+        wire.plan(openai_says("It boils [1]."))
+        make(
+            kettle,
+            {"duvet.config.json": f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'},
+        )
+        modules = imported(kettle, "ask", "water")
+    snapshot.snapshot_dir = ROOT / "gold" / "imports"
+    snapshot.assert_match("".join(f"{name}\n" for name in modules if name.split(".")[0] == "duvet"), "ask.txt")
+    packages = {name.split(".")[0] for name in modules}
+    assert {"httpx2", "anyio", "jinja2"} <= packages
+    assert packages.isdisjoint({"mcp", "pydantic", "numpy", "rich", "watchfiles", "yaml", "starlette", "uvicorn"})
 
 
 def _compare(modules: list[str], name: str, snapshot: Snapshot) -> set[str]:

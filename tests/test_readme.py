@@ -88,6 +88,7 @@ def test_every_command_is_listed() -> None:
             "diff",
             "extract",
             "merge",
+            "ask",
             "mcp",
             "prompt",
             "config",

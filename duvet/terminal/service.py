@@ -48,7 +48,7 @@ class Assembly:
         """What agents are told first; the tools are loaded only where that is not known from an earlier run."""
         from duvet.cache.key import key
         from duvet.server.instructions import instructions, rendered_instructions
-        from duvet.terminal.serving import blobs_of
+        from duvet.terminal.blobs import blobs_of
 
         how = key(self.rule, self.service.config, self._more)
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
@@ -113,12 +113,16 @@ class Assembly:
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
     """What these options describe; ProblemsError where the configuration of the service is wrong."""
+    return Assembly(where, read_service(where[SERVICE], where["config_path"]), mode, settings())
+
+
+def read_service(given: str | None, config_path: str | None) -> Service:
+    """The configuration of the service; ProblemsError with everything that is wrong with it."""
     from duvet.config.service.read import service_config
     from duvet.tree.disk import DiskTree
 
     shown = settings()
-    service = service_config(DiskTree(), shown.environ, where[SERVICE], where["config_path"] or shown.config_path)
-    return Assembly(where, service, mode, shown)
+    return service_config(DiskTree(), shown.environ, given, config_path or shown.config_path)
 
 
 def _wishes(service: Service) -> Mapping[str, Any]:

@@ -14,26 +14,22 @@ SERVICE, PACKS = "service_path", "packs"
 """What the options are called among the others."""
 
 
+service_option = click.option(
+    "--config",
+    SERVICE,
+    metavar="FILE",
+    shell_complete=files,
+    help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
+)
+"""Where the configuration of the service is."""
+
+
 def service_options(function: Function) -> Function:
-    """Where the configuration of the service is, and which packs are wanted beside it."""
-    for option in (
-        click.option(
-            "--pack",
-            PACKS,
-            metavar="NAME",
-            multiple=True,
-            help="Switch this pack of tools on, too; it may be repeated.",
-        ),
-        click.option(
-            "--config",
-            SERVICE,
-            metavar="FILE",
-            shell_complete=files,
-            help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
-        ),
-    ):
-        function = option(function)
-    return function
+    """The same, and which packs are wanted beside it."""
+    packs = click.option(
+        "--pack", PACKS, metavar="NAME", multiple=True, help="Switch this pack of tools on, too; it may be repeated."
+    )
+    return service_option(packs(function))
 
 
 def about_trace(where: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,9 @@ import signal
 from typing import TYPE_CHECKING
 
 from duvet.terminal.exit_codes import OK
-from duvet.terminal.settings import Settings, wants_cache
 from duvet.terminal.streams import say
 
 if TYPE_CHECKING:
-    from duvet.cache.blobs import Blobs
     from duvet.terminal.service import Assembly
 
 _AT_A_TERMINAL = (
@@ -48,11 +46,3 @@ def _leave_when_told() -> None:
     ##% SIGINT and SIGTERM MUST end the server at once, with the exit code 0.
     for sort in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sort, lambda number, frame: os._exit(OK))
-
-
-def blobs_of(shown: Settings) -> Blobs:
-    """What earlier runs have kept for this project, where a cache is wanted."""
-    from duvet.cache.blobs import Blobs, NoBlobs
-    from duvet.tree.disk import CACHE_FOLDER, DiskTree
-
-    return Blobs(DiskTree().at(CACHE_FOLDER)) if wants_cache(shown) else NoBlobs()

@@ -43,7 +43,7 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 
 def _check_names(tool: Tool, arguments: Mapping[str, object]) -> None:
-    known = tool.input.__struct_fields__
+    known = tool.input.__struct_encode_fields__
     for name in arguments:
         if name not in known:
             hint = nearest_hint(shortened(name), known) or f"there are {', '.join(known)}"

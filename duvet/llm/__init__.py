@@ -1,0 +1,1 @@
+"""Models: which one is asked, how, and what an answer may name as its sources."""

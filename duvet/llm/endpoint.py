@@ -1,0 +1,72 @@
+"""Where a provider answers, and whether it may be asked there."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from duvet.config.service.providers import ProviderSection
+from duvet.errors import DuvetError
+from duvet.llm.key import USUAL, Key
+
+
+class Endpoint(Struct, frozen=True):
+    """Where a provider answers, with what it wants to be shown, and how much patience there is for it."""
+
+    name: str
+    base: str
+    key: Key | None
+    timeout: float
+    retries: int
+
+    @property
+    def origin(self) -> str:
+        """Its host without any path."""
+        parts = urlsplit(self.base)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine."""
+        return _is_loopback(urlsplit(self.base).hostname or "")
+
+
+def endpoint_of(name: str, section: ProviderSection, key: Key | None) -> Endpoint:
+    """The endpoint of a provider; DuvetError where nothing may be sent there."""
+    base = (section.base_url or USUAL[section.kind].base_url).rstrip("/")
+    _check(name, base)
+    if key is not None and not key.is_sendable:
+        raise DuvetError(f"the key of {name} can't be sent: it holds blanks, or what is not ASCII")
+    return Endpoint(name, base, key, section.timeout, section.retries)
+
+
+def _check(name: str, base: str) -> None:
+    parts = _parts(base)
+    # The URL itself is not told: it may hold a password.
+    if parts is None or "@" in parts.netloc or parts.query or parts.fragment:
+        raise DuvetError(f"the baseUrl of {name} is not one", hint="give it as https://HOST/PATH, and a key as apiKey")
+    ##= man/spec/ask.md#keys
+    ##% A provider MUST be reached over HTTPS, unless it is on this machine.
+    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
+        raise DuvetError(f"the baseUrl of {name} is not https", hint="http:// is for models on this machine")
+
+
+def _parts(base: str) -> SplitResult | None:
+    """The parts of a URL of the web."""
+    try:
+        parts = urlsplit(base)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_one and base.isascii() and base.isprintable() and " " not in base else None
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
