@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from msgspec import UNSET
-
 from duvet.config.service.workflows import CheckSection, StepSection, WaitSection, WorkflowSection
-from duvet.runs import FailureCode
-from duvet.workflows.errors import WorkflowError
-from duvet.workflows.fault import Fault
-from duvet.workflows.paths import Path
 from duvet.workflows.records import Capture, Check, Kind, ModelStep, Step, ToolStep, Variable, WaitStep, Workflow
-
-_KINDS = ("tool", "model", "wait")
-_TESTS = ("equals", "notEquals", "exists")
 
 
 def from_config(name: str, section: WorkflowSection) -> Workflow:
-    """The workflow that the section is; WorkflowError where it is none."""
-    for fault in malformed(section):
-        raise WorkflowError(FailureCode.INVALID_REQUEST, f"{name}: {fault.path}: {fault.message}", hint=fault.hint)
+    """The workflow that the section is."""
     return Workflow(
         name=name,
         description=section.description,
@@ -32,45 +20,6 @@ def from_config(name: str, section: WorkflowSection) -> Workflow:
         outputs=section.outputs,
         time_limit=section.timeout_seconds,
     )
-
-
-def malformed(section: WorkflowSection) -> Iterator[Fault]:
-    """What stands in the section that can't stand together."""
-    ##= man/spec/workflows.md#checks
-    ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
-    for number, step in enumerate(section.steps):
-        keys: Path = ("steps", number)
-        kinds = [kind for kind in _KINDS if getattr(step, kind) is not None]
-        if len(kinds) != 1:
-            written = f"it has {' and '.join(kinds)}" if kinds else "it has none of them"
-            yield Fault(keys=keys, message=f"a step has one of tool, model and wait; {written}")
-        else:
-            yield from _misplaced(step, kinds[0], keys)
-        if step.wait is not None:
-            yield from _not_one((*keys, "wait", "until"), step.wait.until)
-        for index, check in enumerate(step.asserts):
-            yield from _not_one((*keys, "assert", index), check)
-
-
-def _misplaced(step: StepSection, kind: str, keys: Path) -> Iterator[Fault]:
-    for name in ("prompt", "system"):
-        if kind != "model" and getattr(step, name) is not None:
-            yield Fault(keys=(*keys, name), message=f"{name} is for a model; this step has {kind}")
-    if kind == "model" and step.prompt is None:
-        yield Fault(keys=keys, message="a model needs a prompt")
-    if kind == "wait" and step.params:
-        yield Fault(keys=(*keys, "params"), message="the params of the tool stand in wait", hint="move them there")
-
-
-def _not_one(keys: Path, check: CheckSection) -> Iterator[Fault]:
-    written = [
-        name
-        for name, value in zip(_TESTS, (check.equals, check.not_equals, check.exists), strict=True)
-        if value is not UNSET
-    ]
-    if len(written) != 1:
-        has = f"it has {' and '.join(written)}" if written else "it has none of them"
-        yield Fault(keys=keys, message=f"a check has one of equals, notEquals and exists; {has}")
 
 
 def _step(section: StepSection) -> Step:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from duvet.cache.blobs import Blobs
-from duvet.config.service.read import service_config
+from duvet.config.read import as_table
+from duvet.config.secret import Secret
+from duvet.config.service.tables import ServiceConfig
 from duvet.llm.provider import Sampler
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
-from duvet.tree.memory import MemoryTree
 from tests.llm.wire import Wire
 
 KEY = "sk-very-secret-1234"
@@ -46,8 +46,7 @@ class Made:
         sampler: Sampler | None = None,
     ) -> None:
         environ = environ or {}
-        written = {"duvet.config.json": json.dumps(config).encode()}
-        service = service_config(MemoryTree(written), environ).config
+        service = as_table(dict(config), ServiceConfig, lambda kind, text: Secret(environ[text.strip("${}")]))
         self.clock = FakeClock()
         self.log: list[str] = []
         self.router = StaticRouter(

@@ -73,6 +73,8 @@ class CheckSection(Section, frozen=True, kw_only=True):
     exists: Annotated[bool | UnsetType, Meta(description="Whether anything stands there")] = UNSET
 
     def __post_init__(self) -> None:
+        ##= man/spec/workflows.md#checks
+        ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
         given = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
         _require_one([name for name, value in given.items() if value is not UNSET], list(given))
 
@@ -82,6 +84,7 @@ _ONE_CHECK = {"oneOf": [{"required": [name]} for name in ("equals", "notEquals",
 _ONE_ACTION = {
     "oneOf": [{"required": [name]} for name in ("tool", "model", "wait")],
     "dependentRequired": {"model": ["prompt"], "prompt": ["model"], "system": ["model"]},
+    "not": {"required": ["wait", "params"], "properties": {"params": {"minProperties": 1}}},
 }
 _OF_ITS_TYPE = {
     "anyOf": [
@@ -147,6 +150,8 @@ class StepSection(Section, frozen=True, kw_only=True):
         for name, value in {"prompt": self.prompt, "system": self.system}.items():
             if value is not None and self.model is None:
                 raise TableError(CONFIG_BAD_VALUE, "this is for a step with a `model`", "leave it out", name)
+        if self.wait is not None and self.params:
+            raise TableError(CONFIG_BAD_VALUE, "the arguments of the tool stand in `wait`", "move them there", "params")
 
 
 _Step = Annotated[StepSection, Meta(extra_json_schema=_ONE_ACTION)]
