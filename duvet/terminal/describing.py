@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from duvet.errors import DuvetError
+from duvet.model import Problem, ProblemsError, Severity
 from duvet.reports.cells import visible
 from duvet.terminal.streams import pour
 from duvet.text import plural
@@ -23,8 +24,23 @@ def check_service(assembly: Assembly) -> None:
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
     lines = "".join(f"{visible(line)}\n" for line in _summary(assembly))
     pour(lines.encode())
+    _require_whole(assembly)
+
+
+def _require_whole(assembly: Assembly) -> None:
+    problems = problems_in(assembly)
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise ProblemsError(problems)
     if assembly.choice.unloaded:
         raise DuvetError(f"{plural(len(assembly.choice.unloaded), 'pack')} could not be loaded")
+
+
+def problems_in(assembly: Assembly) -> tuple[Problem, ...]:
+    """What is wrong with the workflows of the configuration."""
+    from duvet.workflows.problems import problems_of
+
+    document = assembly.service.document
+    return tuple(problems_of(document, assembly.offered.faults)) if document else ()
 
 
 def _summary(assembly: Assembly) -> Iterator[str]:

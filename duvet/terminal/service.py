@@ -13,13 +13,18 @@ from duvet.terminal.streams import say
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
+    from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
     from duvet.server.live import Live
     from duvet.server.log import Log
-    from duvet.tools.choosing import Choice
+    from duvet.tools.choosing import Choice, Wish
     from duvet.tools.desk import Desk
+    from duvet.tools.plugins import Found
     from duvet.tools.registry import Registry
     from duvet.tools.seen import Observer
+    from duvet.tools.tool import Pack
+    from duvet.workflows.pack import Offered
+    from duvet.workflows.records import Workflow
 
 
 class Assembly:
@@ -56,11 +61,41 @@ class Assembly:
     @cached_property
     def choice(self) -> Choice:
         """The tools that are switched on. DuvetError where the configuration names what there isn't."""
-        from duvet.tools.choosing import BUILT_IN, choice
-        from duvet.tools.plugins import declared, loaded
+        return self._chosen([self.offered.pack] if self.workflows else [])
 
-        found = loaded(declared(), BUILT_IN)
-        return choice([*self.service.packs, *self._more], _wishes(self.service), found)
+    @cached_property
+    def offered(self) -> Offered:
+        """The workflows that can be called, beside the other tools."""
+        from duvet.workflows.pack import offered
+
+        config = self.service.config
+        others = self._chosen([]) if self.workflows else None
+        return offered(self.workflows, list(others.registry) if others else [], {*config.providers, *config.routing})
+
+    @cached_property
+    def workflows(self) -> Mapping[str, Workflow]:
+        """The workflows of the configuration."""
+        from duvet.workflows.from_config import from_config
+
+        return {name: from_config(name, section) for name, section in self.service.config.workflows.items()}
+
+    def _chosen(self, own: Sequence[Pack]) -> Choice:
+        from duvet.tools.choosing import choice
+        from duvet.workflows.pack import PACK
+
+        # Before there are workflows, nothing can be wanted of them.
+        later = () if own else (PACK,)
+        names = [name for name in (*self.service.packs, *self._more) if name not in later]
+        wishes = {name: wish for name, wish in _wishes(self.service).items() if name not in later}
+        return choice(names, wishes, self._found, own)
+
+    @cached_property
+    def _found(self) -> Found:
+        from duvet.tools.choosing import BUILT_IN
+        from duvet.tools.plugins import declared, loaded
+        from duvet.workflows.pack import PACK
+
+        return loaded(declared(), [*BUILT_IN, PACK])
 
     @property
     def registry(self) -> Registry:
@@ -71,6 +106,14 @@ class Assembly:
         from duvet.terminal.lasting import live_project
 
         return live_project(self.where, self.rule.page_size)
+
+    @cached_property
+    def router(self) -> StaticRouter:
+        """What chooses among the models of the configuration."""
+        from duvet.server.log import Level
+        from duvet.terminal.models import router_of
+
+        return router_of(self.service.config, self._shown, lambda words: self.log.tell(Level.WARN, words))
 
     @cached_property
     def log(self) -> Log:
@@ -96,6 +139,7 @@ class Assembly:
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
+        from duvet.workflows.pack import MODELS
 
         config = self.service.config
         facts = Facts(
@@ -108,7 +152,7 @@ class Assembly:
             providers=[name for name, one in config.providers.items() if one.enabled],
             workflows=list(config.workflows),
         )
-        return {FACTS: facts}
+        return {FACTS: facts, MODELS: self.router}
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
@@ -125,7 +169,7 @@ def read_service(given: str | None, config_path: str | None) -> Service:
     return service_config(DiskTree(), shown.environ, given, config_path or shown.config_path)
 
 
-def _wishes(service: Service) -> Mapping[str, Any]:
+def _wishes(service: Service) -> Mapping[str, Wish]:
     from duvet.config.service.packs import Access
     from duvet.tools.choosing import Wish
 

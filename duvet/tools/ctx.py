@@ -71,11 +71,12 @@ class Ctx(Struct, frozen=True, kw_only=True):
         """What the project answers."""
         return await self.readings.ask(question)
 
-    async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> Answer:
-        """What another tool answers to the same caller."""
+    async def call(self, name: str, arguments: Mapping[str, object] | None = None, face: str = "") -> Answer:
+        """What another tool answers to the same caller, who may come by another way."""
         from msgspec.structs import replace
 
-        caller = replace(self.caller, within=(*self.caller.within, self.tool), progress=nobody)
+        way = face or self.caller.face
+        caller = replace(self.caller, within=(*self.caller.within, self.tool), progress=nobody, face=way)
         return await self.calls.call(name, arguments or {}, caller)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:

@@ -18,13 +18,22 @@ class Code(StrEnum):
     UPSTREAM_ERROR = "upstream_error"
     """What the answer would be taken from is wrong or out of reach, such as the configuration of the project."""
     UNSUPPORTED_OPERATION = "unsupported_operation"
+    TOOL_FAILED = "tool_failed"
+    """A step of a workflow has called a tool that failed."""
+    MODEL_FAILED = "model_failed"
+    ASSERT_FAILED = "assert_failed"
+    """Something doesn't hold that a workflow expects."""
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
 
 
 class ToolError(Exception):
     """A failure that whoever called can do something about."""
 
-    def __init__(self, code: Code, message: str, hint: str = "") -> None:
+    def __init__(self, code: Code, message: str, hint: str = "", details: object = None) -> None:
+        """The details are for programs: a plain value."""
         super().__init__(message)
+        self.details = details
         self.code = code
         self.message = message
         self.hint = hint

@@ -21,6 +21,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    details: object = None
 
 
 def too_busy(status: int, message: str, seconds: float) -> Refusal:
@@ -32,7 +33,8 @@ def too_busy(status: int, message: str, seconds: float) -> Refusal:
 async def refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     """Answer with it."""
     error = complaint(scope, refusal.code, refusal.message, refusal.hint)
-    await answer(send, refusal.status, json.encode(error), dict(refusal.headers))
+    details = {} if refusal.details is None else {"details": refusal.details}
+    await answer(send, refusal.status, json.encode({**error, **details}), dict(refusal.headers))
 
 
 def complaint(scope: Scope, code: Code, message: str, hint: str) -> dict[str, object]:

@@ -15,11 +15,11 @@ from duvet.server.http.hosts import headers_named
 from duvet.server.identity import Identity
 from duvet.server.messages import RefusedError, decoded
 from duvet.server.protocol.guard import LOG
-from duvet.server.protocol.results import parts_of
 from duvet.text import shortened
 from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.results import parts_of
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Tool
 
@@ -32,9 +32,12 @@ _STATUSES = {
     Code.NOT_FOUND: 404,
     Code.UNAUTHORIZED: 401,
     Code.FORBIDDEN: 403,
-    Code.UPSTREAM_ERROR: 503,
     Code.UNSUPPORTED_OPERATION: 400,
+    Code.ASSERT_FAILED: 409,
+    Code.TIMEOUT: 504,
 }
+_FAILED = 503
+"""Something that an answer needs did not do what it should."""
 METHODS = ("GET", "HEAD", "POST")
 
 
@@ -125,7 +128,12 @@ def _refusal(error: ToolError, told: Mapping[str, str]) -> Refusal:
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
     return Refusal(
-        status=_STATUSES[error.code], code=error.code, message=message, hint=error.hint, headers=tuple(told.items())
+        status=_STATUSES.get(error.code, _FAILED),
+        code=error.code,
+        message=message,
+        hint=error.hint,
+        headers=tuple(told.items()),
+        details=error.details,
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mcp_types as types
-from msgspec import json, to_builtins
+from msgspec import json
 
 from duvet.tools.errors import ToolError
-from duvet.tools.tool import Answer, Page
+from duvet.tools.results import structured
+from duvet.tools.tool import Answer
 
 
 def result(answer: Answer) -> types.CallToolResult:
@@ -17,29 +16,8 @@ def result(answer: Answer) -> types.CallToolResult:
     ##% The first block of a result MUST be the JSON of the answer and nothing else; a second one MAY name the next step.
     blocks = [json.encode(answer.value).decode(), *filter(None, [answer.next_step])]
     return types.CallToolResult(
-        content=[types.TextContent(text=block) for block in blocks], structured_content=_structured(answer)
+        content=[types.TextContent(text=block) for block in blocks], structured_content=structured(answer)
     )
-
-
-def _structured(answer: Answer) -> dict[str, Any]:
-    value = to_builtins(answer.value)
-    if answer.page is None:
-        assert isinstance(value, dict)
-        return value
-    ##= man/spec/mcp.md#tools
-    ##% The structured content of a list MUST be an object with the list as `result`, how many there are in all as
-    ##% `total`, and `next_cursor` where the list goes on.
-    return {"result": value, **_page(answer.page)}
-
-
-def _page(page: Page) -> dict[str, Any]:
-    return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
-
-
-def parts_of(answer: Answer) -> dict[str, Any]:
-    """What an answer consists of, for faces that have no blocks: the result first, and what there is to say of it."""
-    step = {"next_step": answer.next_step} if answer.next_step else {}
-    return {"result": answer.value, **(_page(answer.page) if answer.page else {}), **step}
 
 
 def failure(error: ToolError) -> types.CallToolResult:
@@ -47,6 +25,8 @@ def failure(error: ToolError) -> types.CallToolResult:
     ##= man/spec/mcp.md#errors
     ##% A tool that fails MUST answer with `isError` and one block of JSON, whose `status` is `error` and whose `error`
     ##% has a `code`, a `message` and a `hint`.
-    value = {"status": "error", "error": {"code": error.code.value, "message": error.message, "hint": error.hint}}
+    details = {} if error.details is None else {"details": error.details}
+    told = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
+    value = {"status": "error", "error": told}
     # No structured content: clients hold it against the schema of answers, and this is none.
     return types.CallToolResult(content=[types.TextContent(text=json.encode(value).decode())], is_error=True)

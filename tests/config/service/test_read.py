@@ -59,7 +59,7 @@ def test_the_example_with_every_section() -> None:
     assert [provider.api_key for provider in config.providers.values()] == [Secret("sk-1"), None, Secret("sk-2")]
     assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
-    assert config.tool_packs["tutorial"].settings == {"greeting": "That is $5, me"}
+    assert config.tool_packs["introspect"].settings == {"greeting": "That is $5, me"}
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
     assert read.rule == ServerRule(
         name="kettle",
@@ -67,7 +67,7 @@ def test_the_example_with_every_section() -> None:
         version="2.1",
         description="What the kettle must do, and what does it",
         page_size=20,
-        packs=("trace", "introspect", "tutorial"),
+        packs=("trace", "introspect"),
     )
 
 
