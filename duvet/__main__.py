@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import NoReturn
 
 
@@ -14,6 +15,12 @@ def main() -> NoReturn:
     from duvet.cli import main as run
 
     run()
+
+
+def serve() -> NoReturn:
+    """`contextive-mcp`: the same as `duvet mcp`."""
+    sys.argv[1:1] = ["mcp"]
+    main()
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ COMMANDS = {
     "prompt": "Print a prompt for an agent, or list the prompts that there are.",
     "call": "Call a tool.",
     "tools": "List the tools that agents, programs and the shell can call, or show what one takes.",
+    "workflow": "List, check and run the workflows of the configuration.",
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",

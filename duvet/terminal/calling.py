@@ -10,11 +10,11 @@ import click
 
 from duvet.errors import DuvetError
 from duvet.reports.cells import visible
-from duvet.terminal.describing import pour_json
+from duvet.reports.json_document import document
 from duvet.terminal.service import Assembly, assembly_of
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from
-from duvet.terminal.streams import say
+from duvet.terminal.streams import pour, say
 from duvet.tools.ctx import Caller
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.tool import Answer, Tool
@@ -27,11 +27,11 @@ def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping
     assembly = assembly_of(where, mode=FACE)
     try:
         tool = assembly.registry.require(name)
-        arguments = arguments_from(tool, words, _text_of(given))
+        arguments = arguments_from(tool, words, text_of(given))
         answer = called(assembly, tool, arguments)
     except ToolError as error:
         raise as_shell_error(error) from error
-    pour_json(answer.value)
+    pour(document(answer.value))
     _tell(answer)
 
 
@@ -49,7 +49,7 @@ async def _progress(done: float, total: float | None, message: str) -> None:
         say(f"{done:g}{whole} {visible(message)}\n")
 
 
-def _text_of(given: str | None) -> bytes | None:
+def text_of(given: str | None) -> bytes | None:
     """The JSON that stands on the command line, or comes from standard input."""
     if given != "-":
         return None if given is None else given.encode(errors="surrogateescape")

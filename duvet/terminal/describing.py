@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from msgspec import json
-
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError, Severity
 from duvet.reports.cells import visible
+from duvet.reports.json_document import document
 from duvet.terminal.streams import pour
 from duvet.text import plural
 
@@ -35,12 +34,13 @@ def _require_whole(assembly: Assembly) -> None:
         raise DuvetError(f"{plural(len(assembly.choice.unloaded), 'pack')} could not be loaded")
 
 
-def problems_in(assembly: Assembly) -> tuple[Problem, ...]:
-    """What is wrong with the workflows of the configuration."""
+def problems_in(assembly: Assembly, name: str | None = None) -> tuple[Problem, ...]:
+    """What is wrong with one of the workflows of the configuration, or with all."""
     from duvet.workflows.problems import problems_of
 
-    document = assembly.service.document
-    return tuple(problems_of(document, assembly.offered.faults)) if document else ()
+    faults = {one: found for one, found in assembly.offered.faults.items() if name in (None, one)}
+    written = assembly.service.document
+    return tuple(problems_of(written, faults)) if written else ()
 
 
 def _summary(assembly: Assembly) -> Iterator[str]:
@@ -67,33 +67,34 @@ def describe_service(assembly: Assembly) -> None:
     from duvet.server.resources.templates import TEMPLATES
 
     identity = assembly.identity
-    pour_json(
-        {
-            "server": {
-                "name": identity.name,
-                "title": identity.title,
-                "version": identity.version,
-                "description": identity.description,
-                "mode": assembly.mode,
-            },
-            "capabilities": CAPABILITIES,
-            "instructions": assembly.instructions,
-            "packs": [pack.name for pack in assembly.registry.packs],
-            "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.choice.unloaded],
-            "tools": [_described(assembly, tool) for tool in assembly.registry],
-            "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
-            "resourceTemplates": [
-                {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
-                for one in TEMPLATES
-            ],
-            "prompts": prompts(),
-        }
+    pour(
+        document(
+            {
+                "server": {
+                    "name": identity.name,
+                    "title": identity.title,
+                    "version": identity.version,
+                    "description": identity.description,
+                    "mode": assembly.mode,
+                },
+                "capabilities": CAPABILITIES,
+                "instructions": assembly.instructions,
+                "packs": [pack.name for pack in assembly.registry.packs],
+                "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.choice.unloaded],
+                "tools": [_described(assembly, tool) for tool in assembly.registry],
+                "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
+                "resourceTemplates": [
+                    {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
+                    for one in TEMPLATES
+                ],
+                "prompts": prompts(),
+                "workflows": [
+                    {"name": one.name, "description": one.description} for one in assembly.workflows.values()
+                ],
+                "models": assembly.router.known_models(),
+            }
+        )
     )
-
-
-def pour_json(value: object) -> None:
-    """Write a value for people and programs to read."""
-    pour(json.format(json.encode(value), indent=2) + b"\n")
 
 
 def _described(assembly: Assembly, tool: Tool) -> dict[str, Any]:

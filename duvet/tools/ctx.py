@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field
 
 from duvet.tools.context import Context
 from duvet.tools.tool import Answer, Scope
+
+if TYPE_CHECKING:
+    from duvet.llm.provider import Sampler
 
 Result = TypeVar("Result")
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -28,8 +31,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     request: str = ""
     """What the caller knows the call by."""
     progress: Progress = nobody
-    sampler: Any = None
+    sampler: Sampler | None = None
     """Asks the caller's own model, where it offers one."""
+    time_limit: float | None = None
+    """Seconds that it waits for a tool of a further pack at most."""
     within: tuple[str, ...] = ()
     """The tools whose handlers have led to this call, the first one first."""
 
@@ -71,12 +76,19 @@ class Ctx(Struct, frozen=True, kw_only=True):
         """What the project answers."""
         return await self.readings.ask(question)
 
-    async def call(self, name: str, arguments: Mapping[str, object] | None = None, face: str = "") -> Answer:
-        """What another tool answers to the same caller, who may come by another way."""
+    async def call(
+        self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
+    ) -> Answer:
+        """What another tool answers to the same caller, who may come by another way and wait for less long."""
         from msgspec.structs import replace
 
-        way = face or self.caller.face
-        caller = replace(self.caller, within=(*self.caller.within, self.tool), progress=nobody, face=way)
+        caller = replace(
+            self.caller,
+            within=(*self.caller.within, self.tool),
+            progress=nobody,
+            face=face or self.caller.face,
+            time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,
+        )
         return await self.calls.call(name, arguments or {}, caller)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from duvet.errors import DuvetError
 from duvet.tools.checks import check_scope, checked_input
 from duvet.tools.ctx import Caller, Ctx, Readings
-from duvet.tools.errors import Code, ToolError, tool_error
+from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import Guests, fitting
 from duvet.tools.registry import Registry
 from duvet.tools.seen import Observer, Seen, summary
@@ -99,7 +99,8 @@ class Desk:
         return fitting(tool, await value if inspect.isawaitable(value) else value)
 
     async def _hosted(self, tool: Tool, asked: object, ctx: Ctx) -> Answer:
-        seconds = tool.time_limit or self._house.time_limit
+        given = tool.time_limit or self._house.time_limit
+        seconds = given if ctx.caller.time_limit is None else min(given, ctx.caller.time_limit)
         try:
             return await self._guests.run(self.registry.pack_of(tool).name, tool, asked, ctx, seconds)
         except (ToolError, DuvetError):
@@ -137,7 +138,7 @@ class Desk:
 
 def _told(failure: BaseException | None) -> tuple[str, str]:
     match failure:
-        case None:
+        case None | PendingError():
             return "", ""
         case ToolError():
             cause = failure.__cause__

@@ -39,6 +39,10 @@ class ToolError(Exception):
         self.hint = hint
 
 
+class PendingError(Exception):
+    """The caller has to do something first, and to call again then."""
+
+
 class MissingArgumentError(ToolError):
     """An argument is missing that a tool needs."""
 

@@ -93,12 +93,14 @@ class Through:
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
         from duvet.tools.results import structured
 
-        return structured(await self._ctx.call(name, arguments, FACE))
+        return structured(await self._ctx.call(name, arguments, face=FACE, seconds=time_limit))
 
     async def model(self, asked: ModelAsked) -> ModelSaid:
         router: StaticRouter | None = self._ctx.services.get(MODELS)
         if router is None:
             raise NoModelError()
+        if self._ctx.caller.sampler is not None:
+            router = router.with_sampler(self._ctx.caller.sampler)
         response = await router.invoke(_request(asked, router.routing))
         return ModelSaid(text=response.text, model=response.name, warnings=response.warnings)
 

@@ -12,6 +12,7 @@ from duvet.server.caller import scopes
 from duvet.server.protocol.descriptions import description
 from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.protocol.results import failure, result
+from duvet.server.protocol.sampling import WantedError, client_model
 from duvet.tools.ctx import Caller, Progress
 from duvet.tools.desk import Desk
 from duvet.tools.errors import ToolError
@@ -45,13 +46,23 @@ class Calls:
         shown = [self._described[tool.name] for tool in self._registry if tool.scope in granted]
         return types.ListToolsResult(tools=shown)
 
-    async def call(self, request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(
+        self, request: Request, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = self._tool(params.name)
-        caller = Caller(scopes=scopes(), face=FACE, request=str(request.request_id), progress=_progress(request))
+        caller = Caller(
+            scopes=scopes(),
+            face=FACE,
+            request=str(request.request_id),
+            progress=_progress(request),
+            sampler=client_model(request, params),
+        )
         try:
             return result(await self._desk.call(tool.name, params.arguments or {}, caller))
         except ToolError as error:
             return failure(error)
+        except WantedError as wanted:
+            return wanted.result
 
     def _tool(self, name: str) -> Tool:
         try:
