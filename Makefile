@@ -89,6 +89,10 @@ bench: $(BENCH_VENV)/bin/python ## Measure speed and memory against the budgets
 	$(BENCH_VENV)/bin/python $(PIP) . playwright
 	$(BENCH_VENV)/bin/python -m tests.bench --duvet $(BENCH_VENV)/bin/duvet $(ARGS)
 
+.PHONY: soak
+soak: $(DEV_READY) ## Load a server for ten minutes, and look at its memory
+	$(BIN)/python -m tests.soak --duvet $(BIN)/duvet --seconds 600 $(ARGS)
+
 .PHONY: clean
 clean: ## Remove everything that these targets made
 	rm -rf $(VENV) $(BENCH_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

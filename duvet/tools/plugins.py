@@ -9,6 +9,7 @@ from threading import Thread
 from msgspec import Struct, inspect
 
 from duvet.text import shortened
+from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import Pack, Tool
 
 GROUP = "duvet.tool_packs"
@@ -84,4 +85,7 @@ def fault(pack: object) -> str:
             return "not everything in it is a duvet.tools.tool.Tool"
         if not isinstance(inspect.type_info(tool.input), inspect.StructType) or not callable(tool.handler):
             return f"{tool.name} has no record as input, or no handler"
+        # What can't be described raises here, and not when agents ask.
+        input_schema(tool)
+        output_schema(tool)
     return ""

@@ -40,7 +40,8 @@ def _whole(kind: Any) -> Schema:
         if not isinstance(value, dict):
             return value
         if "$ref" in value:
-            return {"type": components[value["$ref"]]["type"]}
+            # That of names to choose from says only these.
+            return {"type": components[value["$ref"]].get("type", "string")}
         return {key: inlined(one) for key, one in value.items()}
 
     top: Schema = components[schema["$ref"]]

@@ -31,7 +31,7 @@ class Load(NamedTuple):
 
 def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
     """All of them at once, each asking one tool after the other."""
-    requests = [_request(name, arguments) for name, arguments in tools.items()]
+    requests = [request_of(name, arguments) for name, arguments in tools.items()]
     began = time.perf_counter()
     seconds = sorted(asyncio.run(_visit(server.where, requests)))
     return Load(len(seconds) / (time.perf_counter() - began), seconds[-1 - len(seconds) // 100])
@@ -63,7 +63,8 @@ async def _answer(reading: asyncio.StreamReader) -> None:
         raise FailedError(f"{head!r} {body!r}")
 
 
-def _request(name: str, arguments: Mapping[str, object]) -> bytes:
+def request_of(name: str, arguments: Mapping[str, object]) -> bytes:
+    """A call of a tool, as it is sent."""
     params = {"name": name, "arguments": arguments, "_meta": _META}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     named = {"mcp-protocol-version": _MODERN, "mcp-method": "tools/call", "mcp-name": name}

@@ -51,7 +51,14 @@ class Http:
 
 @contextmanager
 def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
-    """A server that has just been started and says where on standard error, and ends afterwards."""
+    """A session with a server that has just been started, and ends afterwards."""
+    with serving_at(command, folder) as (process, where):
+        yield Http(*where, process.pid)
+
+
+@contextmanager
+def serving_at(command: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
+    """A server that has just been started and says where on standard error, and is ended afterwards."""
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -65,7 +72,7 @@ def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
             found = _SERVING.fullmatch(process.stderr.readline())
             if not found:
                 raise FailedError(f"{command!r} doesn't serve")
-            yield Http(found["host"].decode(), int(found["port"]), process.pid)
+            yield process, (found["host"].decode(), int(found["port"]))
         finally:
             process.kill()
 

@@ -18,9 +18,10 @@ _SERVING = re.compile(r"duvet mcp: serving http://(?P<host>\S+):(?P<port>\d+)/mc
 class Command:
     """Serves in a folder at a free port of loopback. Whoever starts one ends it, as by `with`."""
 
-    def __init__(self, command: str, folder: Path, *args: str, address: str = "0", **environ: str) -> None:
+    def __init__(self, command: str, folder: Path, *args: str, address: str | None = "0", **environ: str) -> None:
+        """Without an address, the configuration says where."""
         self.process = subprocess.Popen(
-            [command, "mcp", "--http", address, *args],
+            [command, "mcp", *([] if address is None else ["--http", address]), *args],
             cwd=folder,
             env=environment(**environ),
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,126 @@
+"""`duvet workflow`"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.commands.made import make
+from tests.commands.running import Run, runner
+from tests.llm.wire import Reply, Wire, openai_says
+from tests.specs.serving import at_work
+from tests.tools.made import FILES
+
+CONFIG = """
+providers:
+  local: {{ baseUrl: "{url}/v1", defaultModel: small, apiKey: $POT_KEY, retries: 0 }}
+workflows:
+  audit:
+    description: Looks for requirements that nothing cites, and sums them up
+    variables:
+      level: {{ description: Which level, default: MUST }}
+      most: {{ type: integer, default: 5 }}
+    steps:
+      - id: open
+        tool: list_uncited_requirements
+        params: {{ level: "${{vars.level}}", limit: "${{vars.most}}" }}
+        assert: [{{ path: total, notEquals: 0 }}]
+        capture: [{{ name: first, path: "result.result[0].text" }}]
+      - id: summary
+        model: local
+        prompt: "In a word: ${{captures.first}}"
+    outputs: {{ summary: "${{steps.summary.result.text}}", most: "${{vars.most}}" }}
+"""
+BAD = """
+  bad:
+    description: Wrong
+    steps: [{ id: a, tool: no_such_tool }]
+"""
+
+
+@pytest.fixture
+def provider() -> Iterator[Wire]:
+    """Who answers for models."""
+    with at_work(Wire()) as server:
+        yield server
+        server.over.set()
+
+
+@pytest.fixture
+def project(tmp_path: Path, provider: Wire) -> Path:
+    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=provider.url)})
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return partial(runner(duvet_command, project), environ={"POT_KEY": "sk-pot-1234"})
+
+
+def test_a_run(duvet: Run, provider: Wire) -> None:
+    provider.plan(openai_says("Lids."))
+    done = duvet("workflow", "run", "audit", "--var", "most=2")
+    assert (done.code, done.err) == (0, "")
+    assert "open     success" in done.out and done.out.endswith("Outputs\n  summary  Lids.\n  most     2\n")
+    (asked,) = provider.asked
+    assert asked.headers["authorization"] == "Bearer sk-pot-1234"
+    assert asked.body["messages"][-1]["content"] == "In a word: Errors in handling MUST be told."
+
+
+def test_a_run_for_programs(duvet: Run, provider: Wire) -> None:
+    provider.plan(openai_says("Lids."))
+    run = json.loads(duvet("workflow", "run", "audit", "--json", '{"level": "SHOULD"}', "--format", "json").out)
+    assert (run["status"], run["outputs"]) == ("success", {"summary": "Lids.", "most": 5})
+    assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
+
+
+def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
+    provider.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
+    done = duvet("workflow", "run", "audit")
+    assert done.code == 1
+    assert "code     model_failed" in done.out and "sk-pot-1234" not in f"{done.out}{done.err}"
+    done = duvet("workflow", "run", "audit", "--var", "level=unspecified")
+    assert done.code == 1 and "code     assert_failed" in done.out
+    assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
+
+
+def test_which_there_are(duvet: Run, project: Path) -> None:
+    assert duvet("workflow").out == (
+        "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
+    )
+    shown = json.loads(duvet("workflow", "show", "audit").out)
+    assert [step["id"] for step in shown["steps"]] == ["open", "summary"]
+    make(project, {"duvet.config.yaml": "{}"})
+    assert duvet("workflow").out == ""
+
+
+def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
+    assert duvet("workflow", "check").err == "1 workflow, no errors\n"
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text() + BAD)
+    assert duvet("workflow", "check", "audit").code == 0
+    for words in (("check",), ("check", "bad"), ("run", "bad")):
+        done = duvet("workflow", *words)
+        assert (done.code, done.out) == (1, "")
+        assert 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"' in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("run",), 2, "`run` needs the NAME of a workflow"),
+        (("show",), 2, "`show` needs the NAME of a workflow"),
+        (("list", "--var", "a=1"), 2, "only `run` is told anything"),
+        (("run", "audit", "--var", "most"), 2, "--var takes NAME=VALUE"),
+        (("run", "audit", "--var", "most=x"), 2, "most: expected int, got str"),
+        (("run", "audit", "--var", "moist=1"), 2, 'workflow.audit has no argument "moist"'),
+        (("run", "audti"), 1, "did you mean audit?"),
+        (("walk",), 2, "'walk'"),
+    ],
+)
+def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
+    done = duvet("workflow", *words)
+    assert (done.code, done.out, message in done.err) == (code, "", True)

@@ -1,0 +1,119 @@
+"""python -m tests.soak --duvet COMMAND --seconds N: load a server, and say what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.talking import resident
+from tests.bench.talking_http import serving_at
+from tests.commands.made import make
+from tests.soak.clients import Tally, Where, questions, visit
+from tests.tools.made import FILES
+
+CLIENTS = 200
+SLOWEST = 1.0
+"""Seconds of all but a hundredth."""
+GROWTH = 1.05
+SLACK = 0.05
+"""Seconds in which a request may still be on its way."""
+TOOLS: dict[str, dict[str, object]] = {
+    "coverage_summary": {},
+    "list_uncited_requirements": {},
+    "search_requirements": {"query": "error handling"},
+    "get_prioritized_requirements": {},
+    "validate_citation": {"citation": "//= docs/pot.md#lid\n//# The lid MUST fit."},
+    "get_citation_context": {"citation_id": "src/main.rs:3"},
+    "list_invalid_citations": {},
+}
+
+
+class Outcome(NamedTuple):
+    """What came of it."""
+
+    calls: int
+    errors: Sequence[str]
+    slowest: float
+    before: float
+    after: float
+    lost: int
+    code: int
+
+    @property
+    def faults(self) -> list[str]:
+        """What must not be."""
+        found = [f"error: {error}" for error in self.errors[:5]]
+        if self.slowest > SLOWEST:
+            found.append(f"p99 is {self.slowest:.2f} s")
+        if self.after > self.before * GROWTH:
+            found.append(f"memory grew from {self.before:.1f} to {self.after:.1f} MB")
+        if self.lost:
+            found.append(f"{self.lost} answers were lost at the end")
+        if self.code:
+            found.append(f"the server ended with {self.code}")
+        return found
+
+
+async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, seconds: float) -> Outcome:
+    """Ask for so long, with edits in between, and end the server in the middle of it."""
+    asked, tally = questions(TOOLS), Tally()
+    clients = [asyncio.create_task(visit(where, asked, number, tally)) for number in range(CLIENTS)]
+    await _edit(edited, min(10.0, seconds / 3))
+    before = resident(process.pid)
+    await _edit(edited, seconds - min(10.0, seconds / 3))
+    after = resident(process.pid)
+    tally.ends_at = time.perf_counter()
+    process.send_signal(signal.SIGTERM)
+    code = await asyncio.to_thread(process.wait, 30)
+    tally.is_over = True
+    await asyncio.wait(clients, timeout=30)
+    lost = sum(began < tally.ends_at - SLACK for began in tally.waiting.values())
+    slowest = sorted(tally.seconds)[-1 - len(tally.seconds) // 100]
+    return Outcome(len(tally.seconds), tally.errors, slowest, before, after, lost, code)
+
+
+async def _edit(path: Path, seconds: float) -> None:
+    """Change a source again and again."""
+    text = path.read_text()
+    ends = time.monotonic() + seconds
+    number = 0
+    while time.monotonic() < ends:
+        number += 1
+        path.write_text(f"{text}\n// {number}\n")
+        await asyncio.sleep(0.5)
+    path.write_text(text)
+
+
+def main() -> int:
+    """The exit code."""
+    parser = argparse.ArgumentParser(prog="soak")
+    parser.add_argument("--duvet", required=True, type=os.path.abspath)
+    parser.add_argument("--seconds", type=float, default=30)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        project = make(Path(folder) / "project", FILES)
+        with serving_at([given.duvet, "mcp", "--http", "127.0.0.1:0", "--rate", "0"], project) as (process, where):
+            found = asyncio.run(soak(process, where, project / "src/main.rs", given.seconds))
+    print(
+        f"soak: {found.calls:,} calls of {CLIENTS} clients in {given.seconds:g} s, {len(found.errors)} errors, "
+        f"p99 {found.slowest * 1000:.0f} ms, {found.before:.1f} MB before and {found.after:.1f} MB after, "
+        f"{found.lost} answers lost at the end"
+    )
+    for fault in found.faults:
+        print(f"soak: {fault}", file=sys.stderr)
+    return bool(found.faults)
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        sys.exit(main())
