@@ -8,7 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.options import trace_options
-from duvet.terminal.service_options import service_options
+from duvet.terminal.service_options import http_options, service_options
 
 
 @click.command(cls=Subcommand)
@@ -22,34 +22,9 @@ from duvet.terminal.service_options import service_options
 @click.option("--describe", is_flag=True, help="Print tools, resources and prompts as JSON, and serve nothing.")
 @service_options
 @trace_options
-@click.option("--stdio", is_flag=True, help="Serve over standard input and output, whatever the configuration says.")
-@click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP there, not over standard input and output.")
-@click.option(
-    "--allow-host",
-    "hosts",
-    metavar="NAME",
-    multiple=True,
-    help="With --http, a name that the server goes by, such as that of a proxy in front of it.",
-)
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0),
-    metavar="NUMBER",
-    help="With --http, requests a second that a client may make; 0 is any number [default: 1000].",
-)
+@http_options
 @click.pass_context
-def mcp(
-    ctx: click.Context,
-    /,
-    client: str | None,
-    check: bool,
-    describe: bool,
-    stdio: bool,
-    http: str | None,
-    hosts: tuple[str, ...],
-    rate: float | None,
-    **where: Any,
-) -> None:
+def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, **given: Any) -> None:
     """The server speaks the Model Context Protocol. An agent starts it, asks it about requirements and citations, and
     has its own citations checked before it writes them.
 
@@ -69,25 +44,21 @@ def mcp(
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
     """
-    if stdio and http is not None:
+    from duvet.terminal.service_options import parted
+
+    listening, where = parted(given)
+    if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
     if client is not None:
         from duvet.terminal.clients import print_config
 
         print_config(client, where)
         return
-    from duvet.terminal.service import assembly_of
-
-    assembly = assembly_of(where, mode="http" if http is not None else "" if not stdio else "stdio")
     if check or describe:
         from duvet.terminal.describing import check_service, describe_service
 
-        (check_service if check else describe_service)(assembly)
-    elif assembly.mode == "http":
-        from duvet.terminal.serving_http import serve_http
+        (check_service if check else describe_service)(listening, where)
+        return
+    from duvet.terminal.serving import serve_service
 
-        serve_http(assembly, http, hosts, rate)
-    else:
-        from duvet.terminal.serving import serve_stdio
-
-        serve_stdio(assembly)
+    serve_service(listening, where)

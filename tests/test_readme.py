@@ -40,6 +40,15 @@ def test_the_configuration_is_accepted(tmp_path: Path) -> None:
     assert run("duvet config --config-path config.toml", tmp_path) == ""
 
 
+def test_the_configuration_of_the_service_is_accepted(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    (tmp_path / "kettle/duvet.config.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    assert run("cd kettle && duvet mcp --check >checked", tmp_path) == ""
+    assert run("cd kettle && duvet -q workflow run forgotten >ran", tmp_path) == ""
+    assert (tmp_path / "kettle/ran").read_text().endswith("text   An empty kettle MUST NOT heat.\n  total  1\n")
+
+
 def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
     first, second, _ = blocks("sh")
     run(first + second, tmp_path)

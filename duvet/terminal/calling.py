@@ -11,7 +11,7 @@ import click
 from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.reports.json_document import document
-from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.service import SHELL, Assembly, assembly_of
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from
 from duvet.terminal.streams import pour, say
@@ -19,12 +19,10 @@ from duvet.tools.ctx import Caller
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.tool import Answer, Tool
 
-FACE = "shell"
-
 
 def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping[str, Any]) -> None:
     """Call a tool with what the command line says, and write what it answers."""
-    assembly = assembly_of(where, mode=FACE)
+    assembly = assembly_of(where, mode=SHELL)
     try:
         tool = assembly.registry.require(name)
         arguments = arguments_from(tool, words, text_of(given))
@@ -40,7 +38,7 @@ def called(assembly: Assembly, tool: Tool, arguments: Mapping[str, object]) -> A
     import anyio
 
     desk = assembly.desk([assembly.log.saw])
-    return anyio.run(desk.call, tool.name, arguments, Caller(face=FACE, progress=_progress))
+    return anyio.run(desk.call, tool.name, arguments, Caller(face=SHELL, progress=_progress))
 
 
 async def _progress(done: float, total: float | None, message: str) -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError, Severity
 from duvet.reports.cells import visible
 from duvet.reports.json_document import document
+from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.service_options import Listening
 from duvet.terminal.streams import pour
 from duvet.text import plural
 
 if TYPE_CHECKING:
-    from duvet.terminal.service import Assembly
     from duvet.tools.tool import Tool
 
 
-def check_service(assembly: Assembly) -> None:
+def check_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Write what would be served; DuvetError where something of it could not be."""
+    assembly = assembly_of(where, mode=listening.mode)
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
     lines = "".join(f"{visible(line)}\n" for line in _summary(assembly))
@@ -59,13 +61,14 @@ def _summary(assembly: Assembly) -> Iterator[str]:
         yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"
 
 
-def describe_service(assembly: Assembly) -> None:
+def describe_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Write it as JSON."""
     from duvet.prompts.library import prompts
     from duvet.server.capabilities import CAPABILITIES
     from duvet.server.resources.descriptions import COLLECTIONS
     from duvet.server.resources.templates import TEMPLATES
 
+    assembly = assembly_of(where, mode=listening.mode)
     identity = assembly.identity
     pour(
         document(

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from duvet.workflows.records import Workflow
 
 
+SHELL = "shell"
+"""What the way is called by which people call tools."""
+
+
 class Assembly:
     """Everything that is made from the options of a command, each part when it is first needed."""
 
@@ -120,7 +124,8 @@ class Assembly:
         from duvet.server.log import Level, Log
 
         server = self.service.config.server
-        level = Level[server.log_level.value.upper()]
+        # Who calls a tool from the shell sees what comes of it.
+        level = Level.WARN if self.mode == SHELL else Level[server.log_level.value.upper()]
         if self._shown.verbose:
             level = min(level, Level.INFO)
         return Log(tell_line, level, as_json=server.log_format.value == "json")

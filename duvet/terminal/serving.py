@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from duvet.terminal.exit_codes import OK
+from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.service_options import Listening
 from duvet.terminal.streams import say
-
-if TYPE_CHECKING:
-    from duvet.terminal.service import Assembly
 
 _AT_A_TERMINAL = (
     "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
     "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
 )
+
+
+def serve_service(listening: Listening, where: Mapping[str, Any]) -> None:
+    """Serve whoever asks, by the way that is wanted."""
+    assembly = assembly_of(where, mode=listening.mode)
+    if assembly.mode == "http":
+        from duvet.terminal.serving_http import serve_http
+
+        serve_http(assembly, listening)
+    else:
+        serve_stdio(assembly)
 
 
 def serve_stdio(assembly: Assembly) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from duvet.errors import QueryError
 from duvet.terminal.service import Assembly, tell_line
+from duvet.terminal.service_options import Listening
 from duvet.terminal.settings import settings
 
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from duvet.server.http.limits import Limits
 
 
-def serve_http(assembly: Assembly, given: str | None, hosts: Sequence[str], rate: float | None) -> None:
+def serve_http(assembly: Assembly, listening: Listening) -> None:
     """Serve everybody who may ask at an address until a signal ends it."""
     from duvet.server.http.serve import Offer, Terms, serve
     from duvet.server.http.tokens import tokens
 
     shown, server = settings(), assembly.service.config.server
     terms = Terms(
-        address=_address(given or f"{_bracketed(server.host)}:{server.port}"),
+        address=_address(listening.http or f"{_bracketed(server.host)}:{server.port}"),
         tokens=tokens(shown.environ),
-        hosts=(*server.allowed_hosts, *hosts),
-        limits=_limits(server.rate if rate is None else rate, server.shutdown_timeout),
+        hosts=(*server.allowed_hosts, *listening.hosts),
+        limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
     )
     offer = Offer(
         identity=assembly.identity, instructions=assembly.instructions, live=assembly.live, desk=assembly.desk

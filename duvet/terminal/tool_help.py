@@ -8,9 +8,9 @@ from typing import Any
 
 from duvet.reports.cells import visible
 from duvet.reports.listing import Column, Listing
-from duvet.terminal.calling import FACE, as_shell_error
+from duvet.terminal.calling import as_shell_error
 from duvet.terminal.listings import pour_list
-from duvet.terminal.service import assembly_of
+from duvet.terminal.service import SHELL, assembly_of
 from duvet.terminal.streams import pour
 from duvet.tools.errors import ToolError
 from duvet.tools.schemas import Schema, input_schema, output_schema
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
     """Write the tools that are switched on."""
-    registry = assembly_of(where, mode=FACE).registry
+    registry = assembly_of(where, mode=SHELL).registry
     rows = [
         {
             "name": tool.name,
@@ -44,7 +44,7 @@ def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
 
 def show_tool(name: str, where: Mapping[str, Any]) -> None:
     """Write what a tool takes and answers."""
-    registry = assembly_of(where, mode=FACE).registry
+    registry = assembly_of(where, mode=SHELL).registry
     try:
         tool = registry.require(name)
     except ToolError as error:

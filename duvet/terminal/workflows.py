@@ -15,12 +15,12 @@ from duvet.reports import workflow_run
 from duvet.reports.json_document import document
 from duvet.reports.listing import Column, Listing
 from duvet.runs import Run
-from duvet.terminal.calling import FACE, as_shell_error, called, text_of
+from duvet.terminal.calling import as_shell_error, called, text_of
 from duvet.terminal.describing import problems_in
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import report
 from duvet.terminal.listings import look, pour_list
-from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.service import SHELL, Assembly, assembly_of
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from
 from duvet.terminal.streams import pour, say
@@ -45,7 +45,7 @@ def list_workflows(format: str | None, where: Mapping[str, Any]) -> None:
             "variables": list(one.variables),
             "steps": len(one.steps),
         }
-        for one in assembly_of(where, mode=FACE).workflows.values()
+        for one in assembly_of(where, mode=SHELL).workflows.values()
     ]
     pour_list(Listing(_COLUMNS, rows), format)
 
@@ -58,7 +58,7 @@ def show_workflow(name: str, where: Mapping[str, Any]) -> None:
 
 def check_workflows(name: str | None, where: Mapping[str, Any]) -> None:
     """Say what is wrong with one or with all; ProblemsError where something is."""
-    assembly = assembly_of(where, mode=FACE) if name is None else _assembly_with(name, where)
+    assembly = assembly_of(where, mode=SHELL) if name is None else _assembly_with(name, where)
     found = problems_in(assembly, name)
     if any(problem.severity is Severity.ERROR for problem in found):
         raise ProblemsError(found)
@@ -98,7 +98,7 @@ def _checked(variables: Sequence[str]) -> Sequence[str]:
 
 
 def _assembly_with(name: str, where: Mapping[str, Any]) -> Assembly:
-    assembly = assembly_of(where, mode=FACE)
+    assembly = assembly_of(where, mode=SHELL)
     if name not in assembly.workflows:
         known = tuple(assembly.workflows)
         hint = nearest_hint(name, known) or (f"there are {', '.join(known)}" if known else "the configuration has none")
