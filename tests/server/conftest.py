@@ -67,7 +67,7 @@ def wire(duvet_command: str, project: Path) -> Iterator[Callable[..., Wire]]:
     started: list[Wire] = []
 
     def start(*args: str, **environ: str) -> Wire:
-        started.append(Wire(duvet_command, project, *args, **environ))
+        started.append(Wire(duvet_command, project, *args, words=("mcp",), **environ))
         return started[-1]
 
     yield start

@@ -36,13 +36,15 @@ def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
 
 
 class Wire:
-    """The process, whose arguments follow `mcp` unless that is among them. Whoever starts one ends it."""
+    """The process, whose arguments follow `mcp`, or other words, unless that is among them. Whoever starts one ends it."""
 
-    def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
+    def __init__(
+        self, command: str, folder: Path, *args: str, words: tuple[str, ...] = ("mcp",), **environ: str
+    ) -> None:
         # A file, not a pipe: nobody reads it until the end, and it must not be what stops the process.
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
         self.process = subprocess.Popen(
-            [command, *([] if "mcp" in args else ["mcp"]), *args],
+            [command, *([] if "mcp" in args else words), *args],
             cwd=folder,
             env=environment(**environ),
             stdin=subprocess.PIPE,
