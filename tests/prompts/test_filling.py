@@ -121,6 +121,22 @@ def test_everything_at_once_is_in_order() -> None:
     ]
 
 
+def test_what_can_not_be_read_is_reviewed() -> None:
+    text = "//= tea.md#pot\n//= colour=black\n//# The pot\n\n//# The cup\n"
+    context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
+    unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
+    stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
+    for given in ({}, {"file": "src"}):
+        found = text_of("review_citations", context, **given)
+        wrong, _, doubtful = found.partition("## To look at")
+        assert (unread in wrong, stray in doubtful) == (True, True)
+    for given in ({"file": ".duvet"}, {"spec": "tea"}):
+        assert "src/pot.rs" not in text_of("review_citations", context, **given)
+
+
 def test_what_is_too_long_is_left_out_and_counted() -> None:
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.

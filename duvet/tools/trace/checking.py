@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Locator, Problem, Severity
 from duvet.progress import Progress
-from duvet.sources.pasted import Pasted, pasted
+from duvet.sources.pasted import Pasted
 from duvet.sources.style import Style
 from duvet.text import shortened
 from duvet.tools.context import Context
 from duvet.tools.trace.by_section import requirements_by_section
 from duvet.tools.trace.nearest import Near, Nearest
+from duvet.tools.trace.pasting import given
 from duvet.tools.trace.shelf import Shelf
 from duvet.tools.trace.verdicts import URL_NOT_FOUND, as_written, error_of
 from duvet.trace.link import link
@@ -61,7 +62,7 @@ class Checker:
 
         It looks for what was meant, unless it is told not to, which takes longer than all the rest.
         """
-        found = pasted(_PATH, citation, self.styles)
+        found = given(_PATH, citation, self.styles)
         wrong = [one for one in found.problems if one.severity is Severity.ERROR]
         if wrong or not found.annotations:
             return _unreadable([*wrong, *found.problems])
@@ -74,8 +75,8 @@ class Checker:
             verdicts.append(verdict)
         return _together(verdicts, found.problems)
 
-    def _of(self, annotation: Annotation, given: Pasted, *, looks: bool) -> Verdict:
-        tree = MemoryTree({_PATH: given.text.encode()}, self.shelf.reachable)
+    def _of(self, annotation: Annotation, pasted: Pasted, *, looks: bool) -> Verdict:
+        tree = MemoryTree({_PATH: pasted.text.encode()}, self.shelf.reachable)
         linked = link((annotation,), self.shelf, tree, self.shelf.cwd, Progress())
         failure = linked.failures.get(0)
         found = [(locator, match) for locator, matches in linked.matches.items() for match in matches]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -20,14 +19,12 @@ from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.inside import is_inside
 from duvet.tools.tool import Answer, Tool
+from duvet.tools.unread import styles_by_path
 
 _WIDEST = 100
 _BLANK = "\n"
 """What stands above a comment that nobody has named a line for."""
 _KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
-
-Styles = Mapping[str, tuple[Style, ...]]
-"""How each source writes annotations."""
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,11 +64,6 @@ def suggest(context: Context, asked: Input) -> Answer:
 def _next_step(asked: Input) -> str:
     where = "right above the code that it is about" if asked.line is None else f"above line {asked.line}"
     return f"Paste it {where}; validate_citation checks what you change in it."
-
-
-def styles_by_path(context: Context) -> Styles:
-    """How each source of the project writes annotations."""
-    return {path: styles for styles, paths in context.project.inputs.sources for path in paths}
 
 
 def _source(context: Context, name: str) -> tuple[str, tuple[Style, ...]]:
