@@ -92,9 +92,13 @@ class Checker:
 
     def _matched(self, annotation: Annotation, locator: Locator, match: Match, warnings: list[str]) -> Verdict:
         number = self.shelf.number_of(locator)
-        card = None if number is None else self.shelf.cards[number]
-        if card is not None and card.locator != locator.name:
-            warnings.append(f"this counts as another specification than {card.locator}: name that one")
+        if number is not None:
+            number = self.shelf.first_of(number)
+            first = self.shelf.cards[number].locator
+            if first != locator.name:
+                ##= man/spec/mcp.md#tools
+                ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+                warnings.append(f"this counts as another specification than {first}: name that one")
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             warnings.append("this exception does not say why: add a line `reason=…`")
         is_required = number is not None and self._is_required((number, match.section), match.pieces)

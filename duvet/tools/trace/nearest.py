@@ -8,7 +8,7 @@ from typing import NamedTuple
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Specification
-from duvet.queries.names import specifications_named
+from duvet.queries.spellings import specifications_meant
 from duvet.specs.resolve import resolve
 from duvet.specs.sections import SectionNames, section_index
 from duvet.text import one_line, shortened
@@ -78,7 +78,7 @@ class Nearest:
 
     def _specification(self, annotation: Annotation) -> Near:
         name, _, wanted = annotation.target.partition("#")
-        number = next(iter(specifications_named(self.catalogue, name)), None)
+        number = next(iter(specifications_meant(self.catalogue, name, self.shelf.project.root)), None)
         number = self._called_like(name) if number is None else number
         if number is None:
             return Near()

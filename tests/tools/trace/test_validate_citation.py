@@ -299,6 +299,42 @@ def test_the_examples_of_the_specification_of_the_server() -> None:
     )
 
 
+URL = "https://www.rfc-editor.org/rfc/rfc7168"
+BY_URL = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", URL),
+    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rfc7168", "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", "https://datatracker.ietf.org/doc/rfc7168"],
+)
+def test_what_is_meant_by_another_name_is_told_in_full(name: str) -> None:
+    context = context_of(BY_URL)
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Where `nearest` is a target, the second block MUST say to name that.
+    for section, nearest, step in (
+        ("section-2", f"{URL}#section-2", "Name the target as `nearest` says."),
+        ("section-99", URL, "Name the specification as `nearest` says, and one of its sections: spec#section."),
+    ):
+        found, told = answer(context, "validate_citation", citation=f"//= {name}#{section}")
+        assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
+
+
+def test_a_second_spelling_is_told_though_it_is_cited_already() -> None:
+    text = f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"
+    context = context_of({**BY_URL, "src/pot.rs": text})
+    warning = f"this counts as another specification than {URL}: name that one"
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+    assert verdict(f"//= {URL}.txt#section-2", context) == {"valid": True, "warning": warning}
+    assert verdict(f"//= {URL}#section-2", context) == VALID
+
+
 def test_each_spelling_of_a_url_is_taken_as_in_a_report() -> None:
     url = "https://www.rfc-editor.org/rfc/rfc7168"
     config = TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", url)
