@@ -9,8 +9,9 @@ from msgspec import Struct
 from duvet.errors import NotFoundError
 from duvet.model import Annotation, Problem, Severity
 from duvet.prompts.room import fitting
-from duvet.queries.names import nearest_hint, specification_named, specifications_named
+from duvet.queries.names import nearest_hint
 from duvet.queries.places import plain_paths
+from duvet.queries.spellings import specification_named, specifications_meant
 from duvet.text import quoted, shortened
 from duvet.tools.context import Context
 from duvet.tools.unread import unread
@@ -64,7 +65,7 @@ def review_values(context: Context, given: Mapping[str, str]) -> Mapping[str, ob
 
 
 def _specifications(context: Context, one: Annotation) -> list[int]:
-    return specifications_named(context.catalogue, one.target.partition("#")[0])
+    return specifications_meant(context.catalogue, one.target.partition("#")[0])
 
 
 def _files(context: Context, name: str) -> set[str]:

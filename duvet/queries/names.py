@@ -39,15 +39,6 @@ def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
     return [index for index, card in enumerate(catalogue.specifications) if last == card.id]
 
 
-def specification_named(catalogue: Catalogue, name: str) -> list[int]:
-    """The same, or an error with the nearest ids."""
-    found = specifications_named(catalogue, name)
-    if not found:
-        hint = nearest_hint(name, specification_names(catalogue))
-        raise NotFoundError(f"there is no specification {quoted(name)}", hint=hint or known_ids(catalogue))
-    return found
-
-
 def specification_names(catalogue: Catalogue) -> dict[str, str]:
     """What the specifications are called, each name with the id that is meant."""
     return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}

@@ -13,8 +13,6 @@ from duvet.queries.names import (
     nearest_hint,
     no_section,
     section_named,
-    specification_named,
-    specifications_named,
 )
 from duvet.queries.places import (
     Files,
@@ -28,6 +26,7 @@ from duvet.queries.places import (
     stretches,
 )
 from duvet.queries.resources import Resource, resource_of
+from duvet.queries.spellings import specification_named, specifications_called
 from duvet.queries.unknown import unknown
 from duvet.text import quoted, shortened
 
@@ -162,7 +161,7 @@ def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:
 
 
 def _specification(catalogue: Catalogue, wanted: str) -> Whole | None:
-    found = specifications_named(catalogue, wanted)
+    found = specifications_called(catalogue, wanted)
     return Whole(found[0]) if found else None
 
 

@@ -39,8 +39,8 @@ class Shelf(Library):
 
     @cached_property
     def _by_path(self) -> dict[str, int]:
-        names = sorted(reversed([*enumerate(self.cards)]), key=lambda one: -len(one[1].locator))
-        return {self._whole(card.path): number for number, card in names}
+        last = sorted(enumerate(self.cards), key=lambda one: (-len(one[1].locator), -one[0]))
+        return {self._whole(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
         """The specification of the catalogue with that name, or else with that text."""
