@@ -61,7 +61,7 @@ def get(context: Context, asked: Input) -> Answer:
             requirements=rows,
             next_offset=end if end < len(text) else None,
         ),
-        next_step=_next_step(end, len(text)),
+        next_step=_next_step(asked.offset, end, len(text)),
     )
 
 
@@ -123,7 +123,11 @@ def _cost(text: str) -> int:
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
-def _next_step(end: int, total: int) -> str:
+def _next_step(offset: int, end: int, total: int) -> str:
+    if offset >= total and offset:
+        ##= man/spec/mcp.md#tools
+        ##% Of a text, an offset past its end MUST be said to be so.
+        return f"Nothing is left: the text has {total} characters, and offset={offset} is past its end."
     ##= man/spec/mcp.md#tools
     ##% A text that is cut MUST be said to be cut, with how to get the rest.
     return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""

@@ -50,6 +50,11 @@ def suggest(context: Context, asked: Input) -> Answer:
     reason = (asked.reason or "").strip()
     if kind is Kind.EXCEPTION and not reason:
         raise ToolError(Code.INVALID_REQUEST, "an exception needs a reason", "say in reason why it does not apply")
+    if asked.line is not None and not context.project.tree.exists(path):
+        ##= man/spec/mcp.md#tools
+        ##% A line of a file that is not written yet MUST be refused with a hint.
+        message = f"{path} is not written yet, so it has no line {asked.line}"
+        raise ToolError(Code.INVALID_REQUEST, message, "leave line out, or write the file first")
     wanted = Wanted(meant.target, meant.quote, kind, {"reason": reason} if reason else {})
     try:
         text = _BLANK if asked.line is None else decode(context.project.tree.read(path), path)

@@ -250,7 +250,7 @@ def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Pa
     ##% A path from a client MUST lead to a file of the project, or be refused.
     found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
     assert isinstance(found, dict) and found["error"].startswith(("Specification not found: ", "URL not found: "))
-    assert "42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
+    assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
 
 
 def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: Context) -> None:
