@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from heapq import nlargest
 from math import log
 from typing import NamedTuple
 
@@ -72,11 +73,12 @@ class Neighbourhood:
         """The few sections that have most of the quote's words, rare ones before all, with how much that is."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
-        for word in set(words(quote)):
-            having = self._by_word.get(word, ())
+        for word in set(words(quote)) & self._by_word.keys():
+            having = self._by_word[word]
+            share = log(1 + count / len(having))
             for index in having:
-                shares[index] = shares.get(index, 0.0) + log(1 + count / len(having))
-        return sorted(((share, index) for index, share in shares.items()), reverse=True)[:_TRIED]
+                shares[index] = shares.get(index, 0.0) + share
+        return nlargest(_TRIED, ((share, index) for index, share in shares.items()))
 
     @cached_property
     def _by_word(self) -> dict[str, list[int]]:

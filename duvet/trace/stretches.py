@@ -140,21 +140,34 @@ class Words:
     def _best(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
         """The words around these that take the fewest changes, and of those as many as are quoted."""
         from rapidfuzz import fuzz
-        from rapidfuzz.distance import OSA
 
         reach = min(_MOST, max(_FEWEST, len(quote) // 4))
         wanted, bare = " ".join(quote), list(map(_bare, quote))
 
-        def rank(span: tuple[int, int]) -> tuple[int, int, int, float]:
+        def rank(span: tuple[int, int]) -> tuple[int, int, float]:
             start, end = span
             words = self._bare_words[start:end]
-            changes: int = OSA.distance(bare, words)
             edges = _is_other_start(bare, words) + _is_other_start(bare[::-1], words[::-1])
             edges += _are_signs(words[:1]) + _are_signs(words[-1:])
-            return changes, edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
+            return edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
 
         spans = product(self._around(first, reach), self._around(last, reach))
-        return min((span for span in spans if span[0] < span[1]), key=rank)
+        return min(self._with_fewest_changes(bare, spans), key=rank)
+
+    def _with_fewest_changes(self, bare: list[str], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those of the spans that are least far from these words; what is further is not looked at any closer."""
+        from rapidfuzz.distance import OSA
+
+        best, found = len(bare) + len(self.words), list[tuple[int, int]]()
+        for start, end in spans:
+            if start >= end or abs(end - start - len(bare)) > best:
+                continue
+            changes: int = OSA.distance(bare, self._bare_words[start:end], score_cutoff=best)
+            if changes < best:
+                best, found = changes, []
+            if changes == best:
+                found.append((start, end))
+        return found
 
     def _around(self, index: int, reach: int) -> range:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)

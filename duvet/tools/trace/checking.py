@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Kind, Locator, Problem, Severity
+from duvet.model import Annotation, Kind, Locator, Problem, Section, Severity
 from duvet.progress import Progress
 from duvet.sources.pasted import Pasted
 from duvet.sources.style import Style
@@ -27,6 +27,7 @@ _PATH = "\0"
 """What the text of a citation is called; no target can name it."""
 _LONGEST = 500
 """So many characters of an error are told."""
+_KEPT = 64
 _NO_TARGET = "no target can be read; it is written `spec#section`"
 
 _Spot = tuple[int, int]
@@ -56,6 +57,7 @@ class Checker:
         self._indexes = context.once(requirements_by_section)
         self._requirements = context.catalogue.requirements
         self._spans: dict[_Spot, _Spans] = {}
+        self._matchers = _Matchers()
 
     def verdict(self, citation: str, *, looks: bool = True) -> Verdict:
         """What there is to say of all that a text cites: of the first that is wrong, or of all of them.
@@ -77,7 +79,7 @@ class Checker:
 
     def _of(self, annotation: Annotation, pasted: Pasted, *, looks: bool) -> Verdict:
         tree = MemoryTree({_PATH: pasted.text.encode()}, self.shelf.reachable)
-        linked = link((annotation,), self.shelf, tree, self.shelf.cwd, Progress())
+        linked = link((annotation,), self.shelf, tree, self.shelf.cwd, Progress(), self._matchers.of)
         failure = linked.failures.get(0)
         found = [(locator, match) for locator, matches in linked.matches.items() for match in matches]
         for locator, match in found:
@@ -121,6 +123,21 @@ class Checker:
         indexes = self._indexes.get((number, section.id), [])
         found = (matcher.find(self._requirements[one].text) for one in indexes)
         return [piece for place in found if place is not None for piece in place[0]]
+
+
+class _Matchers:
+    """What looks for quotes, for the last few sections that were asked for: to make one takes longer than to look."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Matcher] = {}
+
+    def of(self, section: Section) -> Matcher:
+        # A section that is kept here is no other one while it is.
+        found = self._known.pop(id(section), None) or Matcher(section)
+        self._known[id(section)] = found
+        if len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        return found
 
 
 def checker(context: Context) -> Checker:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Specification
@@ -93,20 +95,43 @@ class Nearest:
         return found[2] if found else None
 
 
+class _Known(Struct):
+    """What has been found out about a quote."""
+
+    quote: str
+    stretches: dict[int, Stretch | None] = {}
+    likely: list[tuple[float, int]] | None = None
+    holding: list[int] | None = None
+
+
 class _Neighbourhood(Neighbourhood):
     """Sections that are looked through once for a quote, and for a long one only where it should stand."""
 
-    _quote = ""
+    _last = _Known("")
 
     def near(self, section: int, quote: str) -> Stretch | None:
-        if quote != self._quote:
-            self._quote, self._known = quote, dict[int, Stretch | None]()
-        if section not in self._known:
-            self._known[section] = super().near(section, quote)
-        return self._known[section]
+        known = self._of(quote).stretches
+        if section not in known:
+            known[section] = super().near(section, quote)
+        return known[section]
 
     def likely(self, quote: str) -> list[tuple[float, int]]:
-        return super().likely(quote) if len(quote) <= _LONG else []
+        known = self._of(quote)
+        if known.likely is None:
+            known.likely = super().likely(quote) if len(quote) <= _LONG else []
+        return known.likely
+
+    def holding(self, quote: str) -> list[int]:
+        known = self._of(quote)
+        if known.holding is None:
+            known.holding = super().holding(quote)
+        return known.holding
+
+    def _of(self, quote: str) -> _Known:
+        """What is known of this quote; that of another is forgotten."""
+        if quote != self._last.quote or self._last is _Neighbourhood._last:
+            self._last = _Known(quote)
+        return self._last
 
 
 class _Texts(Texts):
