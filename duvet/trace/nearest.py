@@ -29,6 +29,9 @@ class Elsewhere(NamedTuple):
 class Neighbourhood:
     """The sections of a specification, to find what a quote is near to; what is read of them is kept."""
 
+    weighs = True
+    """Whether it is to be found out what else could be meant, without which nothing may be written."""
+
     def __init__(self, specification: Specification, sentences: Mapping[int, Sequence[str]] | None = None) -> None:
         self.specification = specification
         self._sentences = sentences or {}
@@ -44,10 +47,17 @@ class Neighbourhood:
         """What holds whatever a section holds, however it is spaced."""
         return [unspaced("".join(section.lines)) for section in self.specification.sections]
 
+    @cached_property
+    def _whole(self) -> str:
+        """All of them, for most quotes stand in none."""
+        return "\n".join(self._bare)
+
     def holding(self, quote: str) -> list[int]:
         """The sections in which the quote stands."""
         wanted = unspaced(quote)
-        candidates = [index for index, text in enumerate(self._bare) if wanted in text] if wanted else []
+        if not wanted or wanted not in self._whole:
+            return []
+        candidates = [index for index, text in enumerate(self._bare) if wanted in text]
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
@@ -92,5 +102,5 @@ class Neighbourhood:
     def _words_of(self, section: int) -> Words:
         if section not in self._words:
             lines = self.specification.sections[section].lines
-            self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()))
+            self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()), weighs=self.weighs)
         return self._words[section]

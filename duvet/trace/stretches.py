@@ -54,11 +54,15 @@ class Common(NamedTuple):
     found: range
 
 
+_Span = tuple[int, int]
+
+
 class Words:
     """A text word by word, with what is known of its sentences."""
 
-    def __init__(self, words: list[str], sentences: Iterable[str] = ()) -> None:
+    def __init__(self, words: list[str], sentences: Iterable[str] = (), *, weighs: bool = True) -> None:
         self.words = words
+        self._weighs = weighs
         self.text = " ".join(words)
         self._bare_words = list(map(_bare, words))
         self._offsets = list(accumulate((len(word) + 1 for word in words), initial=0))
@@ -99,6 +103,8 @@ class Words:
         score = fuzz.ratio(wanted, text)
         if score < LIKE:
             return None
+        if not self._weighs:
+            return Stretch(text, score)
         return Stretch(text, score, self._second(wanted, *span), self._is_whole(quote, *span))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
@@ -152,13 +158,14 @@ class Words:
             return edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
 
         spans = product(self._around(first, reach), self._around(last, reach))
-        return min(self._with_fewest_changes(bare, spans), key=rank)
+        return min(self._with_fewest_changes(bare, (first, last), spans), key=rank)
 
-    def _with_fewest_changes(self, bare: list[str], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _with_fewest_changes(self, bare: list[str], likely: _Span, spans: Iterable[_Span]) -> list[_Span]:
         """Those of the spans that are least far from these words; what is further is not looked at any closer."""
         from rapidfuzz.distance import OSA
 
-        best, found = len(bare) + len(self.words), list[tuple[int, int]]()
+        best: int = OSA.distance(bare, self._bare_words[slice(*likely)])
+        found: list[_Span] = []
         for start, end in spans:
             if start >= end or abs(end - start - len(bare)) > best:
                 continue

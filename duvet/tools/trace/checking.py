@@ -27,7 +27,7 @@ _PATH = "\0"
 """What the text of a citation is called; no target can name it."""
 _LONGEST = 500
 """So many characters of an error are told."""
-_KEPT = 64
+_KEPT = 512
 _NO_TARGET = "no target can be read; it is written `spec#section`"
 
 _Spot = tuple[int, int]

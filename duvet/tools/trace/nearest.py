@@ -107,7 +107,8 @@ class _Known(Struct):
 class _Neighbourhood(Neighbourhood):
     """Sections that are looked through once for a quote, and for a long one only where it should stand."""
 
-    _last = _Known("")
+    weighs = False
+    _last: _Known | None = None
 
     def near(self, section: int, quote: str) -> Stretch | None:
         known = self._of(quote).stretches
@@ -129,7 +130,7 @@ class _Neighbourhood(Neighbourhood):
 
     def _of(self, quote: str) -> _Known:
         """What is known of this quote; that of another is forgotten."""
-        if quote != self._last.quote or self._last is _Neighbourhood._last:
+        if self._last is None or quote != self._last.quote:
             self._last = _Known(quote)
         return self._last
 
