@@ -157,23 +157,25 @@ class Words:
             edges += _are_signs(words[:1]) + _are_signs(words[-1:])
             return edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
 
-        spans = product(self._around(first, reach), self._around(last, reach))
-        return min(self._with_fewest_changes(bare, (first, last), spans), key=rank)
+        return min(self._with_fewest_changes(bare, (first, last), reach), key=rank)
 
-    def _with_fewest_changes(self, bare: list[str], likely: _Span, spans: Iterable[_Span]) -> list[_Span]:
-        """Those of the spans that are least far from these words; what is further is not looked at any closer."""
+    def _with_fewest_changes(self, bare: list[str], likely: _Span, reach: int) -> list[_Span]:
+        """The spans around this one that are least far from these words."""
         from rapidfuzz.distance import OSA
 
-        best: int = OSA.distance(bare, self._bare_words[slice(*likely)])
+        first, last = likely
+        best: int = OSA.distance(bare, self._bare_words[first:last])
         found: list[_Span] = []
-        for start, end in spans:
-            if start >= end or abs(end - start - len(bare)) > best:
-                continue
-            changes: int = OSA.distance(bare, self._bare_words[start:end], score_cutoff=best)
-            if changes < best:
-                best, found = changes, []
-            if changes == best:
-                found.append((start, end))
+        ends = self._around(last, reach)
+        for start in self._around(first, reach):
+            # What is longer or shorter by more words than the best takes changes is further away.
+            fitting = start + len(bare)
+            for end in range(max(ends.start, start + 1, fitting - best), min(ends.stop, fitting + best + 1)):
+                changes: int = OSA.distance(bare, self._bare_words[start:end], score_cutoff=best)
+                if changes < best:
+                    best, found = changes, []
+                if changes == best:
+                    found.append((start, end))
         return found
 
     def _around(self, index: int, reach: int) -> range:

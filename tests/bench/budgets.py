@@ -73,7 +73,7 @@ FIRST_ANSWER = Budget(2.4, 3.0)
 CALLED, WORST_CALL = Budget(1.5, 2.5), Budget(30, 30)
 """Calls of tools: the usual one as a ratio to a request that does nothing, and all but a hundredth in milliseconds."""
 CALLED_AT_WORST = Budget(2.5, inf)
-"""The same where all of a project has to be looked through: it is told, and held to the milliseconds alone."""
+"""The same where it has to be found out what was meant: it is told, and held to the milliseconds alone."""
 CHANGED = Budget(300, 300)
 """Milliseconds from an edit of a source to the answer that it makes another one."""
 ENDURED = Budget(1.02, 1.02)

@@ -32,7 +32,7 @@ from tests.bench.calibration import Clock
 from tests.bench.crowd import CLIENTS, load
 from tests.bench.measure import FailedError, settle
 from tests.bench.options import ROOT
-from tests.bench.quoting import ELSEWHERE, cases
+from tests.bench.quoting import RIGHT, cases
 from tests.bench.table import align
 from tests.bench.talking import Server, talking
 from tests.bench.talking_http import talking_http
@@ -171,7 +171,7 @@ def calls(carrier: str, server: Server) -> Iterator[Figure]:
     for name, arguments in tools.items():
         yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), CALLED)
     for (name, what), several in cases(server).items():
-        budget = CALLED_AT_WORST if what == ELSEWHERE else CALLED
+        budget = CALLED if what == RIGHT else CALLED_AT_WORST
         yield from _called(f"{carrier}: {name}, {what}", _times(server, name, several), budget)
     few = _memory_after(server, tools, FEW)
     yield Figure(
