@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from duvet.config.schema import ServerRule
 from duvet.prompts.arguments import Asked
 from duvet.prompts.library import rendered
 from duvet.prompts.requirement import requirement_values, the_requirement
@@ -12,6 +13,7 @@ from duvet.prompts.section import section_values
 from duvet.prompts.triage import triage_values
 from duvet.queries.references import Requirements
 from duvet.tools.context import Context
+from duvet.tools.registry import Registry
 
 _Values = Mapping[str, object]
 _Given = Mapping[str, str]
@@ -32,9 +34,21 @@ _VALUES: Mapping[str, Callable[[Context, _Given], _Values]] = {
 
 def filled(asked: Asked, context: Context) -> str:
     """The text of a prompt about the project."""
-    return rendered(asked.name, _VALUES[asked.name](context, asked.given))
+    return _rendered(asked.name, context, _VALUES[asked.name](context, asked.given))
 
 
 def filled_about(name: str, requirement: Requirements, context: Context) -> str:
     """The text of one of those that are about a requirement."""
-    return rendered(name, requirement_values(context, requirement))
+    return _rendered(name, context, requirement_values(context, requirement))
+
+
+def _rendered(name: str, context: Context, values: _Values) -> str:
+    config = context.project.config
+    registry = Registry(config.server.packs if config else ServerRule().packs)
+
+    def by(tool: str, command: str) -> str:
+        ##= man/spec/mcp.md#prompts
+        ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
+        return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
+
+    return rendered(name, {**values, "by": by})

@@ -41,6 +41,11 @@ def system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[Reac
 
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
+    ##= man/spec/mcp.md#handshake
+    ##% The instructions MUST name no method that the server doesn't have, and those of one version of the protocol alone
+    ##% with that version.
+    ##= man/spec/mcp.md#handshake
+    ##% Where the size of a page is 0, the instructions MUST NOT say that lists are cut.
     return rendered(
         SYSTEM,
         {

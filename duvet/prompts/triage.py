@@ -12,8 +12,8 @@ from duvet.prompts.room import LONGEST, fitting
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.filters import LEVELS, Filter
 from duvet.queries.lacking import Lack, lacking
-from duvet.queries.names import specification_named
 from duvet.queries.rows import RequirementRow, requirement_row
+from duvet.queries.spellings import specification_named
 from duvet.text import quoted, shortened
 from duvet.tools.context import Context
 

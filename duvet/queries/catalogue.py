@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Problem
+from duvet.specs.urls import is_url
 from duvet.text import text_id
 from duvet.trace.states import NotApplicable, State, Status
 
@@ -58,6 +59,11 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         places = (self.locator, self.url, self.path)
         ranked = ((self.id,), places, map(plain, (self.id, *places)), (plain(self.name),))
         return {name: rank for rank, names in reversed([*enumerate(ranked)]) for name in names}
+
+    @property
+    def cited_as(self) -> str:
+        """The URL that targets name, though its text may be fetched from another, or the path in the project."""
+        return self.locator if is_url(self.locator) else self.url
 
     @property
     def full_path(self) -> str:

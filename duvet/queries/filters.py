@@ -40,7 +40,7 @@ def selected(catalogue: Catalogue, wanted: Filter) -> list[int]:
 
 def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:
     if wanted.specifications:
-        from duvet.queries.names import specification_named
+        from duvet.queries.spellings import specification_named
 
         named = {index for name in wanted.specifications for index in specification_named(catalogue, name)}
         yield lambda card: card.specification in named
@@ -57,7 +57,8 @@ def _tests(catalogue: Catalogue, wanted: Filter) -> Iterator[_Test]:
 
 def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
     """The sections of that name, each with its specification."""
-    from duvet.queries.names import no_section, sections_named, specification_named
+    from duvet.queries.names import no_section, sections_named
+    from duvet.queries.spellings import specification_named
 
     spec, _, wanted = name.rpartition("#")
     names = (spec,) if spec else specifications

@@ -39,15 +39,6 @@ def specifications_named(catalogue: Catalogue, name: str) -> list[int]:
     return [index for index, card in enumerate(catalogue.specifications) if last == card.id]
 
 
-def specification_named(catalogue: Catalogue, name: str) -> list[int]:
-    """The same, or an error with the nearest ids."""
-    found = specifications_named(catalogue, name)
-    if not found:
-        hint = nearest_hint(name, specification_names(catalogue))
-        raise NotFoundError(f"there is no specification {quoted(name)}", hint=hint or known_ids(catalogue))
-    return found
-
-
 def specification_names(catalogue: Catalogue) -> dict[str, str]:
     """What the specifications are called, each name with the id that is meant."""
     return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
@@ -76,6 +67,15 @@ def sections_named(card: SpecificationCard, name: str, *, below: bool = True) ->
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
 
+class NoSectionError(NotFoundError):
+    """A section is not there, and none is called like it; a list of all of them helps."""
+
+    def __init__(self, message: str, specification: str) -> None:
+        super().__init__(message, hint=f"`duvet show {specification or 'SPEC'}` lists the sections")
+        self.specification = specification
+        """The id of the one that was looked into; nothing where these were several."""
+
+
 def no_section(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
     """The error about a section that none of the specifications has."""
     from duvet.specs.sections import SectionNames
@@ -84,9 +84,10 @@ def no_section(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
     alone = looked[0] if len(looked) == 1 else None
     where = f" in {alone.locator}" if alone else ""
     near = SectionNames(*looked).nearest(name.removeprefix("#"))
-    list_them = f"`duvet show {alone.id if alone else 'SPEC'}` lists the sections"
-    hint = f"did you mean {' or '.join(near)}?" if near else list_them
-    return NotFoundError(f"there is no section {quoted(name)}{where}", hint=hint)
+    message = f"there is no section {quoted(name)}{where}"
+    if near:
+        return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
+    return NoSectionError(message, alone.id if alone else "")
 
 
 def nearest_hint(wanted: str, known: Iterable[str] | Mapping[str, str]) -> str:

@@ -13,8 +13,6 @@ from duvet.queries.names import (
     nearest_hint,
     no_section,
     section_named,
-    specification_named,
-    specifications_named,
 )
 from duvet.queries.places import (
     Files,
@@ -28,12 +26,14 @@ from duvet.queries.places import (
     stretches,
 )
 from duvet.queries.resources import Resource, resource_of
+from duvet.queries.spellings import specification_named, specifications_called
 from duvet.queries.unknown import unknown
 from duvet.text import quoted, shortened
 
 _SHORTEST = 4
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
 _SHOWN_CANDIDATES = 10
+_RENAMED = "an id is that of its words, and another when these change: search for them"
 
 
 class Requirements(Struct, frozen=True):
@@ -106,7 +106,7 @@ def requirements_of_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
         ##= man/spec/show.md#references
         ##% What means nothing MUST be answered with the names that are most like it.
         near = nearest_hint(wanted, {id[: len(wanted)]: id[:SHOWN] for id in catalogue.ids})
-        raise NotFoundError(f"there is no requirement {quoted(digits)}", hint=near)
+        raise NotFoundError(f"there is no requirement {quoted(digits)}", hint=near or _RENAMED)
     if len(ids) > 1:
         raise _ambiguous(catalogue, digits, found)
     return tuple(found)
@@ -135,22 +135,27 @@ def found_at(catalogue: Catalogue, resource: Resource) -> Found:
     spot = _section(catalogue, specification, resource.section)
     if resource.id is None:
         return spot
-    indexes = tuple(
-        index
-        for index in requirements_of_id(catalogue, resource.id)
-        if catalogue.requirements[index].specification == spot.specification
-        and catalogue.requirements[index].section == spot.section
-    )
+    places = requirements_of_id(catalogue, resource.id)
+    indexes = tuple(index for index in places if _spot_of(catalogue, index) == spot)
     if not indexes:
-        raise NotFoundError(f"there is no requirement {quoted(resource.id)} in {quoted(spot.section)}")
+        paths = [catalogue.full_path_of(catalogue.requirements[index]) for index in places]
+        message = f"there is no requirement {quoted(resource.id)} in {quoted(spot.section)}"
+        raise NotFoundError(message, hint=_listed("it stands at", paths) if len(paths) > 1 else f"it is {paths[0]}")
     if resource.citation is None:
         return Requirements(indexes)
     cited = {number for index in indexes for number in catalogue.requirements[index].citations}
     ids = spellings_of_citation(resource.citation)
     numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id in ids)
     if not numbers:
-        raise NotFoundError(f"there is no citation {quoted(resource.citation)} of that requirement")
+        known = ", ".join(catalogue.citations[number].id for number in sorted(cited)[:_SHOWN_CANDIDATES])
+        hint = f"it is cited at {known}" if known else "nothing cites it"
+        raise NotFoundError(f"there is no citation {quoted(resource.citation)} of that requirement", hint=hint)
     return Citations(numbers)
+
+
+def _spot_of(catalogue: Catalogue, index: int) -> Spot:
+    card = catalogue.requirements[index]
+    return Spot(card.specification, card.section)
 
 
 def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:
@@ -162,7 +167,7 @@ def _section(catalogue: Catalogue, specification: int, name: str) -> Spot:
 
 
 def _specification(catalogue: Catalogue, wanted: str) -> Whole | None:
-    found = specifications_named(catalogue, wanted)
+    found = specifications_called(catalogue, wanted)
     return Whole(found[0]) if found else None
 
 

@@ -9,7 +9,8 @@ from duvet.errors import DuvetError
 from duvet.model import Format, Specification
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.cataloguing import further, specification_card
-from duvet.queries.names import no_section, sections_named, specification_named, specifications_named
+from duvet.queries.names import no_section, sections_named, specifications_named
+from duvet.queries.spellings import specification_named
 from duvet.specs.library import Library
 from duvet.specs.resolve import resolve
 from duvet.specs.urls import canonical_url

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from duvet.text import line_at, line_starts, trim
 
+_LONG = ("'''", '"""')
+
 
 class Text(Struct, frozen=True):
     """The text of a file, line by line."""
@@ -50,8 +52,10 @@ def last_line(text: Text, one: Written) -> int:
     last = one.line
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, line_at(text.starts, end - 1) + 1 if end else 0)
-    # An entry of a requirement file goes on until the next table.
-    while not text.is_blank(last + 1) and not text.lines[last].startswith("["):
+    # An entry of a requirement file goes on until the next table, be there blank lines in its texts.
+    is_within = False
+    while last < len(text.lines) and (is_within or not (text.is_blank(last + 1) or text.lines[last].startswith("["))):
+        is_within ^= sum(map(text.lines[last].count, _LONG)) % 2 == 1
         last += 1
     return last
 

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from duvet.errors import NotFoundError
 from duvet.queries.catalogue import Catalogue
-from duvet.queries.names import section_named, sections_named, specifications_named
+from duvet.queries.names import section_named, sections_named
 from duvet.queries.places import Files
 from duvet.queries.references import Citations, File, Found, Requirements, Spot, Whole, find, placed
+from duvet.queries.spellings import specifications_called
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
@@ -55,7 +56,7 @@ def _meant(catalogue: Catalogue, wanted: str, files: Files | None) -> Iterator[F
     if "#" in wanted or "/specifications/" in wanted:
         with suppress(NotFoundError):
             yield find(catalogue, wanted)
-    yield from map(Whole, specifications_named(catalogue, wanted))
+    yield from map(Whole, specifications_called(catalogue, wanted))
     for index, card in enumerate(catalogue.specifications):
         section = section_named(card, wanted)
         if section is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -12,12 +14,16 @@ from duvet.sources.comments import scan
 from duvet.sources.style import Style
 from duvet.text import WHITESPACE, trim
 
-# What begins a comment in any language, before the sign that says whether the line names a target or quotes it.
-_LEAD = r"(?:<!--+|/\*+|\(\*+|\{-+|-- |[/#%;!*'\"-]{1,3})"
-_META = re.compile(rf"{_LEAD}=(?P<rest>.*)", re.DOTALL)
-_CONTENT = re.compile(rf"{_LEAD}[#%](?![#%])(?P<rest>.*)", re.DOTALL)
-_ENDS = {"*/": "/*", "-->": "<!--", "*)": "(*", "-}": "{-"}
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
+_SIGNS = r"[^\w\s=]{1,8}? ?"
+"""What begins a comment in most languages; in some it is a word."""
+_META = re.compile(rf"(?P<mark>{_SIGNS})=")
+_CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
+_TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
+_NAMING = re.compile(rf"(?P<mark>{_SIGNS}|(?!{_FIELD.pattern})[A-Za-z]{{1,8}} ?)=\s*(?:source\s*=\s*)?{_TARGET}")
+_BARE = re.compile(_TARGET)
+_STARS = re.compile(r"[/(]\*+")
+_ENDS = {"*/": "/*", "-->": "<!--", "--}}": "{{!--", "*)": "(*", "-}": "{-", "]]": "--[["}
 _PLAIN = Style()
 
 
@@ -30,39 +36,83 @@ class Pasted(Struct, frozen=True):
     problems: list[Problem]
 
 
+class _Lead(NamedTuple):
+    """What lines of annotations begin with, of which it is told where the rest of a line begins."""
+
+    meta: re.Pattern[str]
+    content: re.Pattern[str]
+
+
 def pasted(path: str, text: str, styles: Iterable[Style]) -> Pasted:
     """The annotations of a text; those in the styles that are known read exactly as in a source."""
     ##= man/spec/mcp.md#tools
     ##% A citation MUST be read in any style of comments, whatever the styles of the project are.
     lines = [trim(line) for line in text.split("\n")]
-    known = list(styles)
-    own = [_in_styles(line, known) for line in lines]
-    if any(line is None and _any_style(lines[index]) is not None for index, line in enumerate(own)):
-        bare = _without_ends(lines, text)
-        own = [_in_styles(line, known) or _any_style(line) for line in bare]
-    if not any(own):
-        own = _plain(lines)
+    known = [_lead(style.meta, style.content) for style in styles]
+    ##= man/spec/mcp.md#tools
+    ##% Lines of code that stand around a citation MUST NOT be taken for a part of it.
+    own = _read(lines, _named(lines, known)) or _read_any(lines, text, known)
     written = "\n".join(line or "" for line in own)
     return Pasted(written, *scan(path, written, _PLAIN))
 
 
-def _in_styles(line: str, styles: Iterable[Style]) -> str | None:
-    """A line of an annotation in one of these styles, written in the plain one."""
-    for style in styles:
-        if style.meta and line.startswith(style.meta):
-            return _PLAIN.meta + line[len(style.meta) :]
-        if style.content and line.startswith(style.content):
-            return _PLAIN.content + line[len(style.content) :]
+def _read_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
+    """The lines in the style of any language, where none of those that are known names a target."""
+    bare = _without_ends(lines, text)
+    first = next(filter(None, lines), "")
+    if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
+        return _plain(lines)
+    return (
+        _read(bare, _foreign(bare, _NAMING.fullmatch))
+        or _read(lines, _first(lines, known))
+        or _read(bare, _foreign(bare, _META.match)[:1])
+        or _read(bare, _foreign(bare, _CONTENT.match)[:1])
+        or _plain(lines)
+    )
+
+
+def _named(lines: Iterable[str], known: Iterable[_Lead]) -> list[_Lead]:
+    """The styles in which lines name a target."""
+    naming = [line for line in lines if _NAMING.fullmatch(line)]
+    return [lead for lead in known if any(map(lead.meta.match, naming))]
+
+
+def _first(lines: Iterable[str], known: Sequence[_Lead]) -> list[_Lead]:
+    """The style of the first line that has one."""
+    metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
+    return next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
+
+
+def _foreign(lines: Sequence[str], matched: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
+    """The styles of lines that look so."""
+    marks = dict.fromkeys(found["mark"] for line in lines if (found := matched(line)))
+    return [_lead_of(mark, lines) for mark in marks]
+
+
+def _lead_of(mark: str, lines: Iterable[str]) -> _Lead:
+    """What begins lines with this mark; the first quoted one says which sign all of them have."""
+    either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
+    signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
+    return _Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])"))
+
+
+@lru_cache
+def _lead(meta: str, content: str) -> _Lead:
+    return _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (meta, content)))
+
+
+def _read(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
+    """The lines of annotations in these styles, written in the plain one; nothing where there is no style."""
+    return [_in_styles(line, leads) for line in lines] if leads else []
+
+
+def _in_styles(line: str, leads: Iterable[_Lead]) -> str | None:
+    for lead in leads:
+        for begin, plain in ((lead.meta, _PLAIN.meta), (lead.content, _PLAIN.content)):
+            found = begin.match(line)
+            if found:
+                return plain + line[found.end() :]
     return None
-
-
-def _any_style(line: str) -> str | None:
-    """The same for a line in any style at all."""
-    found = _META.fullmatch(line)
-    if found:
-        return _PLAIN.meta + found["rest"]
-    found = _CONTENT.fullmatch(line)
-    return _PLAIN.content + found["rest"] if found else None
 
 
 def _without_ends(lines: Iterable[str], text: str) -> list[str]:
@@ -80,6 +130,10 @@ def _plain(lines: Iterable[str]) -> list[str | None]:
     """Lines without any sign: a target, perhaps with fields, and what it quotes."""
     found: list[str | None] = []
     for line in filter(None, lines):
-        is_meta = not found or _FIELD.match(line)
-        found.append(f"{_PLAIN.meta if is_meta else _PLAIN.content} {line}")
+        if found and not _FIELD.match(line):
+            found.append(f"{_PLAIN.content} {line}")
+        else:
+            # As a target with such a sign is written in a comment.
+            source = "source=" if "=" in line and not _FIELD.match(line) else ""
+            found.append(f"{_PLAIN.meta} {source}{line}")
     return found

@@ -6,6 +6,7 @@ import os
 from enum import StrEnum
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
+from duvet.queries.names import NoSectionError
 
 
 class Code(StrEnum):
@@ -63,4 +64,16 @@ def tool_error(error: DuvetError) -> ToolError:
     ##= man/spec/mcp.md#errors
     ##% An error MUST NOT name the folders of the machine that a file of the project stands in.
     folder = os.path.dirname(error.path) if os.path.isabs(error.path) else ""
-    return ToolError(code, str(error).replace(f"{folder}/", "") if folder else str(error), error.hint)
+    return ToolError(code, str(error).replace(f"{folder}/", "") if folder else str(error), hint_of(error))
+
+
+def hint_of(error: DuvetError) -> str:
+    """What whoever asks a server can do about it."""
+    if isinstance(error, NoSectionError):
+        ##= man/spec/mcp.md#errors
+        ##% A hint MUST NOT name a command.
+        return f"/specifications/{error.specification or '{spec_id}'}/sections lists the sections"
+    ##= man/spec/mcp.md#errors
+    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
+    is_asked_wrong = isinstance(error, (NotFoundError, QueryError))
+    return error.hint or ("" if is_asked_wrong else "put that right and ask again: what is on disk then is read")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from msgspec import Struct
 
 from duvet import rules
-from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
+from duvet.model import Annotation, Kind, Level, Locator, Problem, Section, Specification
 from duvet.progress import Progress
 from duvet.specs.library import Library
 from duvet.trace.failure import Failure
@@ -31,7 +32,14 @@ class Linked(Struct, frozen=True):
     references: int
 
 
-def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base: str, progress: Progress) -> Linked:
+def link(
+    annotations: tuple[Annotation, ...],
+    library: Library,
+    tree: Tree,
+    base: str,
+    progress: Progress,
+    matcher_of: Callable[[Section], Matcher] = Matcher,
+) -> Linked:
     """Every annotation matched, or its problem; annotations are in their final order."""
     targets, places = Targets(library, tree, base), Places(tree)
     problems: list[Problem] = []
@@ -47,7 +55,7 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
     for spot in spots:
         locator = spot.specification.locator
         first.setdefault(locator, next(iter(spot.quotes.values()))[0])
-        found, failures = _looked_up(spot, members)
+        found, failures = _looked_up(spot, members, matcher_of(spot.specification.sections[spot.section]))
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
@@ -57,11 +65,10 @@ def link(annotations: tuple[Annotation, ...], library: Library, tree: Tree, base
     return Linked(matches, targets.specifications, first, problems, targets.failures, references)
 
 
-def _looked_up(spot: Spot, members: _Members) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
+def _looked_up(spot: Spot, members: _Members, matcher: Matcher) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
     """The matches of the quotes, and what there is to say of some of them with who quotes them."""
     matches: list[Match] = []
     failures: list[tuple[Failure, list[int]]] = []
-    matcher = Matcher(spot.specification.sections[spot.section])
     for quote, ids in spot.quotes.items():
         found = matcher.find(quote)
         if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from heapq import nlargest
 from math import log
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ class Elsewhere(NamedTuple):
 class Neighbourhood:
     """The sections of a specification, to find what a quote is near to; what is read of them is kept."""
 
+    weighs = True
+    """Whether it is to be found out what else could be meant, without which nothing may be written."""
+
     def __init__(self, specification: Specification, sentences: Mapping[int, Sequence[str]] | None = None) -> None:
         self.specification = specification
         self._sentences = sentences or {}
@@ -43,10 +47,17 @@ class Neighbourhood:
         """What holds whatever a section holds, however it is spaced."""
         return [unspaced("".join(section.lines)) for section in self.specification.sections]
 
+    @cached_property
+    def _whole(self) -> str:
+        """All of them, for most quotes stand in none."""
+        return "\n".join(self._bare)
+
     def holding(self, quote: str) -> list[int]:
         """The sections in which the quote stands."""
         wanted = unspaced(quote)
-        candidates = [index for index, text in enumerate(self._bare) if wanted in text] if wanted else []
+        if not wanted or wanted not in self._whole:
+            return []
+        candidates = [index for index, text in enumerate(self._bare) if wanted in text]
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
@@ -72,11 +83,12 @@ class Neighbourhood:
         """The few sections that have most of the quote's words, rare ones before all, with how much that is."""
         count = len(self.specification.sections)
         shares: dict[int, float] = {}
-        for word in set(words(quote)):
-            having = self._by_word.get(word, ())
+        for word in set(words(quote)) & self._by_word.keys():
+            having = self._by_word[word]
+            share = log(1 + count / len(having))
             for index in having:
-                shares[index] = shares.get(index, 0.0) + log(1 + count / len(having))
-        return sorted(((share, index) for index, share in shares.items()), reverse=True)[:_TRIED]
+                shares[index] = shares.get(index, 0.0) + share
+        return nlargest(_TRIED, ((share, index) for index, share in shares.items()))
 
     @cached_property
     def _by_word(self) -> dict[str, list[int]]:
@@ -90,5 +102,5 @@ class Neighbourhood:
     def _words_of(self, section: int) -> Words:
         if section not in self._words:
             lines = self.specification.sections[section].lines
-            self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()))
+            self._words[section] = Words(words(" ".join(lines)), self._sentences.get(section, ()), weighs=self.weighs)
         return self._words[section]

@@ -54,11 +54,15 @@ class Common(NamedTuple):
     found: range
 
 
+_Span = tuple[int, int]
+
+
 class Words:
     """A text word by word, with what is known of its sentences."""
 
-    def __init__(self, words: list[str], sentences: Iterable[str] = ()) -> None:
+    def __init__(self, words: list[str], sentences: Iterable[str] = (), *, weighs: bool = True) -> None:
         self.words = words
+        self._weighs = weighs
         self.text = " ".join(words)
         self._bare_words = list(map(_bare, words))
         self._offsets = list(accumulate((len(word) + 1 for word in words), initial=0))
@@ -99,6 +103,8 @@ class Words:
         score = fuzz.ratio(wanted, text)
         if score < LIKE:
             return None
+        if not self._weighs:
+            return Stretch(text, score)
         return Stretch(text, score, self._second(wanted, *span), self._is_whole(quote, *span))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
@@ -140,21 +146,37 @@ class Words:
     def _best(self, quote: list[str], first: int, last: int) -> tuple[int, int]:
         """The words around these that take the fewest changes, and of those as many as are quoted."""
         from rapidfuzz import fuzz
-        from rapidfuzz.distance import OSA
 
         reach = min(_MOST, max(_FEWEST, len(quote) // 4))
         wanted, bare = " ".join(quote), list(map(_bare, quote))
 
-        def rank(span: tuple[int, int]) -> tuple[int, int, int, float]:
+        def rank(span: tuple[int, int]) -> tuple[int, int, float]:
             start, end = span
             words = self._bare_words[start:end]
-            changes: int = OSA.distance(bare, words)
             edges = _is_other_start(bare, words) + _is_other_start(bare[::-1], words[::-1])
             edges += _are_signs(words[:1]) + _are_signs(words[-1:])
-            return changes, edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
+            return edges, abs(len(words) - len(bare)), -fuzz.ratio(wanted, " ".join(self.words[start:end]))
 
-        spans = product(self._around(first, reach), self._around(last, reach))
-        return min((span for span in spans if span[0] < span[1]), key=rank)
+        return min(self._with_fewest_changes(bare, (first, last), reach), key=rank)
+
+    def _with_fewest_changes(self, bare: list[str], likely: _Span, reach: int) -> list[_Span]:
+        """The spans around this one that are least far from these words."""
+        from rapidfuzz.distance import OSA
+
+        first, last = likely
+        best: int = OSA.distance(bare, self._bare_words[first:last])
+        found: list[_Span] = []
+        ends = self._around(last, reach)
+        for start in self._around(first, reach):
+            # What is longer or shorter by more words than the best takes changes is further away.
+            fitting = start + len(bare)
+            for end in range(max(ends.start, start + 1, fitting - best), min(ends.stop, fitting + best + 1)):
+                changes: int = OSA.distance(bare, self._bare_words[start:end], score_cutoff=best)
+                if changes < best:
+                    best, found = changes, []
+                if changes == best:
+                    found.append((start, end))
+        return found
 
     def _around(self, index: int, reach: int) -> range:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 
@@ -66,11 +67,15 @@ QUESTIONS: Mapping[tuple[str, ...], Budget] = {
     ("prioritize",): _QUESTION,
     ("search", "session", "ticket"): Budget(0.22, 0.30),
 }
-GREETED, GREETED_AFTER = Budget(0.20, 0.35), Budget(150, 300)
+GREETED, GREETED_AFTER = Budget(0.20, 0.35), Budget(150, 150)
 """The server from its start to the answer to `initialize`, and the same in milliseconds on the clock."""
 FIRST_ANSWER = Budget(2.4, 3.0)
-CALLED, WORST_CALL = Budget(1.5, 2.5), Budget(30, 60)
+CALLED, WORST_CALL = Budget(1.5, 2.5), Budget(30, 30)
 """Calls of tools: the usual one as a ratio to a request that does nothing, and all but a hundredth in milliseconds."""
+CALLED_AT_WORST = Budget(2.5, inf)
+"""The same where it has to be found out what was meant: it is told, and held to the milliseconds alone."""
+CHANGED = Budget(300, 300)
+"""Milliseconds from an edit of a source to the answer that it makes another one."""
 ENDURED = Budget(1.02, 1.02)
 """What many calls leave in memory, as a ratio to what few leave."""
 CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)

@@ -9,12 +9,16 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.budgets import (
     ASKED,
     CALLED,
+    CALLED_AT_WORST,
+    CHANGED,
     CROWDED,
     CROWDED_RATE,
     ENDURED,
@@ -28,10 +32,11 @@ from tests.bench.calibration import Clock
 from tests.bench.crowd import CLIENTS, load
 from tests.bench.measure import FailedError, settle
 from tests.bench.options import ROOT
+from tests.bench.quoting import RIGHT, cases
 from tests.bench.table import align
 from tests.bench.talking import Server, talking
 from tests.bench.talking_http import talking_http
-from tests.bench.trees import forget
+from tests.bench.trees import Edit, forget
 from tests.bench.workloads import make_tree
 
 _RFC = "https://www.rfc-editor.org/rfc/rfc8446"
@@ -52,6 +57,7 @@ _OVER_HTTP = ("--http", "0", "--rate", "0")
 _IDLE = "tests.bench.idle"
 CALLS = 300
 """Calls of each tool, each beside one that does nothing."""
+EDITS = 20
 LOADS = 3
 """Times that many clients come, of which the best counts."""
 FEW, MANY = 1_000, 10_000
@@ -145,6 +151,7 @@ def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
         server.greet()
         server.begin()
         yield from calls("stdio", server)
+        yield edited(server, Edit(folder / _SOURCE))
 
 
 def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
@@ -162,14 +169,38 @@ def calls(carrier: str, server: Server) -> Iterator[Figure]:
     """How each tool stands to a request that does nothing, and what remains of many calls."""
     tools = asked_of(server)
     for name, arguments in tools.items():
-        idle, busy = _times(server, name, arguments)
-        ratio = statistics.median(busy) / statistics.median(idle)
-        yield Figure(f"{carrier}: {name}, p50 in pings", ratio, CALLED)
-        yield Figure(f"{carrier}: {name}, p99 in ms", sorted(busy)[-1 - CALLS // 100] * 1000, WORST_CALL)
+        yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), CALLED)
+    for (name, what), several in cases(server).items():
+        budget = CALLED if what == RIGHT else CALLED_AT_WORST
+        yield from _called(f"{carrier}: {name}, {what}", _times(server, name, several), budget)
     few = _memory_after(server, tools, FEW)
     yield Figure(
         f"{carrier}: memory after {MANY:,} calls to {FEW:,}", _memory_after(server, tools, MANY - FEW) / few, ENDURED
     )
+
+
+def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -> Iterator[Figure]:
+    idle, busy = times
+    yield Figure(f"{name}, p50 in pings", statistics.median(busy) / statistics.median(idle), budget)
+    yield Figure(f"{name}, p99 in ms", sorted(busy)[-1 - CALLS // 100] * 1000, WORST_CALL)
+
+
+def edited(server: Server, edit: Callable[[], None]) -> Figure:
+    """How soon the answer is another one, once a source has been written."""
+    waits = []
+    before = _cited(server)
+    for _ in range(EDITS):
+        edit()
+        waits.append(_seconds(lambda: _cited(server)))
+        after = _cited(server)
+        if after == before:
+            raise FailedError("an edit has not changed the answer")
+        before = after
+    return Figure("stdio: edit on disk to changed answer, ms on the clock", statistics.median(waits) * 1000, CHANGED)
+
+
+def _cited(server: Server) -> object:
+    return server.ask("resources/read", {"uri": "duvet:///citations"})
 
 
 def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
@@ -180,13 +211,13 @@ def asked_of(server: Server) -> Mapping[str, Mapping[str, object]]:
     return {name: {"get_citation_context": citation, **ARGUMENTS}.get(name, {}) for name in names}
 
 
-def _times(server: Server, name: str, arguments: Mapping[str, object]) -> tuple[list[float], list[float]]:
-    """Seconds of requests that do nothing, and of calls between them."""
+def _times(server: Server, name: str, arguments: Sequence[Mapping[str, object]]) -> tuple[list[float], list[float]]:
+    """Seconds of requests that do nothing, and of calls between them, each with other arguments as far as they go."""
     idle: list[float] = []
     busy: list[float] = []
-    for _ in range(CALLS):
+    for asked in islice(cycle(arguments), CALLS):
         idle.append(_seconds(lambda: server.ask("ping", {})))
-        busy.append(_seconds(lambda: _call(server, name, arguments)))
+        busy.append(_seconds(partial(_call, server, name, asked)))
     return idle, busy
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from tests.bench.budgets import Budget
 from tests.bench.measure import FailedError
-from tests.bench.server import ARGUMENTS, Figure, asked_of, render
+from tests.bench.quoting import COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, cases
+from tests.bench.server import ARGUMENTS, Figure, asked_of, edited, render
 from tests.bench.talking import talking
+from tests.bench.trees import Edit
 from tests.commands.made import make
 from tests.commands.made_tea import TEA_PROJECT
 
@@ -34,6 +36,20 @@ def test_a_server_is_asked_and_watched(duvet_command: str, tmp_path: Path) -> No
             server.ask(
                 "tools/call", {"name": "get_requirement_status", "arguments": {"req_identifier": "ffffffffffff"}}
             )
+        asked = cases(server)
+        for name, several in asked.items():
+            assert len(several) == COUNT // (TOGETHER if name[0] == "validate_citations" else 1)
+        verdicts = {
+            what: {
+                server.ask("tools/call", {"name": tool, "arguments": one})["structuredContent"]["valid"]
+                for one in several[:20]
+            }
+            for (tool, what), several in asked.items()
+            if tool == "validate_citation"
+        }
+        assert verdicts == {RIGHT: {True}, WRONG: {False}, ELSEWHERE: {False}}
+        figure = edited(server, Edit(tmp_path / "src/pot.rs"))
+        assert (figure.value > 0, figure.budget.gate) == (True, 300)
         assert 0 < greeted < server.cpu
         assert server.memory > 1
 

@@ -11,10 +11,12 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.prompts.completing import completions
 from duvet.prompts.filling import filled_about
-from duvet.prompts.library import ABOUT_A_REQUIREMENT
+from duvet.prompts.library import ABOUT_A_REQUIREMENT, described, prompts
+from duvet.prompts.system import SYSTEM
 from duvet.queries.references import Requirements
 from duvet.text import text_id
 from duvet.tools.context import Context
+from duvet.tools.registry import Registry
 from tests.commands.made_tea import SOURCE, TEA, TEA_PROJECT
 from tests.prompts.made import context_of, text_of
 from tests.tokens import MOST, tokens
@@ -121,6 +123,39 @@ def test_everything_at_once_is_in_order() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", [one.name for one in prompts() if one.name != SYSTEM])
+def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
+    path = ".duvet/config.toml"
+    given = {"requirement": WARM, "section": "tea#pot"}
+    wanted = {one.name: given[one.name] for one in described(name).arguments if one.required}
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
+    on, off = (
+        text_of(name, context_of(**{path: f"{TEA_PROJECT[path]}\n[server]\npacks = {packs}\n"}), **wanted)
+        for packs in ('["trace"]', "[]")
+    )
+    named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
+    assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
+    assert [one.name for one in Registry() if one.name in off] == []
+
+
+def test_what_can_not_be_read_is_reviewed() -> None:
+    text = "//= tea.md#pot\n//= colour=black\n//# The pot\n\n//# The cup\n"
+    context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
+    unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
+    stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
+    for given in ({}, {"file": "src"}):
+        found = text_of("review_citations", context, **given)
+        wrong, _, doubtful = found.partition("## To look at")
+        assert (unread in wrong, stray in doubtful) == (True, True)
+    for given in ({"file": ".duvet"}, {"spec": "tea"}):
+        assert "src/pot.rs" not in text_of("review_citations", context, **given)
+
+
 def test_what_is_too_long_is_left_out_and_counted() -> None:
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
@@ -133,7 +168,7 @@ def test_what_is_too_long_is_left_out_and_counted() -> None:
         ("triage_uncited", {}, "more are left out here: decide"),
         ("review_citations", {}, "more are left out here: mend"),
         ("explain_section", {"section": "tea#all"}, "more lines are left out here"),
-        ("implement_requirement", {"requirement": id}, "more are left out here: `duvet show"),
+        ("implement_requirement", {"requirement": id}, r"more are left out here: `get_requirement` \(`duvet show"),
     ):
         text = text_of(name, context, **given)
         assert (name, re.search(rf"^\d+ {said}", text, re.MULTILINE) is not None) == (name, True)

@@ -259,6 +259,11 @@ def test_what_could_mean_several_things() -> None:
     )
 
 
+NOT_IN_POT = (
+    f'there is no requirement "{LEAK}" in "pot"\nit is /specifications/tea/sections/cup/requirements/2c79658776d2'
+)
+
+
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
@@ -271,8 +276,15 @@ def test_what_could_mean_several_things() -> None:
         ("rfc7186#2", 'there is no specification "rfc7186"\ndid you mean rfc7168?'),
         ("tea#pots", 'there is no section "pots" in tea.md\ndid you mean pot?'),
         ("/specifications/tea/sections/pots", 'there is no section "pots" in tea.md\ndid you mean pot?'),
-        (f"/specifications/tea/sections/pot/requirements/{LEAK}", f'there is no requirement "{LEAK}" in "pot"'),
-        (f"{PLACES[0]}/citations/src/pot.rs:4", 'there is no citation "src/pot.rs:4" of that requirement'),
+        (f"/specifications/tea/sections/pot/requirements/{LEAK}", NOT_IN_POT),
+        (
+            f"{PLACES[0]}/citations/src/pot.rs:4",
+            'there is no citation "src/pot.rs:4" of that requirement\nit is cited at src/pot.rs:3, tests/test_pot.py:2',
+        ),
+        (
+            "/specifications/tea/sections/milk",
+            'there is no section "milk" in tea.md\n`duvet show tea` lists the sections',
+        ),
         (
             "\x1b[31m",
             'nothing is called "\\u{1b}[31m"\n' + HELP,

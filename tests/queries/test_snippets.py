@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from duvet import MemoryTree, Project
 from duvet.queries.citations import Citations
 from duvet.queries.places import Files
-from duvet.queries.snippets import Snippet, snippet, text_of
+from duvet.queries.snippets import Snippet, comment_of, snippet, text_of
 from tests.commands.made_tea import TEA_PROJECT
 
 CATALOGUE = Project(tree=MemoryTree({path: text.encode() for path, text in TEA_PROJECT.items()})).catalogue
@@ -40,6 +41,12 @@ def test_an_entry_of_a_requirement_file() -> None:
     _, _, *entry = text.splitlines()
     found = snippet(text_of(text + "[[exception]]\n"), CARDS[".duvet/exceptions/coffee.toml:3"], 0)
     assert found == Snippet("\n".join(entry), 5, 3, tuple(entry))
+
+
+def test_an_entry_with_a_blank_line_in_its_text() -> None:
+    entry = ["[[spec]]", "quote = '''", "[One", "", "[two]]", "'''", 'level = "MUST"']
+    text = "\n".join(['target = "tea.md#pot"', *entry, "", "[[spec]]"])
+    assert comment_of(text_of(text), replace(CARDS[".duvet/exceptions/coffee.toml:3"], line=2)) == "\n".join(entry)
 
 
 def test_a_file_that_is_gone() -> None:

@@ -31,7 +31,7 @@ async def test_a_citation_is_validated(client: Client) -> None:
         "error": 'Section not found: missing section "cu" in tea.md',
         "nearest": "tea.md#cup",
     }
-    step = "Find the text with search_requirements, or read a section with get_section."
+    step = "Name the target as `nearest` says."
     assert await called(client, "validate_citation", citation="//= tea.md#cu") == (wrong, wrong, [step])
 
 

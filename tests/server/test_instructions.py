@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.config.schema import ServerRule
 from duvet.server.instructions import instructions, rendered_instructions
+from duvet.server.protocol.server import DuvetServer
 from duvet.tools.registry import Registry
 
 pytestmark = pytest.mark.anyio
@@ -57,8 +58,33 @@ def test_they_begin_with_what_the_server_is() -> None:
     rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
     text = rendered_instructions(rule)
     assert text.splitlines()[0] == "Tea. What tea has to be."
-    assert "after 7 entries" in text
-    assert "entries" not in rendered_instructions(replace(rule, page_size=0))
+    assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
+    text = rendered_instructions(replace(rule, page_size=0))
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% Where the size of a page is 0, the instructions MUST NOT say that lists are cut.
+    assert ("Lists are cut" in text, "Lists are whole; with `limit` they are cut" in text) == (False, True)
+
+
+async def test_the_methods_that_they_name_are_there(server: DuvetServer) -> None:
+    text = " ".join(rendered_instructions(RULE).split())
+    named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The instructions MUST name no method that the server doesn't have, and those of one version of the protocol alone
+    ##% with that version.
+    assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text
+    assert named == {
+        "tools/call",
+        "prompts/get",
+        "resources/get",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "subscriptions/listen",
+    }
+    assert {name for name in named if server.get_request_handler(name) is None} == set()
 
 
 def kept(rule: ServerRule, blobs: Blobs) -> str:

@@ -58,10 +58,46 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
         ("{-= tea.md#pot -}\n{-# The pot -}", "The pot"),
         ("///= tea.md#pot\n///# The pot", "The pot"),
         ("fn pot() {\n  //= tea.md#pot\n  //# The pot\n}", "The pot"),
+        ("REM= tea.md#pot\nREM# The pot", "The pot"),
+        ("dnl= tea.md#pot\ndnl# The pot", "The pot"),
+        ("@= tea.md#pot\n@% The pot", "The pot"),
+        ("\\= tea.md#pot\n\\# The pot", "The pot"),
+        ("{{!--= tea.md#pot --}}\n{{!--# The pot --}}", "The pot"),
+        ("--[[= tea.md#pot ]]\n--[[# The pot ]]", "The pot"),
+        (".. = source=tea.md#pot\n.. # The pot", "The pot"),
+        ("#= tea.md#pot\n#% The pot\n\n## The handle", "The pot"),
     ],
 )
 def test_further_forms_are_read(text: str, quote: str) -> None:
     assert said(text) == [("citation", "tea.md#pot", quote)]
+
+
+AFTER = [
+    "if (a\n    != b) {",
+    "a =\n    b\n    *= 2;",
+    "## Heading",
+    "#= a.b\n#% c",
+    "# set x = a#b\n--x;",
+    "%= 'a#b'",
+    "x= '#fff'",
+]
+ALL = [Style(), Style("*=", "*#"), Style("##=", "##%"), Style("!=", "!#")]
+
+
+@pytest.mark.parametrize("code", AFTER)
+@pytest.mark.parametrize("begin", ["//", "##", "REM"])
+def test_code_around_is_no_citation(begin: str, code: str) -> None:
+    quoted = f"{begin}= tea.md#pot\n{begin}% The pot\n" if begin == "##" else f"{begin}= tea.md#pot\n{begin}# The pot\n"
+    for styles in ([], [Style()], ALL):
+        for text in (f"{quoted}{code}", f"{quoted}\n{code}\n", f"{code}\n{quoted}"):
+            ##= man/spec/mcp.md#tools
+            ##= type=test
+            ##% Lines of code that stand around a citation MUST NOT be taken for a part of it.
+            assert said(text, *styles) == [("citation", "tea.md#pot", "The pot")]
+
+
+def test_a_target_with_an_equals_sign_is_no_sign() -> None:
+    assert said("https://example.org/?x=a#b\nThe pot") == [("citation", "https://example.org/?x=a#b", "The pot")]
 
 
 def test_several_annotations_are_read_with_their_fields() -> None:

@@ -22,6 +22,7 @@ from duvet.server.resources.finding import node_of
 from duvet.server.resources.reading import Listed, all_resources, read, resources_below
 from duvet.server.resources.templates import TEMPLATES
 from duvet.server.resources.tree import tree_of
+from duvet.tools.errors import hint_of
 from duvet.tools.tool import Page
 
 _NOT_FOUND = -32002
@@ -109,7 +110,7 @@ def _telling_what_is_missing(request: Request, reference: str) -> Iterator[None]
         ##% A resource that does not exist MUST be an error with the code of the version of the protocol, -32602 since
         ##% 2026-07-28 and -32002 before, whose data is what was asked for as `uri`.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
-        message = ": ".join(filter(None, ["Resource not found", error.message, error.hint]))
+        message = ": ".join(filter(None, ["Resource not found", error.message, hint_of(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
 
 

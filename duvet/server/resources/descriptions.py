@@ -42,7 +42,7 @@ def _words(context: Context, node: Node) -> tuple[str, str, str]:
     card = context.catalogue.specifications[node.specification]
     match node.kind:
         case Kind.SPECIFICATION:
-            return card.id, card.name, card.description or f"A specification, at {card.url}"
+            return card.id, card.name, card.description or f"A specification, at {card.cited_as}"
         case Kind.SECTIONS:
             return f"{card.id}/sections", f"Sections of {card.name}", f"The sections of {card.name}"
         case Kind.SECTION:

@@ -103,7 +103,9 @@ def entry(context: Context, above: Node, node: Node) -> Entry:
 
 def _specification(context: Context, node: Node) -> Specification:
     card = context.catalogue.specifications[node.specification]
-    return Specification(card.id, card.name, card.url, card.description)
+    ##= man/spec/mcp.md#resources
+    ##% The `url` of a specification MUST be the one that targets name it by.
+    return Specification(card.id, card.name, card.cited_as, card.description)
 
 
 def _section(context: Context, node: Node) -> Section:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Kind, Locator, Problem, Severity
+from duvet.model import Annotation, Kind, Locator, Problem, Section, Severity
 from duvet.progress import Progress
-from duvet.sources.pasted import Pasted, pasted
+from duvet.sources.pasted import Pasted
 from duvet.sources.style import Style
 from duvet.text import shortened
 from duvet.tools.context import Context
 from duvet.tools.trace.by_section import requirements_by_section
 from duvet.tools.trace.nearest import Near, Nearest
+from duvet.tools.trace.pasting import given
 from duvet.tools.trace.shelf import Shelf
 from duvet.tools.trace.verdicts import URL_NOT_FOUND, as_written, error_of
 from duvet.trace.link import link
@@ -26,6 +27,7 @@ _PATH = "\0"
 """What the text of a citation is called; no target can name it."""
 _LONGEST = 500
 """So many characters of an error are told."""
+_KEPT = 512
 _NO_TARGET = "no target can be read; it is written `spec#section`"
 
 _Spot = tuple[int, int]
@@ -55,13 +57,14 @@ class Checker:
         self._indexes = context.once(requirements_by_section)
         self._requirements = context.catalogue.requirements
         self._spans: dict[_Spot, _Spans] = {}
+        self._matchers = _Matchers()
 
     def verdict(self, citation: str, *, looks: bool = True) -> Verdict:
         """What there is to say of all that a text cites: of the first that is wrong, or of all of them.
 
         It looks for what was meant, unless it is told not to, which takes longer than all the rest.
         """
-        found = pasted(_PATH, citation, self.styles)
+        found = given(_PATH, citation, self.styles)
         wrong = [one for one in found.problems if one.severity is Severity.ERROR]
         if wrong or not found.annotations:
             return _unreadable([*wrong, *found.problems])
@@ -74,9 +77,9 @@ class Checker:
             verdicts.append(verdict)
         return _together(verdicts, found.problems)
 
-    def _of(self, annotation: Annotation, given: Pasted, *, looks: bool) -> Verdict:
-        tree = MemoryTree({_PATH: given.text.encode()}, self.shelf.reachable)
-        linked = link((annotation,), self.shelf, tree, self.shelf.cwd, Progress())
+    def _of(self, annotation: Annotation, pasted: Pasted, *, looks: bool) -> Verdict:
+        tree = MemoryTree({_PATH: pasted.text.encode()}, self.shelf.reachable)
+        linked = link((annotation,), self.shelf, tree, self.shelf.cwd, Progress(), self._matchers.of)
         failure = linked.failures.get(0)
         found = [(locator, match) for locator, matches in linked.matches.items() for match in matches]
         for locator, match in found:
@@ -91,9 +94,13 @@ class Checker:
 
     def _matched(self, annotation: Annotation, locator: Locator, match: Match, warnings: list[str]) -> Verdict:
         number = self.shelf.number_of(locator)
-        card = None if number is None else self.shelf.cards[number]
-        if card is not None and card.locator != locator.name:
-            warnings.append(f"this counts as another specification than {card.locator}: name that one")
+        if number is not None:
+            number = self.shelf.first_of(number)
+            first = self.shelf.cards[number].locator
+            if first != locator.name:
+                ##= man/spec/mcp.md#tools
+                ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+                warnings.append(f"this counts as another specification than {first}: name that one")
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             warnings.append("this exception does not say why: add a line `reason=…`")
         is_required = number is not None and self._is_required((number, match.section), match.pieces)
@@ -116,6 +123,21 @@ class Checker:
         indexes = self._indexes.get((number, section.id), [])
         found = (matcher.find(self._requirements[one].text) for one in indexes)
         return [piece for place in found if place is not None for piece in place[0]]
+
+
+class _Matchers:
+    """What looks for quotes, for the last few sections that were asked for: to make one takes longer than to look."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Matcher] = {}
+
+    def of(self, section: Section) -> Matcher:
+        # A section that is kept here is no other one while it is.
+        found = self._known.pop(id(section), None) or Matcher(section)
+        self._known[id(section)] = found
+        if len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        return found
 
 
 def checker(context: Context) -> Checker:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from duvet.queries.catalogue import RequirementCard
 from duvet.queries.details import Numbers
-from duvet.queries.names import specification_named
 from duvet.queries.numbers import level_numbers, numbers
+from duvet.queries.spellings import specification_named
 from duvet.tools.context import Context
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Answer, Question

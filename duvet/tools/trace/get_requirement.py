@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, json
 from msgspec.structs import replace
 
-from duvet.queries.catalogue import SHOWN, Catalogue
+from duvet.queries.catalogue import SHOWN, Catalogue, CitationCard
 from duvet.queries.detailing import detail_of
 from duvet.queries.details import Citation, RequirementDetail
 from duvet.queries.references import Citations, Found, Requirements
@@ -94,8 +94,19 @@ def _requirements(catalogue: Catalogue, found: Found) -> Requirements:
     ids = sorted({catalogue.ids[index] for index in indexes})
     if len(ids) == 1:
         return Requirements(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
-    hint = f"give one of these ids: {', '.join(id[:SHOWN] for id in ids[:_FEW])}" if ids else "give an id"
+    if not ids:
+        raise _none_cited(catalogue.citations[found.indexes[0]])
+    hint = f"give one of these ids: {', '.join(id[:SHOWN] for id in ids[:_FEW])}"
     raise ToolError(Code.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
+
+
+def _none_cited(card: CitationCard) -> ToolError:
+    """What there is to say of a citation that leads to no requirement."""
+    if not card.is_valid:
+        hint = "mend it first: validate_citation tells what it should say"
+        return ToolError(Code.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
+    hint = f"get_section has the requirements of {card.target}"
+    return ToolError(Code.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
 
 
 def _whole(found: RequirementDetail) -> Output:

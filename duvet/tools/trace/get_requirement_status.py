@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from duvet.errors import NotFoundError
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.references import Requirements, find, requirements_of_id
+from duvet.queries.resources import resource_of
 from duvet.text import quoted
 from duvet.tools.context import Context
 from duvet.tools.tool import Answer, Question
@@ -50,10 +51,20 @@ def status_of(asked: Input, context: Context) -> Answer:
 def _meant(catalogue: Catalogue, wanted: str) -> Sequence[int]:
     if _DIGITS.match(wanted):
         return requirements_of_id(catalogue, wanted)
-    found = find(catalogue, wanted)
+    try:
+        found = find(catalogue, wanted)
+    except NotFoundError as error:
+        if resource_of(wanted):
+            raise
+        raise _no_requirement(wanted) from error
     if not isinstance(found, Requirements):
-        raise NotFoundError(f"{quoted(wanted)} is no requirement", hint="search_requirements finds requirements")
+        raise _no_requirement(wanted)
     return found.indexes
+
+
+def _no_requirement(wanted: str) -> NotFoundError:
+    hint = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
+    return NotFoundError(f"{quoted(wanted)} is no requirement", hint=hint)
 
 
 _NEXT = {

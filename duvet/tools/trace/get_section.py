@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from string import digits
 from typing import Annotated
 
@@ -23,6 +24,7 @@ _MOST = 200_000
 _SHORT = 100
 """So much of a requirement's text is told where there is no room for all of them: the text of the section has it."""
 _NAMED = 8
+_MOST_KEPT = 64
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,9 +47,9 @@ def get(asked: Input, context: Context) -> Answer:
     """A section with its text, or a part of that, and its requirements."""
     spot = _spot(context.catalogue, context.find(asked.reference))
     card = context.catalogue.specifications[spot.specification]
-    known = context.once(Shelf).known(spot.specification)
-    text = section_text(known.sections[known.by_id[spot.section]])
-    rows = _rows(context, spot) if not asked.offset else None
+    kept = context.once(_Kept)
+    text = kept.text(spot)
+    rows = kept.rows(spot) if not asked.offset else None
     room = max(MOST_BYTES - len(json.encode(rows)), MOST_BYTES // 2)
     content = _part(text, asked.offset, room) if asked.limit is None else text[asked.offset :][: asked.limit]
     end = asked.offset + len(content)
@@ -61,7 +63,7 @@ def get(asked: Input, context: Context) -> Answer:
             requirements=rows,
             next_offset=end if end < len(text) else None,
         ),
-        next_step=_next_step(end, len(text)),
+        next_step=_next_step(asked.offset, end, len(text)),
     )
 
 
@@ -86,6 +88,19 @@ def _sections(catalogue: Catalogue, found: Found) -> str:
     card = catalogue.specifications[number]
     more = f" and {len(card.sections) - _NAMED} more" if len(card.sections) > _NAMED else ""
     return f"{card.id} has #{', #'.join(one.id for one in card.sections[:_NAMED])}{more}"
+
+
+class _Kept:
+    """What was read of the last few sections that were asked for: agents read on in one, part by part."""
+
+    def __init__(self, context: Context) -> None:
+        self.text = lru_cache(maxsize=_MOST_KEPT)(partial(_text, context))
+        self.rows = lru_cache(maxsize=_MOST_KEPT)(partial(_rows, context))
+
+
+def _text(context: Context, spot: Spot) -> str:
+    known = context.once(Shelf).known(spot.specification)
+    return section_text(known.sections[known.by_id[spot.section]])
 
 
 def _rows(context: Context, spot: Spot) -> tuple[Brief, ...]:
@@ -123,7 +138,11 @@ def _cost(text: str) -> int:
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
-def _next_step(end: int, total: int) -> str:
+def _next_step(offset: int, end: int, total: int) -> str:
+    if offset >= total and offset:
+        ##= man/spec/mcp.md#tools
+        ##% Of a text, an offset past its end MUST be said to be so.
+        return f"Nothing is left: the text has {total} characters, and offset={offset} is past its end."
     ##= man/spec/mcp.md#tools
     ##% A text that is cut MUST be said to be cut, with how to get the rest.
     return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""

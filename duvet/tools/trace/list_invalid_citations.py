@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec import Struct
 
+from duvet import rules
+from duvet.config.toml_text import one_line_string
 from duvet.model import Problem, Severity
-from duvet.queries.snippets import Text, comment_of
+from duvet.queries.snippets import comment_of
 from duvet.tools.context import Context
 from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import Part
 from duvet.tools.trace.lists import listed
-from duvet.tools.trace.verdicts import UNREAD, error_of
+from duvet.tools.trace.verdicts import error_of
+from duvet.tools.unread import Head, unread
 
 _NAME = "list_invalid_citations"
+_PASSED = rules.EXCEPTION_NO_REASON.code
+"""An error of `duvet validate` that `duvet report` lets pass."""
+_OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
 class Input(Part, frozen=True, kw_only=True):
@@ -33,15 +39,8 @@ class Invalid(Struct, frozen=True):
     error: str
 
 
-class _Stretch(NamedTuple):
-    """Where a citation is written."""
-
-    line: int
-    span: tuple[int, int] = (0, 0)
-
-
 def list_invalid(asked: Input, context: Context) -> Answer:
-    """The citations that break a rule, by their places."""
+    """The citations that lead nowhere, misquote, or can't be read, by their places."""
     rows = context.once(_rows)
     note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
     return listed(context, _NAME, asked, rows, key=_key, row=_itself, notes=[note])
@@ -50,31 +49,42 @@ def list_invalid(asked: Input, context: Context) -> Answer:
 def _rows(context: Context) -> list[Invalid]:
     ##= man/spec/mcp.md#tools
     ##% What tools say of the trace MUST be what the commands say of it.
-    text = lru_cache(maxsize=None)(context.files.text)
-    return sorted([*_unread(context, text), *_wrong(context, text)], key=attrgetter("file_path", "line_number"))
+    return sorted([*_unread(context), *_wrong(context)], key=attrgetter("file_path", "line_number"))
 
 
-def _wrong(context: Context, text: Callable[[str], Text]) -> Iterator[Invalid]:
+def _wrong(context: Context) -> Iterator[Invalid]:
     """The citations that have errors."""
+    text = lru_cache(maxsize=None)(context.files.text)
     annotations = context.project.trace.annotations
     for id, problems in context.findings.invalid().items():
         one = annotations[id]
-        comment = comment_of(text(one.path), _Stretch(one.line, one.source.text))
-        yield Invalid(one.path, one.line, comment, _error(problems, one.target))
+        ##= man/spec/mcp.md#tools
+        ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+        wrong = [problem for problem in problems if problem.code != _PASSED]
+        if wrong:
+            comment = comment_of(text(one.path), Head(one.line, one.source.text))
+            if one.from_file:
+                comment = _with_target(comment, one.target)
+            yield Invalid(one.path, one.line, comment, _error(wrong, one.target))
 
 
-def _unread(context: Context, text: Callable[[str], Text]) -> Iterator[Invalid]:
-    """The comments that would be citations."""
-    for found in context.findings.found:
-        one = found.problem
-        if found.id < 0 and one.code in UNREAD and one.severity is Severity.ERROR:
-            comment = comment_of(text(one.path), _Stretch(one.place.line))
-            yield Invalid(one.path, one.place.line, comment, error_of(one, ""))
+def _with_target(entry: str, target: str) -> str:
+    """An entry of a requirement file with the target that it has, though it may stand above all entries."""
+    head = "" if _OWN_TARGET.search(entry) else f"target = {one_line_string(target)}\n"
+    return head + entry
+
+
+def _unread(context: Context) -> Iterator[Invalid]:
+    """What would be citations."""
+    for one in context.once(unread):
+        wrong = [problem for problem in one.problems if problem.severity is Severity.ERROR]
+        if wrong:
+            yield Invalid(one.path, one.lines.first, one.comment, _error(wrong, ""))
 
 
 def _error(problems: Iterable[Problem], target: str) -> str:
-    # What leads nowhere has a lower code than what lacks a reason.
-    return "; ".join(error_of(one, target) for one in sorted(problems, key=attrgetter("code")))
+    # What leads nowhere has a lower code than what is misquoted.
+    return "; ".join(dict.fromkeys(error_of(one, target) for one in sorted(problems, key=attrgetter("code"))))
 
 
 def _key(row: Invalid) -> str:

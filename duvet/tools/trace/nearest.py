@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Specification
-from duvet.queries.names import specifications_named
+from duvet.queries.spellings import specifications_meant
 from duvet.specs.resolve import resolve
 from duvet.specs.sections import SectionNames, section_index
 from duvet.text import one_line, shortened
@@ -78,7 +80,7 @@ class Nearest:
 
     def _specification(self, annotation: Annotation) -> Near:
         name, _, wanted = annotation.target.partition("#")
-        number = next(iter(specifications_named(self.catalogue, name)), None)
+        number = next(iter(specifications_meant(self.catalogue, name, self.shelf.project.root)), None)
         number = self._called_like(name) if number is None else number
         if number is None:
             return Near()
@@ -93,20 +95,44 @@ class Nearest:
         return found[2] if found else None
 
 
+class _Known(Struct):
+    """What has been found out about a quote."""
+
+    quote: str
+    stretches: dict[int, Stretch | None] = {}
+    likely: list[tuple[float, int]] | None = None
+    holding: list[int] | None = None
+
+
 class _Neighbourhood(Neighbourhood):
     """Sections that are looked through once for a quote, and for a long one only where it should stand."""
 
-    _quote = ""
+    weighs = False
+    _last: _Known | None = None
 
     def near(self, section: int, quote: str) -> Stretch | None:
-        if quote != self._quote:
-            self._quote, self._known = quote, dict[int, Stretch | None]()
-        if section not in self._known:
-            self._known[section] = super().near(section, quote)
-        return self._known[section]
+        known = self._of(quote).stretches
+        if section not in known:
+            known[section] = super().near(section, quote)
+        return known[section]
 
     def likely(self, quote: str) -> list[tuple[float, int]]:
-        return super().likely(quote) if len(quote) <= _LONG else []
+        known = self._of(quote)
+        if known.likely is None:
+            known.likely = super().likely(quote) if len(quote) <= _LONG else []
+        return known.likely
+
+    def holding(self, quote: str) -> list[int]:
+        known = self._of(quote)
+        if known.holding is None:
+            known.holding = super().holding(quote)
+        return known.holding
+
+    def _of(self, quote: str) -> _Known:
+        """What is known of this quote; that of another is forgotten."""
+        if self._last is None or quote != self._last.quote:
+            self._last = _Known(quote)
+        return self._last
 
 
 class _Texts(Texts):

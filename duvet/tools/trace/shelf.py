@@ -39,12 +39,17 @@ class Shelf(Library):
 
     @cached_property
     def _by_path(self) -> dict[str, int]:
-        return {self._whole(card.path): number for number, card in reversed([*enumerate(self.cards)])}
+        last = sorted(enumerate(self.cards), key=lambda one: (-len(one[1].locator), -one[0]))
+        return {self._whole(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
         """The specification of the catalogue with that name, or else with that text."""
         number = self._by_name.get(locator.name)
         return self._by_path.get(self._whole(self.path(locator))) if number is None else number
+
+    def first_of(self, number: int) -> int:
+        """The one with the same text that has the shortest name, of which the others are second spellings."""
+        return self._by_path[self._whole(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
         """A specification of the catalogue, with its text."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -20,14 +19,12 @@ from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.inside import is_inside
 from duvet.tools.tool import Answer, Question
+from duvet.tools.unread import styles_by_path
 
 _WIDEST = 100
 _BLANK = "\n"
 """What stands above a comment that nobody has named a line for."""
 _KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
-
-Styles = Mapping[str, tuple[Style, ...]]
-"""How each source writes annotations."""
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +50,11 @@ def suggest(asked: Input, context: Context) -> Answer:
     reason = (asked.reason or "").strip()
     if kind is Kind.EXCEPTION and not reason:
         raise ToolError(Code.INVALID_REQUEST, "an exception needs a reason", "say in reason why it does not apply")
+    if asked.line is not None and not context.project.tree.exists(path):
+        ##= man/spec/mcp.md#tools
+        ##% A line of a file that is not written yet MUST be refused with a hint.
+        message = f"{path} is not written yet, so it has no line {asked.line}"
+        raise ToolError(Code.INVALID_REQUEST, message, "leave line out, or write the file first")
     wanted = Wanted(meant.target, meant.quote, kind, {"reason": reason} if reason else {})
     try:
         text = _BLANK if asked.line is None else decode(context.project.tree.read(path), path)
@@ -67,11 +69,6 @@ def suggest(asked: Input, context: Context) -> Answer:
 def _next_step(asked: Input) -> str:
     where = "right above the code that it is about" if asked.line is None else f"above line {asked.line}"
     return f"Paste it {where}; validate_citation checks what you change in it."
-
-
-def styles_by_path(context: Context) -> Styles:
-    """How each source of the project writes annotations."""
-    return {path: styles for styles, paths in context.project.inputs.sources for path in paths}
 
 
 def _source(context: Context, name: str) -> tuple[str, tuple[Style, ...]]:

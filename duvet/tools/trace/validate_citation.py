@@ -31,6 +31,8 @@ _STEPS = {
     SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
     REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
 }
+_AS_NEAREST = "Name the target as `nearest` says."
+_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
 _WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 
 
@@ -51,7 +53,13 @@ def _next_step(verdict: Verdict) -> str:
     ##% After a citation that is invalid, the second block MUST say what to do.
     if not verdict.error:
         return ""
-    return verdict.hint or _STEPS.get(verdict.error.partition(":")[0], _WRITE)
+    phrase = verdict.error.partition(":")[0]
+    if verdict.nearest and phrase != REQUIREMENT_NOT_FOUND:
+        ##= man/spec/mcp.md#tools
+        ##% Where `nearest` is a target, the second block MUST say to name that.
+        step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE
+        return f"{step} {verdict.hint}".rstrip()
+    return verdict.hint or _STEPS.get(phrase, _WRITE)
 
 
 VALIDATE_CITATION = Question(

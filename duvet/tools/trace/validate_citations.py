@@ -18,6 +18,8 @@ _ROOM = 8_000
 _LOOKED = 6_000
 """So many characters of citations that are wrong are compared with all texts: nobody is to wait for long."""
 _SHOWN = 10
+_AS_NEAREST = "Write what `nearest` says, the target or the words, and validate again."
+_ONE_BY_ONE = "validate_citation says what to do about one."
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +52,8 @@ def _next_step(found: list[Output]) -> str:
         return f"All {plural(len(found), 'citation')} valid."
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     shown = ", ".join(map(str, wrong[:_SHOWN]))
-    return f"{len(wrong)} of {len(found)} invalid: number {shown}{more}. Quote what `nearest` says, and validate again."
+    step = _AS_NEAREST if any(one.nearest for one in found) else _ONE_BY_ONE
+    return f"{len(wrong)} of {len(found)} invalid: number {shown}{more}. {step}"
 
 
 VALIDATE_CITATIONS = Question(

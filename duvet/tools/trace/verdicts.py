@@ -6,26 +6,12 @@ import re
 
 from duvet import rules
 from duvet.model import Problem
+from duvet.tools.unread import UNREAD
 
 URL_NOT_FOUND = "URL not found"
 SPECIFICATION_NOT_FOUND = "Specification not found"
 SECTION_NOT_FOUND = "Section not found"
 REQUIREMENT_NOT_FOUND = "Requirement not found"
-
-UNREAD = frozenset(
-    one.code
-    for one in (
-        rules.COMMENT_UNKNOWN_KEY,
-        rules.COMMENT_REPEATED_KEY,
-        rules.COMMENT_BAD_TYPE,
-        rules.COMMENT_BAD_LEVEL,
-        rules.COMMENT_BAD_FORMAT,
-        rules.COMMENT_NO_TARGET,
-        rules.COMMENT_KEY_NOT_ALLOWED,
-        rules.COMMENT_STRAY_CONTENT,
-    )
-)
-"""What is wrong with a comment that is no citation because of it."""
 
 _PHRASES = {
     rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,

@@ -117,9 +117,13 @@ async def test_a_broken_configuration_is_told_without_the_folder(client: Client,
     project.rmdir()
     answer = await client.call_tool("twice", {"number": 1})
     (block,) = blocks(answer)
+    ##= man/spec/mcp.md#errors
+    ##= type=test
+    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
+    hint = "put that right and ask again: what is on disk then is read"
     assert json.loads(block) == {
         "status": "error",
-        "error": {"code": "upstream_error", "message": "tea: there is no such folder", "hint": ""},
+        "error": {"code": "upstream_error", "message": "tea: there is no such folder", "hint": hint},
     }
 
 

@@ -68,6 +68,19 @@ async def test_a_client_walks_over_all_of_it(golden: Path, mode: str) -> None:
             assert all(list(one) == _KEYS[_kind(resource.uri)] for one in _objects(read)), resource.uri
 
 
+@pytest.mark.parametrize("golden", ["h3-704b37a"], indirect=True)
+async def test_a_specification_is_listed_by_the_url_that_targets_name(golden: Path) -> None:
+    url = "https://www.rfc-editor.org/rfc/rfc9114"
+    async with Client(server_of(golden)) as client:
+        ##= man/spec/mcp.md#resources
+        ##= type=test
+        ##% The `url` of a specification MUST be the one that targets name it by.
+        listed = await got(client, path="/specifications")
+        assert [one["url"] for one in _objects(listed) if one["id"] == "rfc9114"] == [url]
+        found = await client.call_tool("validate_citation", {"citation": f"//= {url}#section-4.1"})
+        assert found.structured_content == {"valid": True}
+
+
 def _objects(read: Any) -> list[dict[str, Any]]:
     return read if isinstance(read, list) else [read]
 

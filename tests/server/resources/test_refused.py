@@ -38,7 +38,14 @@ _ASKS: dict[str, _Ask] = {
         ),
         (
             "duvet:///specifications/tea/sections/cup/requirements/a5415b83517f",
-            'Resource not found: there is no requirement "a5415b83517f" in "cup"',
+            (
+                'Resource not found: there is no requirement "a5415b83517f" in "cup": '
+                "it is /specifications/tea/sections/pot/requirements/a5415b83517f"
+            ),
+        ),
+        (
+            "duvet:///specifications/tea/sections/milk",
+            'Resource not found: there is no section "milk" in tea.md: /specifications/tea/sections lists the sections',
         ),
         ("duvet:///citations/..%2Fpot.rs:3", 'Resource not found: there is no citation "../pot.rs:3"'),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,20 +120,63 @@ def test_invalid(both: Both) -> None:
     ##% What tools say of the trace MUST be what the commands say of it.
     found = every(both.context, "list_invalid_citations")
     problems = json.loads(both.duvet("validate", "--format", "json").out)["problems"]
+    told = [one for one in problems if one["severity"] == "error" and "DUV020" <= one["code"] < "DUV060"]
+    assert [one for one in told if not any(map(partial(is_about, one), found))] == []
     # One problem of a file may be told once for many citations.
-    told = {(one["path"], one["line"]) for one in problems if one["severity"] == "error" and one["line"]}
-    assert told <= {(row["file_path"], row["line_number"] + offset) for row in found for offset in range(10)}
+    messages = {one["message"] for one in told}
+    assert [row for row in found if not any(message in row["error"] for message in messages)] == []
+    passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - {
+        (one["path"], one["line"]) for one in told
+    }
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+    assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
+
+
+def is_about(problem: Row, row: Row) -> bool:
+    """Whether a row tells of a problem."""
+    first = row["line_number"]
+    last = first + row["comment_text"].count("\n")
+    return (
+        row["file_path"] == problem["path"]
+        and problem["message"] in row["error"]
+        and (first <= problem["line"] <= last or problem["path"].endswith(".toml"))
+    )
+
+
+def test_invalid_citations_are_invalid_one_by_one(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
+    for row in every(both.context, "list_invalid_citations"):
+        verdict = value(both.context, "validate_citation", citation=row["comment_text"])
+        assert (verdict["valid"], verdict.get("error")) == (False, row["error"])
 
 
 def test_coverage(both: Both) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% What tools say of the trace MUST be what the commands say of it.
-    for one in value(both.context, "coverage_summary")["specifications"]:
+    found = value(both.context, "coverage_summary")
+    rows = both.rows("prioritize", "--all", "--limit", "0")
+    assert states_in(found["total"]) == Counter(row["status"] for row in rows)
+    for one in found["total"]["levels"]:
+        level = "" if one["level"] == "unspecified" else one["level"]
+        assert states_in(one) == Counter(row["status"] for row in rows if (row["level"] or "") == level)
+    for one in found["specifications"]:
         shown = json.loads(both.duvet("show", one["id"], "--format", "json").out)
         levels = [{**level, "level": level["level"] or "unspecified"} for level in shown["levels"]]
         own = {"id": one["id"], **counted(shown["numbers"])}
         assert one == ({**own, "levels": tuple(map(counted, levels))} if levels else own)
+
+
+def states_in(counts: Row) -> Counter[str]:
+    """How many requirements are in each state, as commands tell it: what is not owed is done."""
+    states = Counter({name: counts.get(name.replace(" ", "_"), 0) for name in CLASSES})
+    states["done"] += counts.get("excepted", 0) + counts.get("not_applicable", 0)
+    assert counts["requirements"] == states.total()
+    return +states
 
 
 def counted(numbers: Row) -> Row:

@@ -18,7 +18,7 @@ def test_lines_before_and_after(context: Context) -> None:
     for around, expected in [(0, LINES[14:15]), (1, LINES[13:16]), (5, LINES[9:20]), (1000, LINES)]:
         found = value(context, TOOL, citation_id="src/main.rs:15", context_lines=around)
         assert found == {"file_path": "src/main.rs", "line_number": 15, "context": expected}
-    assert value(context, TOOL, citation_id="src/main.rs:15")["context"] == LINES[9:20]
+    assert value(context, TOOL, citation_id="src/main.rs:15")["context"] == LINES[9:21]
     assert value(context, TOOL, citation_id="src/main.rs:3", context_lines=4)["context"] == LINES[:7]
 
 
@@ -38,6 +38,31 @@ def test_other_names_of_a_citation(tmp_path: Path) -> None:
         f"duvet://{path}/src%2Fmain.rs%3A9",
     ]:
         assert value(context, TOOL, citation_id=id, context_lines=0) == expected
+
+
+def test_the_code_below_a_long_comment_is_shown() -> None:
+    quoted = "".join(f"//# word {number}\n" for number in range(30))
+    text = "a\n" * 9 + f"//= docs/pot.md#lid\n{quoted}" + "b\n" * 9
+    found = value(context_of({**FILES, "src/long.rs": text}), TOOL, citation_id="src/long.rs:12")
+    assert (found["line_number"], found["context"]) == (10, tuple(text.splitlines()[4:45]))
+
+
+@pytest.mark.parametrize("line", [2, 3, 4])
+@pytest.mark.parametrize("more", ["", "//= docs/pot.md#lid\n"])
+def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
+    text = f"a\n//= docs/pot.md#lid\n//= colour=black\n//# The lid\nb\n\nc\n{more}"
+    context = context_of({**FILES, "src/main.rs": text})
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A comment that can't be read MUST be listed with its first line, at each line of which `get_citation_context`
+    ##% finds it.
+    (row,) = value(context, "list_invalid_citations")
+    assert (row["line_number"], row["comment_text"]) == (2, "//= docs/pot.md#lid\n//= colour=black\n//# The lid")
+    found = value(context, TOOL, citation_id=f"src/main.rs:{line}", context_lines=1)
+    assert found == {"file_path": "src/main.rs", "line_number": 2, "context": tuple(text.splitlines()[:3])}
+    near = ", ".join(["src/main.rs:2", *(["src/main.rs:8"] if more else [])])
+    told = refusal(context, TOOL, citation_id="src/main.rs:7")
+    assert told == ("not_found", "there is no citation at src/main.rs:7", f"near are {near}")
 
 
 def test_a_line_without_a_citation(context: Context) -> None:

@@ -102,7 +102,18 @@ def test_no_answer_is_too_long() -> None:
     ("reference", "code", "message", "hint"),
     [
         ("tea.md#cup", Code.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them"),
-        ("src/pot.rs:25", Code.NOT_FOUND, "0 requirements are cited there", "give an id"),
+        (
+            "src/pot.rs:25",
+            Code.NOT_FOUND,
+            "the citation at src/pot.rs:25 is of no requirement",
+            "get_section has the requirements of tea.md#sugar",
+        ),
+        (
+            "src/pot.rs:27",
+            Code.NOT_FOUND,
+            'the citation at src/pot.rs:27 is invalid: missing section "milk" in tea.md',
+            "mend it first: validate_citation tells what it should say",
+        ),
         (
             "src/pot.rs:7",
             Code.NOT_FOUND,

@@ -58,7 +58,12 @@ def test_more_can_be_asked_for() -> None:
     found = value(LONG, "get_section", reference="tea#sugar", offset=6, limit=150_000)
     assert found["content"] == "\n".join(LINES)[6:] and "next_offset" not in found
     assert value(LONG, "get_section", reference="tea#cup", limit=5)["content"] == "A cup"
-    assert value(LONG, "get_section", reference="tea#cup", offset=1_000_000)["content"] == ""
+    found, step = answer(LONG, "get_section", reference="tea#cup", offset=1_000_000)
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Of a text, an offset past its end MUST be said to be so.
+    assert step == "Nothing is left: the text has 42 characters, and offset=1000000 is past its end."
+    assert found["content"] == "" and "next_offset" not in found
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,12 @@ def test_more_can_be_asked_for() -> None:
     [
         ("tea", Code.INVALID_REQUEST, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
         ("src/pot.rs", Code.INVALID_REQUEST, "this names no section", "give spec#section"),
-        ("tea#milk", Code.NOT_FOUND, 'there is no section "milk" in tea.md', "`duvet show tea` lists the sections"),
+        (
+            "tea#milk",
+            Code.NOT_FOUND,
+            'there is no section "milk" in tea.md',
+            "/specifications/tea/sections lists the sections",
+        ),
         ("../secret.md", Code.NOT_FOUND, 'nothing is called "../secret.md"', None),
         ("\0", Code.NOT_FOUND, 'nothing is called "\\0"', None),
     ],
@@ -75,6 +85,9 @@ def test_what_is_no_section_is_refused(reference: str, code: Code, message: str,
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference=reference)
     assert (caught.value.code, caught.value.message) == (code, message)
+    ##= man/spec/mcp.md#errors
+    ##= type=test
+    ##% A hint MUST NOT name a command.
     assert hint is None or caught.value.hint == hint
 
 

@@ -41,6 +41,24 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("url", SPELLINGS)
+def test_every_spelling_can_be_given_for_a_specification(context: Context, url: str) -> None:
+    ##= man/spec/queries.md#filters
+    ##= type=test
+    ##% A specification MUST be found by every spelling of its URL, as a URN, and by the path of its resource, wherever
+    ##% one can be named.
+    for tool, more in {
+        "list_uncited_requirements": {},
+        "get_prioritized_requirements": {},
+        "coverage_summary": {},
+        "search_requirements": {"query": "coffee"},
+    }.items():
+        assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
+    if "/specifications/" not in url:
+        name = url.partition("#")[0].strip()
+        assert value(context, "get_section", reference=f"{name}#section-2.1")["id"] == "section-2.1"
+
+
+@pytest.mark.parametrize("url", SPELLINGS)
 def test_every_spelling_of_an_rfc(context: Context, url: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test

@@ -32,6 +32,9 @@ def test_a_requirement_in_several_places_has_the_worst_status(context: Context) 
     )
 
 
+ASK_FOR = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
+
+
 @pytest.mark.parametrize("start", ["", "duvet://"])
 def test_a_path_means_one_place(context: Context, start: str) -> None:
     assert answer(context, TOOL, req_identifier=start + HOT_DELIVERED) == ({"status": "needs tests"}, NO_TEST)
@@ -49,12 +52,18 @@ def test_an_id_may_be_short_whole_or_upper(context: Context) -> None:
     ("reference", "message", "hint"),
     [
         ("abc", '"abc" is too short for an id', "give at least 4 digits"),
-        ("00000000", 'there is no requirement "00000000"', ""),
-        ("pot", '"pot" is no requirement', "search_requirements finds requirements"),
+        (
+            "00000000",
+            'there is no requirement "00000000"',
+            "an id is that of its words, and another when these change: search for them",
+        ),
+        ("pot", '"pot" is no requirement', ASK_FOR),
+        ("zzzz", '"zzzz" is no requirement', ASK_FOR),
+        ("src/main.rs:3", '"src/main.rs:3" is no requirement', ASK_FOR),
         (
             HOT_LID.replace(WHOLE, "fe962664"),
             'there is no requirement "fe962664" in "lid"',
-            "",
+            "it is /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
         ),
     ],
 )

@@ -129,7 +129,14 @@ def test_what_is_no_source_of_the_project_is_refused(on_disk: Context, tmp_path:
 def test_percent_signs_mean_themselves(on_disk: Context) -> None:
     name = "src/%2e%2e/%2e%2e/secret.rs"
     assert value(on_disk, "suggest_citation", requirement=CUP, file=name)["file_path"] == name
-    assert refused(on_disk, file=name, line=1)[1] == "No such file or directory (os error 2)"
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A line of a file that is not written yet MUST be refused with a hint.
+    assert refused(on_disk, file=name, line=1) == (
+        Code.INVALID_REQUEST,
+        f"{name} is not written yet, so it has no line 1",
+        "leave line out, or write the file first",
+    )
 
 
 def test_an_absolute_path_inside_is_known(on_disk: Context) -> None:

@@ -46,6 +46,74 @@ def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
     assert answer(TEA, "validate_citation", citation=citation) == (VALID, "")
 
 
+@pytest.mark.parametrize("kind", ["spec", "exception", "todo", "todos"])
+def test_entries_of_requirement_files(kind: str) -> None:
+    more = 'reason = "Paper."' if kind == "exception" else ""
+    entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% An entry of a requirement file MUST be read as one, with the target above it or its own.
+    assert verdict(entry.format('target = "tea.md#cup"\n')) == VALID
+    assert verdict('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format("")) == VALID
+    assert verdict("# A comment.\n\n" + entry.format('target = "tea.md#cup"\n')) == VALID
+    assert verdict('target = "tea.md#pot"\n' + entry.format("")) == invalid(
+        f"Requirement not found: {MISSING}", nearest="tea.md#cup"
+    )
+    assert verdict(entry.format('target = "tea.md#cups"\n')) == invalid(
+        'Section not found: missing section "cups" in tea.md', nearest="tea.md#cup"
+    )
+    step = 'write `target = "specification#section"` here, or above all tables for the whole file'
+    assert answer(TEA, "validate_citation", citation=entry.format("")) == (
+        invalid("URL not found: missing target"),
+        step,
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "error"),
+    [
+        ('[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."', "missing field `reason`"),
+        (
+            '[[todo]]\ntarget = "tea.md#cup"\nquote = "A cup',
+            "TOML parse error at line 3, column 15: unterminated string",
+        ),
+        ('target = "tea.md#cup"', "no target can be read; it is written `spec#section`"),
+        ("[[test]]\n", "unknown field `test`"),
+        ("[spec]\n", "invalid type: map, expected a sequence"),
+    ],
+)
+def test_entries_that_can_not_be_read(entry: str, error: str) -> None:
+    found = verdict(entry)
+    assert isinstance(found, dict) and found["error"].startswith(f"URL not found: {error}"), found
+
+
+def test_an_exception_without_a_reason_has_one_verdict() -> None:
+    text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
+    context = context_of({**TEA_PROJECT, "src/pot.rs": text})
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+    assert value(context, "list_invalid_citations") == []
+    assert verdict(text, context) == {
+        "valid": True,
+        "warning": "this exception does not say why: add a line `reason=…`",
+    }
+
+
+def test_entries_that_are_listed_as_invalid_are_so_as_they_are_listed() -> None:
+    path = ".duvet/exceptions/coffee.toml"
+    text = 'target = "tea.md#cup"\n\n[[exception]]\nquote = "A cup MAY leak."\nreason = "Paper."\n'
+    unread = '[[todo]]\ntarget = "tea.md#cup"\nquote = "A cup"\ncolour = "black"\n'
+    context = context_of({**TEA_PROJECT, path: f"{text}\n{unread}", "src/pot.rs": ""})
+    rows = value(context, "list_invalid_citations")
+    assert [(row["file_path"], row["line_number"], row["comment_text"]) for row in rows] == [
+        (path, 3, text.replace("\n\n", "\n").strip()),
+        (path, 7, unread.strip()),
+    ]
+    for row in rows:
+        assert value(context, "validate_citation", citation=row["comment_text"])["error"] == row["error"]
+
+
 MISSING = 'could not find text in section "pot" of tea.md'
 
 
@@ -182,7 +250,7 @@ def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Pa
     ##% A path from a client MUST lead to a file of the project, or be refused.
     found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
     assert isinstance(found, dict) and found["error"].startswith(("Specification not found: ", "URL not found: "))
-    assert "42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
+    assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
 
 
 def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: Context) -> None:
@@ -229,6 +297,42 @@ def test_the_examples_of_the_specification_of_the_server() -> None:
     assert verdict("//= rfc2324#section-2.1.1", context) == invalid(
         'Specification not found: Could not resolve file "rfc2324"', nearest=f"{url}#section-2.1.1"
     )
+
+
+URL = "https://www.rfc-editor.org/rfc/rfc7168"
+BY_URL = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", URL),
+    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rfc7168", "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", "https://datatracker.ietf.org/doc/rfc7168"],
+)
+def test_what_is_meant_by_another_name_is_told_in_full(name: str) -> None:
+    context = context_of(BY_URL)
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Where `nearest` is a target, the second block MUST say to name that.
+    for section, nearest, step in (
+        ("section-2", f"{URL}#section-2", "Name the target as `nearest` says."),
+        ("section-99", URL, "Name the specification as `nearest` says, and one of its sections: spec#section."),
+    ):
+        found, told = answer(context, "validate_citation", citation=f"//= {name}#{section}")
+        assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
+
+
+def test_a_second_spelling_is_told_though_it_is_cited_already() -> None:
+    text = f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"
+    context = context_of({**BY_URL, "src/pot.rs": text})
+    warning = f"this counts as another specification than {URL}: name that one"
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+    assert verdict(f"//= {URL}.txt#section-2", context) == {"valid": True, "warning": warning}
+    assert verdict(f"//= {URL}#section-2", context) == VALID
 
 
 def test_each_spelling_of_a_url_is_taken_as_in_a_report() -> None:

@@ -25,7 +25,9 @@ def test_each_is_judged_in_order() -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% Of several citations, the second block MUST say how many are invalid, and which.
-    assert step == "2 of 4 invalid: number 2, 3. Quote what `nearest` says, and validate again."
+    assert (
+        step == "2 of 4 invalid: number 2, 3. Write what `nearest` says, the target or the words, and validate again."
+    )
     assert ask(TEA, "validate_citations", {"citations": given}).page == Page(4)
 
 
@@ -39,7 +41,7 @@ def test_of_many_the_first_are_named_and_no_answer_is_long() -> None:
         TEA, "validate_citations", citations=[f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
     )
     first = ", ".join(map(str, range(1, 11)))
-    assert step == (f"50 of 50 invalid: number {first} and 40 more. Quote what `nearest` says, and validate again.")
+    assert step == (f"50 of 50 invalid: number {first} and 40 more. validate_citation says what to do about one.")
     assert len(json.encode(found)) < MOST_BYTES
 
 
