@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from duvet.config.schema import ServerRule
 from duvet.prompts.arguments import Asked
 from duvet.prompts.library import rendered
 from duvet.prompts.requirement import requirement_values, the_requirement
@@ -32,20 +31,17 @@ _VALUES: Mapping[str, Callable[[Context, _Given], _Values]] = {
 }
 
 
-def filled(asked: Asked, context: Context) -> str:
-    """The text of a prompt about the project."""
-    return _rendered(asked.name, context, _VALUES[asked.name](context, asked.given))
+def filled(asked: Asked, context: Context, registry: Registry) -> str:
+    """The text of a prompt about the project, for who has these tools."""
+    return _rendered(asked.name, registry, _VALUES[asked.name](context, asked.given))
 
 
-def filled_about(name: str, requirement: Requirements, context: Context) -> str:
+def filled_about(name: str, requirement: Requirements, context: Context, registry: Registry) -> str:
     """The text of one of those that are about a requirement."""
-    return _rendered(name, context, requirement_values(context, requirement))
+    return _rendered(name, registry, requirement_values(context, requirement))
 
 
-def _rendered(name: str, context: Context, values: _Values) -> str:
-    config = context.project.config
-    registry = Registry(config.server.packs if config else ServerRule().packs)
-
+def _rendered(name: str, registry: Registry, values: _Values) -> str:
     def by(tool: str, command: str) -> str:
         ##= man/spec/mcp.md#prompts
         ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.

@@ -13,6 +13,7 @@ from duvet.tools.registry import Registry
 from duvet.tools.tool import Tool
 
 SYSTEM = "system"
+_USUAL = ServerRule().title
 
 
 class Reachable(Struct, frozen=True):
@@ -49,7 +50,7 @@ def system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[Reac
     return rendered(
         SYSTEM,
         {
-            "title": rule.title,
+            "title": _called(rule),
             "description": rule.description.rstrip("."),
             "page_size": rule.page_size,
             "tools": [_line(tool) for tool in registry],
@@ -58,6 +59,11 @@ def system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[Reac
             "prompts": _others(prompt_names()),
         },
     )
+
+
+def _called(rule: ServerRule) -> str:
+    """What the server is, where nobody has given it another name."""
+    return "the Duvet MCP server" if rule.title == _USUAL else rule.title
 
 
 def _others(names: Sequence[str]) -> list[str]:

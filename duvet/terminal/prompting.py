@@ -53,7 +53,7 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
             return
         project = about_trace(where)
         catalogue = read_catalogue(project)
-        pour(filled(wanted, _context(catalogue, project)).encode())
+        pour(filled(wanted, _context(catalogue, project), assembly_of(where, mode="prompt").own_registry).encode())
     except QueryError as error:
         raise click.UsageError(f"{visible(error.message)}\n{visible(error.hint)}") from error
     tell_errors(catalogue)
@@ -61,7 +61,8 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
 
 def pour_prompt(name: str, catalogue: Catalogue, index: int, where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about this requirement, for an agent to read."""
-    pour(filled_about(name, Requirements((index,)), _context(catalogue, where)).encode())
+    registry = assembly_of(where, mode="prompt").own_registry
+    pour(filled_about(name, Requirements((index,)), _context(catalogue, where), registry).encode())
 
 
 def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> Context:

@@ -39,7 +39,7 @@ class Assembly:
         self.mode = mode or service.config.server.mode.value
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
-        self._more: Sequence[str] = where[PACKS]
+        self._more: Sequence[str] = where.get(PACKS, ())
         self.where = about_trace(where)
 
     @property
@@ -66,6 +66,16 @@ class Assembly:
     def choice(self) -> Choice:
         """The tools that are switched on. DuvetError where the configuration names what there isn't."""
         return self._chosen([self.offered.pack] if self.workflows else [])
+
+    @property
+    def own_registry(self) -> Registry:
+        """Those of ours among them, without a look at what else is installed."""
+        from duvet.tools.choosing import BUILT_IN, choice
+        from duvet.tools.plugins import Found
+
+        names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN]
+        wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN}
+        return choice(names, wishes, Found()).registry
 
     @cached_property
     def offered(self) -> Offered:
@@ -162,7 +172,7 @@ class Assembly:
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
     """What these options describe; ProblemsError where the configuration of the service is wrong."""
-    return Assembly(where, read_service(where[SERVICE], where["config_path"]), mode, settings())
+    return Assembly(where, read_service(where.get(SERVICE), where["config_path"]), mode, settings())
 
 
 def read_service(given: str | None, config_path: str | None) -> Service:

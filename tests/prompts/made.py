@@ -6,8 +6,12 @@ from duvet.project import Project
 from duvet.prompts.arguments import asked
 from duvet.prompts.filling import filled
 from duvet.tools.context import Context
+from duvet.tools.registry import Registry
 from duvet.tree.memory import MemoryTree
 from tests.commands.made_tea import TEA_PROJECT
+
+
+USUAL = Registry()
 
 
 def context_of(**changed: str) -> Context:
@@ -17,6 +21,6 @@ def context_of(**changed: str) -> Context:
     return Context(project, project.catalogue, page_size=50)
 
 
-def text_of(name: str, context: Context, **given: str) -> str:
-    """The prompt with these arguments."""
-    return filled(asked(name, given), context)
+def text_of(name: str, context: Context, registry: Registry = USUAL, **given: str) -> str:
+    """The prompt with these arguments, for who has these tools."""
+    return filled(asked(name, given), context, registry)

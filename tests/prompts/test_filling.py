@@ -18,7 +18,7 @@ from duvet.text import text_id
 from duvet.tools.context import Context
 from duvet.tools.registry import Registry
 from tests.commands.made_tea import SOURCE, TEA, TEA_PROJECT
-from tests.prompts.made import context_of, text_of
+from tests.prompts.made import USUAL, context_of, text_of
 from tests.tokens import MOST, tokens
 
 GOLD = Path(__file__).parents[1] / "gold" / "prompts"
@@ -51,7 +51,7 @@ def test_text(file: str, name: str, given: dict[str, str], tea: Context, snapsho
 
 def test_a_requirement_that_is_known_already(tea: Context) -> None:
     asked = Requirements((0,))
-    texts = [filled_about(name, asked, tea) for name in ABOUT_A_REQUIREMENT]
+    texts = [filled_about(name, asked, tea, Registry()) for name in ABOUT_A_REQUIREMENT]
     path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
     assert texts == [text_of(name, tea, requirement=path) for name in ABOUT_A_REQUIREMENT]
 
@@ -125,16 +125,12 @@ def test_everything_at_once_is_in_order() -> None:
 
 @pytest.mark.parametrize("name", [one.name for one in prompts() if one.name != SYSTEM])
 def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
-    path = ".duvet/config.toml"
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in described(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
     ##= type=test
     ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
-    on, off = (
-        text_of(name, context_of(**{path: f"{TEA_PROJECT[path]}\n[server]\npacks = {packs}\n"}), **wanted)
-        for packs in ('["trace"]', "[]")
-    )
+    on, off = (text_of(name, context_of(), registry, **wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
     assert [one.name for one in Registry() if one.name in off] == []

@@ -36,7 +36,9 @@ async def test_each_kind_of_resource_has_a_line(client: Client) -> None:
     ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
     path, paths = "", []
     for written in re.findall(
-        r"^- `(\S+)`: .+$", rendered_instructions(RULE).partition("## Resources")[2], re.MULTILINE
+        r"^- `(\S+)`: .+$",
+        rendered_instructions(RULE).partition("### Available Resources")[2].partition("###")[0],
+        re.MULTILINE,
     ):
         path = written.replace("…", path)
         paths.append(f"duvet://{path}")
@@ -57,7 +59,11 @@ def test_other_tools_are_other_instructions() -> None:
 def test_they_begin_with_what_the_server_is() -> None:
     rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
     text = rendered_instructions(rule)
-    assert text.splitlines()[0] == "Tea. What tea has to be."
+    assert text.startswith("You are interacting with Tea, which provides access to project specifications, ")
+    assert " traceability. What tea has to be.\n" in text
+    assert rendered_instructions(RULE).startswith(
+        "You are interacting with the Duvet MCP server, which provides access to"
+    )
     assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
     text = rendered_instructions(replace(rule, page_size=0))
     ##= man/spec/mcp.md#handshake

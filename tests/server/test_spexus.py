@@ -163,9 +163,15 @@ def test_3_1_instructions_are_a_string(result: dict[str, Any]) -> None:
 
 
 def test_3_2_instructions_are_comprehensive(instructions: str) -> None:
-    headings = [text for text in instructions.splitlines() if text.startswith("## ")]
-    assert headings == ["## Tools", "## Resources", "## Prompts", "## How to work"]
-    assert instructions.startswith("MCP server for requirements management system. ")
+    headings = [text for text in instructions.splitlines() if text.startswith("### ")]
+    assert headings == [
+        "### Available Resources",
+        "### Available Tools",
+        "### How to Interact",
+        "### Example Usage",
+        "### How to Work",
+    ]
+    assert instructions.startswith("You are interacting with MCP server for requirements management system, which ")
 
 
 def test_3_3_instructions_say_which_tools_there_are_and_how_to_use_them(server: Wire) -> None:
@@ -174,7 +180,7 @@ def test_3_3_instructions_say_which_tools_there_are_and_how_to_use_them(server: 
     assert [tool["name"] for tool in tools if f"- `{tool['name']}`" not in text] == []
     needed = [(tool["name"], tool["inputSchema"].get("required", [])) for tool in tools]
     assert [name for name, words in needed if words and f"- `{name}` ({', '.join(words)}): " not in text] == []
-    assert '`tools/call`, as in `{"name": "' in text
+    assert 'Use `tools/call` with `{"name": "' in text
 
 
 def test_3_4_instructions_say_how_resources_are_reached_and_that_works(server: Wire) -> None:

@@ -16,12 +16,14 @@ from duvet.prompts.system import SYSTEM
 from duvet.server.live import Live
 from duvet.server.protocol.parts import Request, whole_list
 from duvet.tools.context import Context
+from duvet.tools.desk import Desk
 
 
 class Prompts:
     """Serves the prompts, filled with what the project is like when they are asked for."""
 
-    def __init__(self, live: Live, instructions: Callable[[], str]) -> None:
+    def __init__(self, desk: Desk, live: Live, instructions: Callable[[], str]) -> None:
+        self._desk = desk
         self._live = live
         self._instructions = instructions
 
@@ -36,7 +38,11 @@ class Prompts:
     async def get(self, request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         wanted = asked(params.name, params.arguments or {})
         # What there is to say about the server needs no project that can be read.
-        text = self._instructions() if wanted.name == SYSTEM else filled(wanted, await self._live.context())
+        text = (
+            self._instructions()
+            if wanted.name == SYSTEM
+            else filled(wanted, await self._live.context(), self._desk.registry)
+        )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=described(wanted.name).description, messages=[message])
 

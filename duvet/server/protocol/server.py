@@ -52,7 +52,7 @@ class DuvetServer(Server[Any]):
         self.parts: Sequence[Part] = (
             Calls(desk),
             Resources(live),
-            Prompts(live, self._told),
+            Prompts(desk, live, self._told),
             Completions(live),
             Levels(),
             self.subscriptions,
