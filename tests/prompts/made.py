@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from duvet.project import Project
 from duvet.prompts.arguments import asked
 from duvet.prompts.filling import filled
@@ -9,7 +11,6 @@ from duvet.tools.context import Context
 from duvet.tools.registry import Registry
 from duvet.tree.memory import MemoryTree
 from tests.commands.made_tea import TEA_PROJECT
-
 
 USUAL = Registry()
 
@@ -21,6 +22,11 @@ def context_of(**changed: str) -> Context:
     return Context(project, project.catalogue, page_size=50)
 
 
-def text_of(name: str, context: Context, registry: Registry = USUAL, **given: str) -> str:
-    """The prompt with these arguments, for who has these tools."""
+def text_of(name: str, context: Context, /, **given: str) -> str:
+    """The prompt with these arguments."""
+    return text_for(USUAL, name, context, given)
+
+
+def text_for(registry: Registry, name: str, context: Context, given: Mapping[str, str]) -> str:
+    """The same for who has these tools."""
     return filled(asked(name, given), context, registry)

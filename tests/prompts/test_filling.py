@@ -18,7 +18,7 @@ from duvet.text import text_id
 from duvet.tools.context import Context
 from duvet.tools.registry import Registry
 from tests.commands.made_tea import SOURCE, TEA, TEA_PROJECT
-from tests.prompts.made import USUAL, context_of, text_of
+from tests.prompts.made import USUAL, context_of, text_for, text_of
 from tests.tokens import MOST, tokens
 
 GOLD = Path(__file__).parents[1] / "gold" / "prompts"
@@ -130,7 +130,7 @@ def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
     ##= man/spec/mcp.md#prompts
     ##= type=test
     ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
-    on, off = (text_of(name, context_of(), registry, **wanted) for registry in (USUAL, Registry([])))
+    on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
     assert [one.name for one in Registry() if one.name in off] == []

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import ValidationError
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.at import At
 from duvet.config.find import find_config
 from duvet.config.read import as_table
 from duvet.config.schema import OURS
 from duvet.config.server import ServerTable
 from duvet.config.service.serving import ServerSection
-from duvet.config.toml import Toml, parse
+from duvet.config.service.tables import ServiceConfig
 from duvet.errors import DuvetError
-from duvet.model import Problem
 from duvet.tree.protocol import Tree
+
+if TYPE_CHECKING:
+    from duvet.config.at import At
+    from duvet.config.toml import Toml
+    from duvet.model import Problem
+
+
+_TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
 
 
 def project_file(tree: Tree, config_path: str | None) -> Toml | None:
     """The configuration of the project in our schema; none where there is none, or it can't be read."""
     with suppress(DuvetError):
         path = find_config(tree, config_path)
-        toml = parse(tree.read(path), path) if path else None
-        return toml if toml and toml.values.get("$schema") == OURS else None
+        data = tree.read(path) if path else b""
+        # Most files have none of these tables, and an answer waits.
+        if path and any(name in data for name in _TABLES):
+            from duvet.config.toml import parse
+
+            toml = parse(data, path)
+            return toml if toml.values.get("$schema") == OURS else None
     return None
 
 

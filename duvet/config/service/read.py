@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from msgspec import Struct, inspect
+from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet import rules
-from duvet.config.at import At
-from duvet.config.check import checked, in_order
-from duvet.config.documents.document import Document, DocumentError
-from duvet.config.documents.reading import read_document
-from duvet.config.read import as_table
 from duvet.config.schema import ServerRule
-from duvet.config.service.expansion import Expansion
 from duvet.config.service.find import find_service
-from duvet.config.service.project_file import as_section, in_both, project_file, server_table
-from duvet.config.service.references import unresolved
+from duvet.config.service.project_file import as_section, project_file, server_table
 from duvet.config.service.tables import ServiceConfig
-from duvet.config.toml import Toml
-from duvet.model import ProblemsError
 from duvet.tree.protocol import Tree
+
+if TYPE_CHECKING:
+    from duvet.config.documents.document import Document
 
 
 class Service(Struct, frozen=True, kw_only=True):
@@ -53,8 +47,13 @@ def service_config(
     """
     found = find_service(tree, environ, given)
     project = project_file(tree, project_path)
-    document = _document(tree, found.path) if found.path else None
-    config = _settled(document, environ, project) if document else ServiceConfig()
+    document, config = None, ServiceConfig()
+    if found.path:
+        # Most projects have no such file, and an answer waits.
+        from duvet.config.service.settling import document_in, settled
+
+        document = document_in(tree, found.path)
+        config = settled(document, environ, project)
     table = server_table(project)
     ##= man/spec/service.md#configuration
     ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
@@ -62,22 +61,3 @@ def service_config(
         config = replace(config, server=as_section(table))
     packs = config.packs() if table is None else config.packs(table.rule().packs)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=packs)
-
-
-def _document(tree: Tree, path: str) -> Document:
-    try:
-        return read_document(tree.read(path), path)
-    except DocumentError as error:
-        rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
-        problem = rule.problem(error.message, path, error.place, hint=error.hint)
-        raise ProblemsError((replace(problem, is_private=True),)) from None
-
-
-def _settled(document: Document, environ: Mapping[str, str], project: Toml | None) -> ServiceConfig:
-    at = At(document, environ, is_private=True)
-    expansion = Expansion()
-    values = expansion.expanded(inspect.type_info(ServiceConfig), document.values, at)
-    problems = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
-    if problems:
-        raise ProblemsError(in_order(problems))
-    return as_table(values, ServiceConfig)
