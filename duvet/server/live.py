@@ -65,12 +65,21 @@ class Live:
 
     async def ask(self, question: Callable[[Context], Answer]) -> Answer:
         """What the project answers, of which nothing has changed while it was asked."""
-        for _ in range(_TRIES):
+        for attempt in reversed(range(_TRIES)):
             context = await self.context()
-            answer = question(context)
-            if self._is_current() or await self.context() is context:
-                break
+            try:
+                answer = question(context)
+            except Exception:
+                # What is not there any more can't be found; and it may be there again.
+                if not attempt or await self._is_still(context):
+                    raise
+            else:
+                if await self._is_still(context):
+                    break
         return answer
+
+    async def _is_still(self, context: Context) -> bool:
+        return self._is_current() or await self.context() is context
 
     def _is_current(self) -> bool:
         return self._renewal is None and self._reader.is_current()
