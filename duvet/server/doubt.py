@@ -51,8 +51,14 @@ class Doubt:
         followed = self._followed
         if followed is None or self._changed:
             return bool(self._changed)
-        self._changed = self._heard(followed, lambda: followed.among(self._events()))
+        self._changed = self._heard(followed, lambda: self._touched(followed))
         return bool(self._changed)
+
+    def _touched(self, followed: Followed) -> set[str]:
+        """What has changed, or was written to at least: what was there for a moment may have been read then."""
+        events = self._events()
+        written = followed.about(events) or set()
+        return written | followed.among(events)
 
     def forget(self) -> None:
         """Nothing is known of the last reading."""

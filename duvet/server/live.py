@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 Told = Callable[[Context, Context], Awaitable[None]]
 """Hears of the project as it was, and as it is now."""
 
-_TRIES = 5
+_TRIES = 20
 _TOGETHER = 0.02
 """Seconds within which changes count as one, for those who are told of them."""
 _PULSE = 60.0
