@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -39,6 +39,9 @@ class Subscriptions:
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MOST)
         self._turn = anyio.Lock()
+        self._group: TaskGroup | None = None
+        self.reaches: Callable[[str | None], bool] = lambda session: True
+        """Whether a session has something open that it can be told through."""
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
@@ -57,7 +60,7 @@ class Subscriptions:
 
     def _outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
-            self._outboxes[connection] = Outbox(connection)
+            self._outboxes[connection] = Outbox(connection, lambda: self.reaches(connection.session_id))
             connection.exit_stack.callback(self._left, connection)
         return self._outboxes[connection]
 
@@ -93,6 +96,12 @@ class Subscriptions:
         finally:
             self._watched.remove(uris)
 
+    def reached(self, session: str) -> None:
+        """From now on a session can be told, of what it could not be told until now, too."""
+        for connection, outbox in self._outboxes.items():
+            if connection.session_id == session and self._group:
+                self._group.start_soon(outbox.deliver)
+
     def close_streams(self) -> None:
         """End all streams in good order, because the server is about to end."""
         self._streams.close()
@@ -113,8 +122,8 @@ class Subscriptions:
             group.cancel_scope.cancel()
 
     async def _look_out(self) -> None:
-        async with self._turn, anyio.create_task_group() as group:
-            await self._live.watch(partial(self._changed, group))
+        async with self._turn, anyio.create_task_group() as self._group:
+            await self._live.watch(partial(self._changed, self._group))
 
     async def _changed(self, group: TaskGroup, before: Context, after: Context) -> None:
         ##= man/spec/mcp.md#freshness
