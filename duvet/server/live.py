@@ -14,6 +14,7 @@ from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.server.doubt import Doubt, descriptor
 from duvet.server.reader import Reader
+from duvet.server.room import room
 from duvet.tools.context import Context
 
 Answer = TypeVar("Answer")
@@ -66,7 +67,7 @@ class Live:
     async def ask(self, question: Callable[[Context], Answer]) -> Answer:
         """What the project answers, of which nothing has changed while it was asked."""
         for attempt in reversed(range(_TRIES)):
-            context = await self.context()
+            context = await self._context_with_room()
             try:
                 answer = question(context)
             except Exception:
@@ -77,6 +78,14 @@ class Live:
                 if await self._is_still(context):
                     break
         return answer
+
+    async def _context_with_room(self) -> Context:
+        """The project, as soon as the client takes answers; nothing else happens before this one is made up."""
+        while True:
+            context, left = await self.context(), room()
+            if left is None or left.is_left:
+                return context
+            await left.eased()
 
     async def _is_still(self, context: Context) -> bool:
         return self._is_current() or await self.context() is context

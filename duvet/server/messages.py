@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+TOO_MUCH = -32010
+"""Of the codes that the protocol leaves to servers: for now there is no room for that."""
 Id = int | str
 
 

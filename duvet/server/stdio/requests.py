@@ -21,6 +21,8 @@ class Batch:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
+        self.size = 0
+        """Bytes of these."""
         self.asked: list[Asked] = []
         """Those that await their answers."""
         self.is_read = False
