@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from duvet.errors import DuvetError, QueryError
 from duvet.server.live import Live
-from duvet.server.protocol.crowd import MOST
+from duvet.server.messages import LASTING, TOO_MUCH
 from duvet.server.protocol.outbox import LISTS, Outbox
 from duvet.server.protocol.parts import Request, connection_of
 from duvet.server.resources.addresses import asked
@@ -25,6 +25,8 @@ from duvet.server.resources.differences import lists_differ
 from duvet.server.watched import Watched
 from duvet.tools.context import Context
 
+MOST = 1_000
+"""So many streams may be open."""
 _MOST_URIS = 1_000
 """So many resources may one client subscribe to, or name for one stream."""
 
@@ -38,6 +40,7 @@ class Subscriptions:
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MOST)
+        self._open = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
         self.reaches: Callable[[str | None], bool] = lambda session: True
@@ -46,7 +49,7 @@ class Subscriptions:
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
+        server.add_request_handler(LASTING, types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
 
     @property
@@ -90,6 +93,20 @@ class Subscriptions:
         """One stream of changes, until the client or the server ends it."""
         uris = set(params.notifications.resource_subscriptions or ())
         _check(uris)
+        if self._open >= MOST:
+            ##= man/spec/mcp.md#limits
+            ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
+            hint = {"hint": "one stream can tell of many resources"}
+            raise MCPError(code=TOO_MUCH, message="Too many streams are open", data=hint)
+        self._open += 1
+        try:
+            return await self._listen(request, params, uris)
+        finally:
+            self._open -= 1
+
+    async def _listen(
+        self, request: Request, params: types.SubscriptionsListenRequestParams, uris: Collection[str]
+    ) -> types.SubscriptionsListenResult:
         self._watched.add(uris, await self._context() if uris else None)
         try:
             return await self._streams(request, params)
