@@ -170,7 +170,7 @@ class Live:
             if handle is None:
                 await anyio.sleep(_UNTOLD_PULSE)
                 continue
-            with anyio.move_on_after(_PULSE):
+            with anyio.move_on_after(_UNTOLD_PULSE if self._reader.doubt.looks else _PULSE):
                 await anyio.wait_readable(handle)
             await anyio.sleep(_TOGETHER)
 
