@@ -83,6 +83,9 @@ class Resources:
         ##% those that the version of the protocol demands of every result.
         if (params.path is None) == (params.uri is None):
             raise QueryError("give a `path` or a `uri`")
+        ##= man/spec/mcp.md#resources
+        ##% With `?limit=`, `resources/get` MUST give the first entries of a list alone: an array has no place for a cursor,
+        ##% which is what `resources/read` is for.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return wrapped(plain) if isinstance(plain, list) else plain
@@ -98,7 +101,12 @@ def _listed(context: Context, params: ListParams) -> tuple[Sequence[Described], 
     ##% its object.
     if params.path is None:
         return all_resources(context, params.cursor)
-    return resources_below(context, node_of(tree_of(context), asked(params.path)), params.cursor)
+    wanted = asked(params.path)
+    if wanted.cursor is not None:
+        raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
+    ##= man/spec/mcp.md#resources
+    ##% A `?limit=` in the `path` of `resources/list` MUST be the size of a page.
+    return resources_below(context, node_of(tree_of(context), wanted), params.cursor, wanted.limit)
 
 
 @contextmanager
