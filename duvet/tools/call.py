@@ -13,6 +13,7 @@ from duvet.text import quoted, shortened
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.tools.schemas import input_schema
+from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Scope, Tool
 
 LONGEST = 20_000
@@ -25,7 +26,8 @@ def call(tool: Tool, context: Context, arguments: Mapping[str, object], scopes: 
     """What the tool answers to a caller with these scopes; ToolError where it can't."""
     check_scope(tool, scopes)
     try:
-        return tool.handler(context, _input(tool, arguments))
+        asked = _input(tool, arguments)
+        return candid(context, lambda: tool.handler(context, asked))
     except DuvetError as error:
         raise tool_error(error) from error
 

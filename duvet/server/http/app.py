@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -25,6 +25,7 @@ from duvet.server.http.media import MediaGuard
 from duvet.server.http.messages import Messages
 from duvet.server.http.rate import Buckets, RateGuard
 from duvet.server.http.request_log import RequestLog
+from duvet.server.http.sessions import Sessions
 from duvet.server.http.tokens import Tokens
 from duvet.server.protocol.server import DuvetServer
 
@@ -47,19 +48,16 @@ class App:
         """Each request is said where somebody wants to hear of it."""
         self._server = server
         self._limits = limits
-        # Hosts, origins and bodies are looked at before the SDK sees them.
-        self._manager = StreamableHTTPSessionManager(
-            server,
-            session_idle_timeout=limits.idle_session,
-            max_sessions=limits.sessions,
-            max_request_body_size=limits.body,
-        )
+        self._sessions = Sessions(server, limits, server.subscriptions.reached)
+        server.subscriptions.reaches = self._sessions.has_stream
         buckets = Buckets(limits.rate, limits.burst, limits.clients)
         self._crowd = Crowd(self._messages(buckets), limits.requests, limits.streams)
+        # What has not arrived yet takes nobody's place.
+        self._bodies = BodyGuard(self._crowd, limits.body, limits.arriving, limits.arrival)
         self.asgi = Starlette(
             routes=[
                 Route("/health", _health),
-                Route("/mcp", BearerGuard(MediaGuard(self._crowd), trust.tokens)),
+                Route("/mcp", BearerGuard(MediaGuard(self._bodies), trust.tokens)),
             ],
             middleware=[
                 *([Middleware(RequestLog, say=say)] if say else []),
@@ -76,19 +74,18 @@ class App:
         ##= man/spec/mcp.md#http
         ##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within
         ##% 5 seconds with the exit code 0.
+        self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._crowd.answered()
         self._server.close_streams()
-        for transport in list(self._manager._server_instances.values()):
-            await transport.terminate()
+        await self._sessions.end()
 
     def _messages(self, buckets: Buckets) -> ASGIApp:
-        sdk = StreamableHTTPASGIApp(self._manager)
-        return BodyGuard(Messages(sdk, self._limits.batch, buckets), self._limits.body, self._limits.arrival)
+        return Messages(StreamableHTTPASGIApp(self._sessions), self._limits.batch, buckets)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._manager.run():
+        async with self._sessions.run():
             yield
 
 

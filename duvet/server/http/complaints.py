@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
+from asyncio import CancelledError
 from collections.abc import Callable
 
 NAMES = ("uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 _SESSION = re.compile("[0-9a-f]{32}")
 """Whoever knows the id of a session may speak in it."""
+_PLACEHOLDER = re.compile("%[a-z]")
+"""What would stand there may come from a client."""
+_GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 
 
 class Lines(logging.Handler):
@@ -21,8 +25,12 @@ class Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         ##= man/spec/mcp.md#http
         ##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
-        kind = type(record.exc_info[1]).__name__ if record.exc_info and record.exc_info[1] else ""
-        what = _SESSION.sub("…", str(record.msg).partition("\n")[0])
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, CancelledError) or record.msg == _GIVES_UP:
+            # Who is told to end waits for nobody.
+            return
+        kind = type(error).__name__ if error else ""
+        what = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
         self._say(f"duvet mcp: {what}{f' ({kind})' if kind else ''}")
 
 

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.http.answers import Refusal, refuse, too_busy
 from duvet.server.http.hosts import headers_named
+from duvet.server.messages import LASTING
 
 
 class Crowd:
@@ -78,4 +79,4 @@ def _with_pause(message: Message) -> Message:
 
 
 def _is_stream(scope: Scope) -> bool:
-    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == ["subscriptions/listen"]
+    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == [LASTING]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Iterator
 
 import pytest
@@ -33,4 +34,11 @@ def test_a_line_without_what_was_sent(told: list[str]) -> None:
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n%s", "secret")
     logging.getLogger("mcp.server").error(f"Session {'0af3' * 8} crashed")
     logging.getLogger("mcp.server").warning("Invalid Host header: %s", "secret")
-    assert told == ["duvet mcp: Exception in ASGI application (ValueError)", "duvet mcp: Session … crashed"]
+    logging.getLogger("uvicorn.error").error("Cancel %s running task(s), timeout graceful shutdown exceeded", 1)
+    logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=CancelledError())
+    logging.getLogger("asyncio").error("%s is strange", "secret")
+    assert told == [
+        "duvet mcp: Exception in ASGI application (ValueError)",
+        "duvet mcp: Session … crashed",
+        "duvet mcp: … is strange",
+    ]
