@@ -41,3 +41,9 @@ def test_the_package_is_this_one_and_its_arguments_are_understood() -> None:
     assert (folder["type"], command) == ("named", {"type": "positional", "value": "mcp"})
     done = CliRunner().invoke(cli, [folder["name"], str(ROOT), command["value"], "--help"])
     assert (done.exit_code, done.output.startswith("Usage: ")) == (0, True)
+
+
+def test_the_description_of_the_package_says_whose_server_it_is() -> None:
+    """A registry looks for this line: whoever names the package must have written it."""
+    assert PROJECT["readme"] == "README.md"
+    assert re.findall(r"mcp-name: *(\S+)", (ROOT / "README.md").read_text()) == [SERVER["name"]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from duvet.watching.answers import Answers
 from duvet.watching.followed import Followed
+from duvet.watching.mounts import Mounts, mounts
 from duvet.watching.notices import UNKNOWN, Event, wants_polling
 
 if TYPE_CHECKING:
@@ -21,9 +22,12 @@ _ANYTHING = {""}
 class Doubt:
     """Knows what the last reading was made from. One thread at a time follows and looks; any may ask `is_silent`."""
 
-    def __init__(self, descriptor: Descriptor | None) -> None:
+    def __init__(self, descriptor: Descriptor | None, mounted: Mounts | None = None) -> None:
         """With what the system tells of changes; without that, each question is one for the disk."""
         self._descriptor = descriptor
+        self._mounts = mounted
+        self._linked: set[str] = set()
+        """Files with other names, by which they can be written to without a word."""
         self._retired: Descriptor | None = None
         self._followed: Followed | None = None
         self._changed = _ANYTHING
@@ -37,7 +41,20 @@ class Doubt:
         """Whether there is no doubt at all; that is known without a look at the project."""
         ##= man/spec/mcp.md#freshness
         ##% While nothing changes, a request MUST NOT look at the files of the project, where the system tells of changes.
-        return self._descriptor is not None and not self._changed and self._descriptor.is_silent()
+        if self._descriptor is None or self._changed or not self._descriptor.is_silent():
+            return False
+        return not self._are_stirred()
+
+    @property
+    def looks(self) -> bool:
+        """Whether there are files that nothing is told of, so that they have to be looked at."""
+        return bool(self._linked)
+
+    def _are_stirred(self) -> bool:
+        ##= man/spec/mcp.md#freshness
+        ##% A file that has several names when it is read MUST be looked at by each request.
+        followed, linked = self._followed, self._linked
+        return bool(linked and followed and followed.answers.altered_among(linked))
 
     def calm(self, milliseconds: int) -> None:
         """Wait until nothing happens for so long, but not more than a few times."""
@@ -51,22 +68,29 @@ class Doubt:
         followed = self._followed
         if followed is None or self._changed:
             return bool(self._changed)
-        self._changed = self._heard(followed, lambda: followed.among(self._events()))
+        self._changed = self._heard(followed, lambda: self._touched(followed))
         return bool(self._changed)
+
+    def _touched(self, followed: Followed) -> set[str]:
+        """What has changed, or was written to at least: what was there for a moment may have been read then."""
+        events = self._events()
+        written = followed.about(events) or set()
+        return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
         """Nothing is known of the last reading."""
-        self._followed, self._changed = None, _ANYTHING
+        self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
         """Nothing can change."""
-        self._followed, self._changed = None, set()
+        self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: Answers) -> bool:
         """From now on it is about this reading; whether that is of one moment."""
         heard_of = self._descriptor.folders if self._descriptor and self._followed else set()
         followed = self._followed = Followed(answers, self._descriptor or _Nobody())
         self._changed = self._heard(followed, followed.everything)
+        self._look_where_nothing_is_told(followed)
         events = self._events()
         touched = followed.about(events)
         self._changed |= self._heard(followed, lambda: followed.among(events))
@@ -76,6 +100,17 @@ class Doubt:
         # Where one file alone has changed since the reading began, it was read before that or after it.
         alone = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (alone and followed.folders <= heard_of)
+
+    def _look_where_nothing_is_told(self, followed: Followed) -> None:
+        if self._descriptor is None:
+            return
+        self._mounts = self._mounts or mounts()
+        ##= man/spec/mcp.md#freshness
+        ##% The system MUST NOT be relied on for file systems that others can write to, such as those of a network.
+        if self._mounts.are_blind(followed.folders):
+            self._retire()
+        else:
+            self._linked = set(followed.answers.linked())
 
     def _events(self) -> Iterable[Event]:
         return self._descriptor.read() if self._descriptor else UNKNOWN

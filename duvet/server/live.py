@@ -14,13 +14,14 @@ from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.server.doubt import Doubt, descriptor
 from duvet.server.reader import Reader
+from duvet.server.room import room
 from duvet.tools.context import Context
 
 Answer = TypeVar("Answer")
 Told = Callable[[Context, Context], Awaitable[None]]
 """Hears of the project as it was, and as it is now."""
 
-_TRIES = 5
+_TRIES = 20
 _TOGETHER = 0.02
 """Seconds within which changes count as one, for those who are told of them."""
 _PULSE = 60.0
@@ -65,12 +66,29 @@ class Live:
 
     async def ask(self, question: Callable[[Context], Answer]) -> Answer:
         """What the project answers, of which nothing has changed while it was asked."""
-        for _ in range(_TRIES):
-            context = await self.context()
-            answer = question(context)
-            if self._is_current() or await self.context() is context:
-                break
+        for attempt in reversed(range(_TRIES)):
+            context = await self._context_with_room()
+            try:
+                answer = question(context)
+            except Exception:
+                # What is not there any more can't be found; and it may be there again.
+                if not attempt or await self._is_still(context):
+                    raise
+            else:
+                if await self._is_still(context):
+                    break
         return answer
+
+    async def _context_with_room(self) -> Context:
+        """The project, as soon as the client takes answers; nothing else happens before this one is made up."""
+        while True:
+            context, left = await self.context(), room()
+            if left is None or left.is_left:
+                return context
+            await left.eased()
+
+    async def _is_still(self, context: Context) -> bool:
+        return self._is_current() or await self.context() is context
 
     def _is_current(self) -> bool:
         return self._renewal is None and self._reader.is_current()
@@ -152,7 +170,7 @@ class Live:
             if handle is None:
                 await anyio.sleep(_UNTOLD_PULSE)
                 continue
-            with anyio.move_on_after(_PULSE):
+            with anyio.move_on_after(_UNTOLD_PULSE if self._reader.doubt.looks else _PULSE):
                 await anyio.wait_readable(handle)
             await anyio.sleep(_TOGETHER)
 

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import traceback
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -17,6 +18,9 @@ from duvet.tools.seen import Seen
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")
 """Whoever knows the id of a session may speak in it."""
+_PLACEHOLDER = re.compile("%[a-z]")
+"""What would stand there may come from a client."""
+_GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
 
@@ -129,8 +133,12 @@ class Complaints(logging.Handler):
         ##= man/spec/mcp.md#http
         ##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
         error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, CancelledError) or record.msg == _GIVES_UP:
+            # Who is told to end waits for nobody.
+            return
         fields = {"error": type(error).__name__, "at": _place(error)} if error else {}
-        self._log.tell(Level.ERROR, _SESSION.sub("…", str(record.msg).partition("\n")[0]), **fields)
+        what = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
+        self._log.tell(Level.ERROR, what, **fields)
 
 
 def _place(error: BaseException) -> str:

@@ -9,6 +9,10 @@ from typing import Any
 import msgspec
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+TOO_MUCH = -32010
+"""Of the codes that the protocol leaves to servers: for now there is no room for that."""
+LASTING = "subscriptions/listen"
+"""Is answered when the client has heard enough: it counts as a stream wherever requests are counted."""
 Id = int | str
 
 

@@ -55,9 +55,10 @@ def text_of(given: str | None) -> bytes | None:
 
 
 def _tell(answer: Answer) -> None:
-    if settings().quiet or not answer.next_step:
+    if settings().quiet:
         return
-    say(f"{visible(answer.next_step)}\n")
+    for words in filter(None, (answer.warning, answer.next_step)):
+        say(f"{visible(words)}\n")
 
 
 def as_shell_error(error: ToolError) -> Exception:

@@ -7,12 +7,11 @@ from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.errors import NotFoundError
-from duvet.model import Severity
 from duvet.queries.catalogue import Catalogue
+from duvet.queries.soundness import NO_REQUIREMENTS, counted, errors, not_everything
 from duvet.terminal.questions import remembered
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
-from duvet.text import plural
 from duvet.tree.disk import DiskTree
 
 CATALOGUE = "catalogue"
@@ -33,13 +32,13 @@ def read_requirements(where: Mapping[str, Any]) -> Catalogue:
     """The same, of a project that has requirements."""
     catalogue = read_catalogue(where)
     if not catalogue.requirements:
-        raise NotFoundError("the project has no requirements", hint=_why_none(catalogue))
+        raise NotFoundError(NO_REQUIREMENTS, hint=_why_none(catalogue))
     return catalogue
 
 
 def _why_none(catalogue: Catalogue) -> str:
-    if error_count(catalogue):
-        return f"{_errors_words(catalogue)}; `duvet validate` lists what is wrong"
+    if errors(catalogue):
+        return f"{counted(catalogue)}; `duvet validate` lists what is wrong"
     if not catalogue.specifications:
         return "name a specification in the configuration, as `[[specification]]`"
     return "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
@@ -47,14 +46,11 @@ def _why_none(catalogue: Catalogue) -> str:
 
 def error_count(catalogue: Catalogue) -> int:
     """How many errors the project has; while it has any, not everything counts."""
-    return sum(problem.severity is Severity.ERROR for problem in catalogue.problems)
+    return len(errors(catalogue))
 
 
 def tell_errors(catalogue: Catalogue) -> None:
     """Say on standard error that not all annotations count, because some are wrong."""
-    if error_count(catalogue) and not settings().quiet:
-        say(f"{_errors_words(catalogue)}, so not everything counts; `duvet validate` lists what is wrong\n")
-
-
-def _errors_words(catalogue: Catalogue) -> str:
-    return f"{plural(error_count(catalogue), 'error')} in the project"
+    words = not_everything(catalogue)
+    if words and not settings().quiet:
+        say(f"{words}; `duvet validate` lists what is wrong\n")

@@ -17,6 +17,7 @@ from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import Guests, fitting
 from duvet.tools.registry import Registry
 from duvet.tools.seen import Observer, Seen, summary
+from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool
 
 DEEPEST = 8
@@ -84,7 +85,7 @@ class Desk:
         pack = self.registry.pack_of(tool)
         if not pack.is_guest and isinstance(tool, Question):
             handler = tool.handler
-            return await self._readings.ask(lambda context: handler(asked, context))
+            return await self._readings.ask(lambda context: candid(context, lambda: handler(asked, context)))
         ctx = Ctx(
             tool=tool.name,
             caller=caller,

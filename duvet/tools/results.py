@@ -23,8 +23,9 @@ def structured(answer: Answer) -> dict[str, Any]:
 
 def parts_of(answer: Answer) -> dict[str, Any]:
     """What an answer consists of: the result first, and what there is to say of it."""
-    step = {"next_step": answer.next_step} if answer.next_step else {}
-    return {"result": answer.value, **(_page(answer.page) if answer.page else {}), **step}
+    notes = {"warning": answer.warning, "next_step": answer.next_step}
+    said = {name: words for name, words in notes.items() if words}
+    return {"result": answer.value, **(_page(answer.page) if answer.page else {}), **said}
 
 
 def _page(page: Page) -> dict[str, Any]:

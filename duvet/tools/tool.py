@@ -32,6 +32,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """A record, or a list of them: what the first block of content holds, and nothing else."""
     next_step: str = ""
     """What to do with it, in a line."""
+    warning: str = ""
+    """What keeps it from being the whole truth, in a line."""
     page: Page | None = None
     """Of a list alone."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from duvet.cache.memory import NoMemory
 from duvet.inputs import Inputs
@@ -34,6 +36,14 @@ class Answers:
     def altered_among(self, paths: Collection[str]) -> set[str]:
         """Those of these paths that something else would be heard of."""
         return set(altered(self.record.about(paths), self.tree))
+
+    def linked(self) -> Iterator[str]:
+        """The files that have other names, too."""
+        for path in self.record.files:
+            # What is gone is told of.
+            with suppress(OSError, ValueError):
+                if os.stat(self.tree.disk.at(path)).st_nlink > 1:
+                    yield path
 
     def listed_otherwise(self) -> set[str]:
         """The files that patterns match now and did not, or no more; folders that are new are on the record then."""

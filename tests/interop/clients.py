@@ -14,8 +14,12 @@ HERE = Path(__file__).parent
 SCRIPTS = ("walk.mjs", "sdk.mjs", "client.mjs")
 
 
-VERSIONS = {"@modelcontextprotocol/sdk": "2025-11-25", "@modelcontextprotocol/client": "2026-07-28", "fastmcp": "any"}
-"""Which version each of them speaks; that of the last one is its own affair."""
+VERSIONS = {
+    "@modelcontextprotocol/sdk": "2025-11-25",
+    "@modelcontextprotocol/client": "2026-07-28",
+    "fastmcp": "2026-07-28",
+}
+"""Which version each of them comes to with the server."""
 
 
 def walk_with_others(folder: Path, project: Path, plan: Path, url: str) -> str:

@@ -4,5 +4,18 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { walk } from "./walk.mjs";
 
+let negotiated;
+
+// The client keeps to itself what it has come to, but tells the transport.
+function telling(transport) {
+  return class extends transport {
+    setProtocolVersion(version) {
+      negotiated = version;
+      super.setProtocolVersion?.(version);
+    }
+  };
+}
+
 const client = new Client({ name: "interop", version: "1" });
-await walk(client, { stdio: StdioClientTransport, http: StreamableHTTPClientTransport }, () => "2025-11-25");
+const transports = { stdio: telling(StdioClientTransport), http: telling(StreamableHTTPClientTransport) };
+await walk(client, transports, () => negotiated);

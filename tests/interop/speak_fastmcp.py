@@ -26,7 +26,7 @@ async def walk(plan: dict[str, Any], transport: Any) -> dict[str, Any]:
         for prompt in prompts:
             assert (await client.get_prompt(prompt.name, plan["prompts"][prompt.name])).messages
         return {
-            "version": "any",
+            "version": client.protocol_version,
             "failed": [name for name, answer in answers.items() if answer.is_error],
             "tools": [tool.name for tool in tools],
             "prompts": [prompt.name for prompt in prompts],

@@ -13,6 +13,10 @@ pytestmark = pytest.mark.anyio
 
 GOOD = "//= tea.md#cup\n//# A cup MUST NOT leak."
 CUP = "2c79658776d2"
+FIRST = (
+    'the first is at src/pot.rs:27: missing section "milk" in tea.md; list_invalid_citations lists those of citations.'
+)
+WARNING = f"2 errors in the project, so not everything counts; {FIRST}"
 
 
 async def called(client: Client, name: str, **arguments: object) -> tuple[Any, Any, list[str]]:
@@ -25,13 +29,13 @@ async def called(client: Client, name: str, **arguments: object) -> tuple[Any, A
 
 
 async def test_a_citation_is_validated(client: Client) -> None:
-    assert await called(client, "validate_citation", citation=GOOD) == ({"valid": True}, {"valid": True}, [])
+    assert await called(client, "validate_citation", citation=GOOD) == ({"valid": True}, {"valid": True}, [WARNING])
     wrong = {
         "valid": False,
         "error": 'Section not found: missing section "cu" in tea.md',
         "nearest": "tea.md#cup",
     }
-    step = "Name the target as `nearest` says."
+    step = f"{WARNING} Name the target as `nearest` says."
     assert await called(client, "validate_citation", citation="//= tea.md#cu") == (wrong, wrong, [step])
 
 
@@ -39,7 +43,7 @@ async def test_citations_are_validated(client: Client) -> None:
     found, structured, steps = await called(client, "validate_citations", citations=[GOOD, GOOD])
     assert found == [{"valid": True}, {"valid": True}]
     assert structured == {"result": found, "total": 2}
-    assert steps == ["All 2 citations valid."]
+    assert steps == [f"{WARNING} All 2 citations valid."]
 
 
 @pytest.mark.parametrize(

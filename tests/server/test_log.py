@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from asyncio import CancelledError
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -136,7 +137,11 @@ def test_a_line_without_what_was_sent(told: list[str]) -> None:
         logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n%s", "secret")
     logging.getLogger("mcp.server").error(f"Session {'0af3' * 8} crashed")
     logging.getLogger("mcp.server").warning("Invalid Host header: %s", "secret")
+    logging.getLogger("uvicorn.error").error("Cancel %s running task(s), timeout graceful shutdown exceeded", 1)
+    logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=CancelledError())
+    logging.getLogger("asyncio").error("%s is strange", "secret")
     assert [line.split(" at=")[0] for line in told] == [
         f"{TIME} ERROR Exception in ASGI application error=ValueError",
         f"{TIME} ERROR Session … crashed",
+        f"{TIME} ERROR … is strange",
     ]

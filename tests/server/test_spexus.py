@@ -221,6 +221,14 @@ def test_4_2_every_list_may_change(result: dict[str, Any]) -> None:
     assert [name for name in LISTS if result["capabilities"][name].get("listChanged") is not True] == []
 
 
+def test_4_3_resources_can_be_subscribed_to(server: Wire, folder: Path) -> None:
+    assert server.greet()["result"]["capabilities"]["resources"]["subscribe"] is True
+    uri = "duvet:///specifications/requirements/sections/login"
+    assert server.ask("resources/subscribe", {"uri": uri})["result"] == {}
+    make(folder, {"requirements.md": FILES["requirements.md"].replace("# Login", "# Login\n\nOnce.")})
+    assert server.read() == {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
+
+
 def test_4_4_what_is_declared_works(server: Wire) -> None:
     declared = server.greet()["result"]["capabilities"]
     asked: dict[str, tuple[str, Message]] = {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duvet.server.http.bearer import BearerGuard
 from duvet.server.http.body import BodyGuard
@@ -31,6 +31,7 @@ from duvet.server.http.request_log import RequestLog
 from duvet.server.http.rest import METHODS as CALLS
 from duvet.server.http.rest import PATH as REST
 from duvet.server.http.rest import Rest
+from duvet.server.http.sessions import Sessions
 from duvet.server.http.tokens import Tokens
 from duvet.server.log import Log
 from duvet.server.protocol.server import DuvetServer
@@ -59,17 +60,13 @@ class App:
     def __init__(self, server: DuvetServer, trust: Trust, accounts: Accounts, limits: Limits = _LIMITS) -> None:
         self._server = server
         self._limits = limits
-        # Hosts, origins and bodies are looked at before the SDK sees them.
-        self._manager = StreamableHTTPSessionManager(
-            server,
-            session_idle_timeout=limits.idle_session,
-            max_sessions=limits.sessions,
-            max_request_body_size=limits.body,
-        )
+        self._sessions = Sessions(server, limits, server.subscriptions.reached)
+        server.subscriptions.reaches = self._sessions.has_stream
         buckets = Buckets(limits.rate, limits.burst, limits.clients)
-        self._crowd = Crowd(limits.requests, limits.streams)
-        messages = self._crowd.around(self._messages(buckets))
-        rest = self._crowd.around(BodyGuard(Rest(server.desk, server.identity), limits.body, limits.arrival))
+        rest = Rest(server.desk, server.identity)
+        self._crowd = Crowd(_by_path({MCP: self._messages(buckets), REST: rest}), limits.requests, limits.streams)
+        # What has not arrived yet takes nobody's place.
+        self._bodies = BodyGuard(self._crowd, limits.body, limits.arriving, limits.arrival)
         self.asgi = Starlette(
             routes=[
                 Route(HEALTH, MethodGuard(health, READING)),
@@ -77,8 +74,8 @@ class App:
                 ##= man/spec/service.md#operations
                 ##% `/metrics` MUST be shown to those alone who may call tools.
                 Route(METRICS, BearerGuard(MethodGuard(accounts.metrics, READING), trust.tokens)),
-                Route(MCP, BearerGuard(MethodGuard(MediaGuard(messages), MESSAGES), trust.tokens)),
-                Route(REST, BearerGuard(MethodGuard(rest, CALLS), trust.tokens)),
+                Route(MCP, BearerGuard(MethodGuard(MediaGuard(self._bodies), MESSAGES), trust.tokens)),
+                Route(REST, BearerGuard(MethodGuard(self._bodies, CALLS), trust.tokens)),
             ],
             middleware=[
                 Middleware(RequestLog, log=accounts.log),
@@ -96,17 +93,25 @@ class App:
         ##= man/spec/mcp.md#http
         ##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within
         ##% 5 seconds with the exit code 0.
+        self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._crowd.answered()
         self._server.close_streams()
-        for transport in list(self._manager._server_instances.values()):
-            await transport.terminate()
+        await self._sessions.end()
 
     def _messages(self, buckets: Buckets) -> ASGIApp:
-        sdk = StreamableHTTPASGIApp(self._manager)
-        return BodyGuard(Messages(sdk, self._limits.batch, buckets), self._limits.body, self._limits.arrival)
+        return Messages(StreamableHTTPASGIApp(self._sessions), self._limits.batch, buckets)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._manager.run():
+        async with self._sessions.run():
             yield
+
+
+def _by_path(apps: Mapping[str, ASGIApp]) -> ASGIApp:
+    """Each request to the application of its path."""
+
+    async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
+        await apps[scope["path"]](scope, receive, send)
+
+    return hand_on

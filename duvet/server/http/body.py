@@ -15,24 +15,48 @@ _SWALLOWED = 16
 
 TOO_LARGE = Refusal(status=413, code=Code.INVALID_REQUEST, message="The request is too large", headers=_CLOSE)
 TOO_SLOW = Refusal(status=408, code=Code.INVALID_REQUEST, message="The request came too slowly", headers=_CLOSE)
+ENDING = Refusal(
+    status=503,
+    code=Code.UPSTREAM_ERROR,
+    message="The server is about to end",
+    hint="try again later",
+    headers=(("retry-after", "5"), *_CLOSE),
+)
 
 
 class TooLargeError(Exception):
     """There is more of it than may be."""
 
 
+class _Arrival:
+    """A request that is arriving."""
+
+    def __init__(self, seconds: float) -> None:
+        self.size = 0
+        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
+
+
 class BodyGuard:
     """Hands requests on that are there as a whole."""
 
-    def __init__(self, app: ASGIApp, limit: int, seconds: float) -> None:
+    def __init__(self, app: ASGIApp, limit: int, room: int, seconds: float) -> None:
+        """No request may have more bytes than the limit, nor take longer than that; all together have so much room."""
         self._app = app
         self._limit = limit
+        self._room = room
         self._seconds = seconds
+        self._arriving: dict[_Arrival, None] = {}
+        self._is_ending = False
+
+    def end(self) -> None:
+        """Wait for nothing that has not arrived."""
+        self._is_ending = True
+        for arrival in self._arriving:
+            arrival.scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with anyio.fail_after(self._seconds):
-                body = await self._read(scope, receive)
+            body = await self._arrived(scope, receive)
         except TooLargeError:
             ##= man/spec/mcp.md#limits
             ##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
@@ -40,12 +64,22 @@ class BodyGuard:
         except TimeoutError:
             ##= man/spec/mcp.md#limits
             ##% A client that sends a request too slowly MUST be refused.
-            await refuse(scope, send, TOO_SLOW)
+            await refuse(scope, send, ENDING if self._is_ending else TOO_SLOW)
         else:
             if body is not None:
                 await self._app(scope, replay(body, receive), send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _arrived(self, scope: Scope, receive: Receive) -> bytes | None:
+        arrival = _Arrival(self._seconds)
+        self._arriving[arrival] = None
+        try:
+            with arrival.scope:
+                return await self._read(arrival, scope, receive)
+            raise TimeoutError
+        finally:
+            self._arriving.pop(arrival, None)
+
+    async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None where the client has left."""
         if self._declares_too_much(scope) and headers_named(scope, b"expect"):
             raise TooLargeError
@@ -59,6 +93,8 @@ class BodyGuard:
             size += len(part)
             if size <= self._limit:
                 body += part
+                arrival.size = size
+                self._make_room()
             if size > self._limit * _SWALLOWED:
                 raise TooLargeError
             if not message.get("more_body"):
@@ -66,6 +102,15 @@ class BodyGuard:
         if size > self._limit:
             raise TooLargeError
         return bytes(body)
+
+    def _make_room(self) -> None:
+        ##= man/spec/mcp.md#limits
+        ##% Requests that are arriving MUST NOT keep others out: where they are too much together, the one that takes
+        ##% longest is refused.
+        while sum(one.size for one in self._arriving) > self._room:
+            oldest = next(iter(self._arriving))
+            del self._arriving[oldest]
+            oldest.scope.cancel()
 
     def _declares_too_much(self, scope: Scope) -> bool:
         return any(

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.http.answers import Refusal, refuse, too_busy
 from duvet.server.http.hosts import headers_named
+from duvet.server.messages import LASTING
 
 
 class Crowd:
     """Lets requests through while there is room, and knows when the last of them has its answer."""
 
-    def __init__(self, requests: int, streams: int) -> None:
+    def __init__(self, app: ASGIApp, requests: int, streams: int) -> None:
+        self._app = app
         self._room = {False: requests, True: streams}
         self._stopping = False
         self._answered = anyio.Event()
         self._requests = requests
 
-    def around(self, app: ASGIApp) -> ASGIApp:
-        """The application with as many at work as there is room for, together with the others around which it is."""
-        return partial(self._admit, app)
-
-    async def _admit(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_stream = _is_stream(scope)
         if refusal := self._refusal(is_stream):
             await refuse(scope, send, refusal)
@@ -39,7 +36,7 @@ class Crowd:
             await send(_with_pause(message))
 
         try:
-            await app(scope, receive, heard)
+            await self._app(scope, receive, heard)
         finally:
             release()
 
@@ -82,4 +79,4 @@ def _with_pause(message: Message) -> Message:
 
 
 def _is_stream(scope: Scope) -> bool:
-    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == ["subscriptions/listen"]
+    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == [LASTING]

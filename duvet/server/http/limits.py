@@ -14,6 +14,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Bytes of the headers of a request."""
     arrival: float = 10
     """Within which the headers of a request arrive once it has begun; the body gets as long again."""
+    arriving: int = 64 << 20
+    """Bytes of all requests that are arriving; where there are more, the one that takes longest is refused."""
     keep_alive: int = 60
     """How long a connection may lie idle between requests."""
     unread: float = 30

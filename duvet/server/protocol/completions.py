@@ -28,7 +28,7 @@ class Completions:
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self.complete)
 
     async def complete(self, request: Request, params: types.CompleteRequestParams) -> types.CompleteResult:
-        found = self._values(await self._live.context(), params)
+        found = await self._live.ask(lambda context: self._values(context, params))
         values = list(found[:_MOST])
         completion = types.Completion(values=values, total=len(found), has_more=len(found) > len(values))
         return types.CompleteResult(completion=completion)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mcp.server.connection import Connection
 
 LISTS = ""
@@ -11,10 +13,12 @@ LISTS = ""
 class Outbox:
     """Each thing once, however often it happens before the client reads of it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
+        """What can't be told for now is kept until it can be."""
         self.uris: set[str] = set()
         """What the client has subscribed to."""
         self._connection = connection
+        self._is_open = is_open
         self._waiting: dict[str, None] = {}
         self._is_busy = False
 
@@ -33,7 +37,9 @@ class Outbox:
             return
         self._is_busy = True
         try:
-            while self._waiting:
+            ##= man/spec/mcp.md#freshness
+            ##% What a client could not be told of over HTTP, for it had no stream open, it MUST be told once it opens one.
+            while self._waiting and self._is_open():
                 uri = next(iter(self._waiting))
                 del self._waiting[uri]
                 if uri == LISTS:

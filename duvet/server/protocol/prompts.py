@@ -38,11 +38,10 @@ class Prompts:
     async def get(self, request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         wanted = asked(params.name, params.arguments or {})
         # What there is to say about the server needs no project that can be read.
-        text = (
-            self._instructions()
-            if wanted.name == SYSTEM
-            else filled(wanted, await self._live.context(), self._desk.registry)
-        )
+        if wanted.name == SYSTEM:
+            text = self._instructions()
+        else:
+            text = await self._live.ask(lambda context: filled(wanted, context, self._desk.registry))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=described(wanted.name).description, messages=[message])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from duvet.server.resources.finding import node_of
 from duvet.server.resources.reading import Listed, all_resources, read, resources_below
 from duvet.server.resources.templates import TEMPLATES
 from duvet.server.resources.tree import tree_of
+from duvet.tools.context import Context
 from duvet.tools.errors import hint_of
 from duvet.tools.tool import Page
 
@@ -57,16 +58,8 @@ class Resources:
         server.add_request_handler("resources/get", GetParams, self.get)
 
     async def list(self, request: Request, params: ListParams) -> types.ListResourcesResult:
-        context = await self._live.context()
-        ##= man/spec/mcp.md#resources
-        ##% `resources/list` MUST list every resource once, page by page, and with a `path` those right below it, each
-        ##% with its object.
-        if params.path is None:
-            page: tuple[Any, Page] = all_resources(context, params.cursor)
-        else:
-            with _telling_what_is_missing(request, params.path):
-                page = resources_below(context, node_of(tree_of(context), asked(params.path)), params.cursor)
-        shown, place = page
+        with _telling_what_is_missing(request, params.path or ""):
+            shown, place = await self._live.ask(lambda context: _listed(context, params))
         return types.ListResourcesResult(resources=[_resource(one) for one in shown], next_cursor=place.next_cursor)
 
     async def templates(
@@ -91,14 +84,30 @@ class Resources:
         ##% those that the version of the protocol demands of every result.
         if (params.path is None) == (params.uri is None):
             raise QueryError("give a `path` or a `uri`")
+        ##= man/spec/mcp.md#resources
+        ##% With `?limit=`, `resources/get` MUST give the first entries of a list alone: an array has no place for a cursor,
+        ##% which is what `resources/read` is for.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return wrapped(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: Request, reference: str) -> tuple[Any, Page | None]:
-        context = await self._live.context()
         with _telling_what_is_missing(request, reference):
-            return read(context, asked(reference))
+            return await self._live.ask(lambda context: read(context, asked(reference)))
+
+
+def _listed(context: Context, params: ListParams) -> tuple[Sequence[Described], Page]:
+    ##= man/spec/mcp.md#resources
+    ##% `resources/list` MUST list every resource once, page by page, and with a `path` those right below it, each with
+    ##% its object.
+    if params.path is None:
+        return all_resources(context, params.cursor)
+    wanted = asked(params.path)
+    if wanted.cursor is not None:
+        raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
+    ##= man/spec/mcp.md#resources
+    ##% A `?limit=` in the `path` of `resources/list` MUST be the size of a page.
+    return resources_below(context, node_of(tree_of(context), wanted), params.cursor, wanted.limit)
 
 
 @contextmanager

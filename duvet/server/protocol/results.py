@@ -14,7 +14,8 @@ def result(answer: Answer) -> types.CallToolResult:
     """The answer: its JSON, the next step in a line, and the same for programs."""
     ##= man/spec/mcp.md#tools
     ##% The first block of a result MUST be the JSON of the answer and nothing else; a second one MAY name the next step.
-    blocks = [json.encode(answer.value).decode(), *filter(None, [answer.next_step])]
+    notes = " ".join(filter(None, [answer.warning, answer.next_step]))
+    blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
     return types.CallToolResult(
         content=[types.TextContent(text=block) for block in blocks], structured_content=structured(answer)
     )

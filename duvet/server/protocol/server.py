@@ -13,7 +13,6 @@ from duvet.server.identity import Identity
 from duvet.server.live import Live
 from duvet.server.protocol.calls import Calls
 from duvet.server.protocol.completions import Completions
-from duvet.server.protocol.crowd import Crowd
 from duvet.server.protocol.guard import guard
 from duvet.server.protocol.handshake import Pin
 from duvet.server.protocol.levels import Levels
@@ -60,7 +59,7 @@ class DuvetServer(Server[Any]):
         )
         pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []
         # In this order, the outermost first; what the SDK brings along is for a kind of measuring that nobody does here.
-        self.middleware[:] = [guard, *pinned, Crowd()]
+        self.middleware[:] = [guard, *pinned]
         for part in self.parts:
             part.register(self)
 

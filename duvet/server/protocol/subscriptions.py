@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from duvet.errors import DuvetError, QueryError
 from duvet.server.live import Live
-from duvet.server.protocol.crowd import MOST
+from duvet.server.messages import LASTING, TOO_MUCH
 from duvet.server.protocol.outbox import LISTS, Outbox
 from duvet.server.protocol.parts import Request, connection_of
 from duvet.server.resources.addresses import asked
@@ -25,6 +25,8 @@ from duvet.server.resources.differences import lists_differ
 from duvet.server.watched import Watched
 from duvet.tools.context import Context
 
+MOST = 1_000
+"""So many streams may be open."""
 _MOST_URIS = 1_000
 """So many resources may one client subscribe to, or name for one stream."""
 
@@ -38,12 +40,16 @@ class Subscriptions:
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MOST)
+        self._open = 0
         self._turn = anyio.Lock()
+        self._group: TaskGroup | None = None
+        self.reaches: Callable[[str | None], bool] = lambda session: True
+        """Whether a session has something open that it can be told through."""
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
+        server.add_request_handler(LASTING, types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
 
     @property
@@ -57,7 +63,7 @@ class Subscriptions:
 
     def _outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
-            self._outboxes[connection] = Outbox(connection)
+            self._outboxes[connection] = Outbox(connection, lambda: self.reaches(connection.session_id))
             connection.exit_stack.callback(self._left, connection)
         return self._outboxes[connection]
 
@@ -87,11 +93,31 @@ class Subscriptions:
         """One stream of changes, until the client or the server ends it."""
         uris = set(params.notifications.resource_subscriptions or ())
         _check(uris)
+        if self._open >= MOST:
+            ##= man/spec/mcp.md#limits
+            ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
+            hint = {"hint": "one stream can tell of many resources"}
+            raise MCPError(code=TOO_MUCH, message="Too many streams are open", data=hint)
+        self._open += 1
+        try:
+            return await self._listen(request, params, uris)
+        finally:
+            self._open -= 1
+
+    async def _listen(
+        self, request: Request, params: types.SubscriptionsListenRequestParams, uris: Collection[str]
+    ) -> types.SubscriptionsListenResult:
         self._watched.add(uris, await self._context() if uris else None)
         try:
             return await self._streams(request, params)
         finally:
             self._watched.remove(uris)
+
+    def reached(self, session: str) -> None:
+        """From now on a session can be told, of what it could not be told until now, too."""
+        for connection, outbox in self._outboxes.items():
+            if connection.session_id == session and self._group:
+                self._group.start_soon(outbox.deliver)
 
     def close_streams(self) -> None:
         """End all streams in good order, because the server is about to end."""
@@ -113,8 +139,8 @@ class Subscriptions:
             group.cancel_scope.cancel()
 
     async def _look_out(self) -> None:
-        async with self._turn, anyio.create_task_group() as group:
-            await self._live.watch(partial(self._changed, group))
+        async with self._turn, anyio.create_task_group() as self._group:
+            await self._live.watch(partial(self._changed, self._group))
 
     async def _changed(self, group: TaskGroup, before: Context, after: Context) -> None:
         ##= man/spec/mcp.md#freshness

@@ -47,10 +47,12 @@ def all_resources(context: Context, cursor: str | None) -> tuple[Sequence[Descri
     return _page(context, tree_of(context).all, wish, partial(described, context))
 
 
-def resources_below(context: Context, node: Node, cursor: str | None) -> tuple[Sequence[Listed], Page]:
+def resources_below(
+    context: Context, node: Node, cursor: str | None, limit: int | None = None
+) -> tuple[Sequence[Listed], Page]:
     """A page of the list of what stands right below a place."""
     tree = tree_of(context)
-    wish = Wish(("resources/list", path_of(tree, node)), cursor, context.page_size or None)
+    wish = Wish(("resources/list", path_of(tree, node)), cursor, limit or context.page_size or None)
     return _page(context, tree.children(node), wish, partial(_listed, context, node))
 
 

@@ -9,11 +9,13 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
+from duvet.server.room import answering_within
 from duvet.server.stdio.early import Opening
 from duvet.server.stdio.flow import Flow, flow
 from duvet.server.stdio.inbound import Inbound, Said
 from duvet.server.stdio.outbound import GoneError, Outbound
 from duvet.server.stdio.requests import Requests
+from duvet.server.stdio.unread import Outgoing, Unread
 from duvet.server.stdio.wire import Wire
 
 GRACE = 10.0
@@ -39,7 +41,10 @@ async def converse(wire: Wire, opening: Opening, server: Server[Any], grace: flo
             tasks.start_soon(inbound.run, to_server)
             tasks.start_soon(_until, outbound.run(from_server), tasks.cancel_scope.cancel)
             tasks.start_soon(_until, _alone(reading, grace), tasks.cancel_scope.cancel)
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            unread = Unread()
+            with answering_within(unread):
+                options = server.create_initialization_options()
+                await server.run(incoming, Outgoing(outgoing, unread), options)
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH
     except* GoneError:
         pass

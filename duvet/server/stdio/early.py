@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -12,12 +11,12 @@ from msgspec import UNSET, Struct, UnsetType
 from duvet.server.capabilities import CAPABILITIES
 from duvet.server.identity import Identity
 from duvet.server.messages import RefusedError, checked, decoded, encoded, is_id
+from duvet.server.stdio.blocking import read_some, write_all
 from duvet.server.stdio.lines import LONGEST
 from duvet.server.stdio.wire import Wire
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions that are agreed on in a handshake; the last one is offered to who asks for another."""
-CHUNK = 1 << 16
 
 _Object = dict[str, Any]
 _Objects = dict[str, _Object]
@@ -87,7 +86,7 @@ def greet(wire: Wire, identity: Identity, instructions: str) -> Opening:
     ##= man/spec/mcp.md#handshake
     ##% The answer to an `initialize` that comes first MUST NOT wait for the import of the SDK, nor for the project.
     if answer:
-        os.write(wire.writing, encoded(answer))
+        write_all(wire.writing, encoded(answer))
     return Opening(read, answer is not None)
 
 
@@ -95,7 +94,7 @@ def _first_line(descriptor: int) -> bytes:
     read = bytearray()
     # What can't be read any more, such as a terminal that is gone, has come to its end.
     with suppress(OSError):
-        while b"\n" not in read and len(read) <= LONGEST and (data := os.read(descriptor, CHUNK)):
+        while b"\n" not in read and len(read) <= LONGEST and (data := read_some(descriptor)):
             read += data
     return bytes(read)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import anyio
 from anyio import to_thread
 
-CHUNK = 1 << 16
+from duvet.server.stdio.blocking import CHUNK
+
 _SURE = 4096
 """Bytes that go without blocking into a pipe which can be written to."""
 
@@ -48,14 +50,21 @@ class Polled:
             await anyio.lowlevel.checkpoint()
         else:
             await anyio.wait_readable(self._descriptor)
-        return os.read(self._descriptor, CHUNK)
+        while True:
+            try:
+                return os.read(self._descriptor, CHUNK)
+            except BlockingIOError:
+                # Somebody else who holds it was faster.
+                await anyio.wait_readable(self._descriptor)
 
     async def write(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             if not self._writing(0):
                 await anyio.wait_writable(self._descriptor)
-            rest = rest[os.write(self._descriptor, rest[:_SURE]) :]
+            # It may be set not to block all the same.
+            with suppress(BlockingIOError):
+                rest = rest[os.write(self._descriptor, rest[:_SURE]) :]
 
     @property
     def hung_up(self) -> bool:

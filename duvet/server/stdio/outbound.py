@@ -10,9 +10,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 
 from duvet.server.bare import unwrapped
-from duvet.server.messages import Id, encoded
+from duvet.server.messages import TOO_MUCH, Id, encoded, failure
 from duvet.server.stdio.flow import Flow
 from duvet.server.stdio.requests import Asked, Batch, Requests
+from duvet.server.stdio.unread import MOST_BYTES
 
 
 class GoneError(Exception):
@@ -26,6 +27,7 @@ class Outbound:
         self._flow = flow
         self._requests = requests
         self._turn = anyio.Lock()
+        self._collected = 0
         self.version: str | None = None
         """The version of the protocol that a handshake has come to."""
 
@@ -57,10 +59,22 @@ class Outbound:
         if asked.begins and "result" in answer:
             self.version = answer["result"]["protocolVersion"]
         if asked.batch:
-            asked.batch.answers.append(answer)
+            self._collect(asked.batch, id, answer)
         elif not asked.is_answered:
             await self.send(answer)
         return await self.settle(asked)
+
+    def _collect(self, batch: Batch, id: Id | None, answer: dict[str, Any]) -> None:
+        """Keep an answer until those to the rest of the batch are there."""
+        size = len(encoded(answer))
+        if self._collected + size > MOST_BYTES:
+            ##= man/spec/mcp.md#limits
+            ##% Where the answers to batches come to more than 64 MiB, each further one MUST be the error -32010.
+            answer = failure(TOO_MUCH, "The answers to the batch are too large: ask in smaller ones", id)
+            size = 0
+        batch.answers.append(answer)
+        batch.size += size
+        self._collected += size
 
     async def settle(self, asked: Asked) -> None:
         """The request has had its answer, or needs none any more."""
@@ -73,6 +87,7 @@ class Outbound:
         ##= man/spec/mcp.md#transport
         ##% The answers to a batch MUST be one array.
         if batch.is_done and batch.answers:
+            self._collected -= batch.size
             await self.send(batch.answers)
 
 

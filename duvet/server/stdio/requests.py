@@ -6,14 +6,12 @@ from typing import Any
 
 import anyio
 
-from duvet.server.messages import Id
+from duvet.server.messages import LASTING, Id
 
 MOST = 512
 """Requests that are worked on at once; more are read when these are answered."""
 MOST_BYTES = 16 * 1024 * 1024
 """What they may weigh."""
-_LASTING = "subscriptions/listen"
-"""Is answered when the client has heard enough."""
 
 
 class Batch:
@@ -21,6 +19,8 @@ class Batch:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
+        self.size = 0
+        """Bytes of these."""
         self.asked: list[Asked] = []
         """Those that await their answers."""
         self.is_read = False
@@ -41,7 +41,7 @@ class Asked:
         self.is_answered = is_answered
         """Whether the client has its answer, and is not to be sent another."""
         self.begins = method == "initialize"
-        self.lasts = method == _LASTING
+        self.lasts = method == LASTING
         self.settled = anyio.Event()
 
 

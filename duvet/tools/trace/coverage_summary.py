@@ -14,6 +14,7 @@ from duvet.queries.numbers import level_numbers, numbers
 from duvet.queries.spellings import specification_named
 from duvet.tools.context import Context
 from duvet.tools.paging import MOST_BYTES
+from duvet.tools.soundness import require_known
 from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import NO_LEVEL, Spec
 
@@ -58,6 +59,7 @@ def summarize(asked: Input, context: Context) -> Answer:
 def _whole(context: Context) -> Output:
     ##= man/spec/mcp.md#tools
     ##% What tools say of the trace MUST be what the commands say of it.
+    require_known(context)
     catalogue = context.catalogue
     found: dict[int, list[RequirementCard]] = {index: [] for index in range(len(catalogue.specifications))}
     for card in catalogue.requirements:

@@ -30,6 +30,8 @@ BOTH = tokens({"DUVET_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN})
 Where = tuple[str, int]
 NOBODY, USUAL = Tokens(), Limits()
 MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
+"""How a request begins that is written by hand."""
 MODERN_HEADERS = {**MEDIA, "mcp-protocol-version": MODERN}
 
 
@@ -67,11 +69,12 @@ async def serving(server: DuvetServer, *, tokens: Tokens = NOBODY, limits: Limit
 
 
 @asynccontextmanager
-async def asking(where: Where, token: str = "") -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of HTTP that shows a token, if there is one."""
+async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of HTTP at an address that shows a token, if there is one."""
+    transport = httpx2.AsyncHTTPTransport(local_address=at, trust_env=False)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     url = f"http://{where[0]}:{where[1]}"
-    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=LONGEST, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=LONGEST, transport=transport) as client:
         yield client
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import AsyncExitStack
 
 import anyio
 import pytest
 
 from duvet.server.http.limits import Limits
+from duvet.server.messages import encoded
 from duvet.server.protocol.server import DuvetServer
-from tests.server.http.serving import LONGEST, asking, error_of, exchange, greet, serving
+from tests.server.http.serving import HEAD, LONGEST, MEDIA, asking, error_of, exchange, greet, serving
+from tests.server.wire import hello
 
 pytestmark = pytest.mark.anyio
-HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
 
 LARGE = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
 
@@ -96,3 +98,29 @@ async def test_a_client_that_never_reads(server: DuvetServer) -> None:
                 while True:
                     assert (await client.get("/health")).status_code == 200
                     await deaf.send(b"x")
+
+
+async def test_what_has_not_arrived_takes_nobody_s_place(server: DuvetServer) -> None:
+    async with serving(server, limits=Limits(requests=1)) as where, AsyncExitStack() as stack:
+        for _ in range(3):
+            stream = await stack.enter_async_context(await anyio.connect_tcp(*where))
+            await stream.send(HEAD + b"Content-Length: 10\r\n\r\n{")
+        async with asking(where) as client:
+            await greet(client)
+
+
+##= man/spec/mcp.md#limits
+##= type=test
+##% Requests that are arriving MUST NOT keep others out: where they are too much together, the one that takes longest is
+##% refused.
+async def test_too_much_is_arriving(server: DuvetServer) -> None:
+    async with (
+        serving(server, limits=Limits(arriving=1500)) as where,
+        await anyio.connect_tcp(*where) as slow,
+        asking(where) as client,
+    ):
+        await slow.send(HEAD + b"Content-Length: 2000\r\n\r\n" + b" " * 1000)
+        assert (await client.get("/health")).status_code == 200
+        answer = await client.post("/mcp", content=b" " * 1000 + encoded(hello()), headers=MEDIA)
+        assert answer.status_code == 200
+        assert (await slow.receive()).startswith(b"HTTP/1.1 408 ")

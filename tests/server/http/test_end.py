@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -11,7 +12,7 @@ import pytest
 from duvet.server.http.limits import Limits
 from duvet.server.protocol.server import DuvetServer
 from tests.server.http.made import Waiting
-from tests.server.http.serving import LONGEST, MODERN_HEADERS, asking, greet, running
+from tests.server.http.serving import HEAD, LONGEST, MODERN_HEADERS, asking, greet, running
 from tests.server.wire import enveloped, request
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +67,26 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
         (None, "notifications/subscriptions/acknowledged"),
         ("mine", None),
     ]
+
+
+async def test_what_has_not_arrived_is_not_waited_for(server: DuvetServer) -> None:
+    """As long as that takes; nothing is at work."""
+    limits = Limits(arrival=10 * LONGEST, stopping=10 * LONGEST)
+    with anyio.fail_after(LONGEST):
+        async with (
+            running(server, limits=limits) as (where, served),
+            asking(where) as client,
+            await anyio.connect_tcp(*where) as stream,
+        ):
+            await stream.send(HEAD + b"Content-Length: 10\r\n\r\n{")
+            # The connection is taken before that of who comes later.
+            assert (await client.get("/health")).status_code == 200
+            served.leave()
+            found = b""
+            with suppress(anyio.EndOfStream):
+                while True:
+                    found += await stream.receive()
+    assert found.startswith(b"HTTP/1.1 503 ") and b"The server is about to end" in found
 
 
 async def _wait(client: Any, session: dict[str, str], found: list[str]) -> None:

@@ -172,12 +172,3 @@ async def test_what_is_no_message(server: DuvetServer) -> None:
             assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
             found[body] = (answer.json()["id"], answer.json()["error"]["code"])
     assert found == bodies
-
-
-async def test_too_many_sessions(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(sessions=1)) as where, asking(where) as client:
-        session = await greet(client)
-        answer = await client.post("/mcp", json=hello(), headers=MEDIA)
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-        assert (await client.delete("/mcp", headers=session)).status_code == 200
-        await greet(client)

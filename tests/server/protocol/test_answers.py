@@ -14,10 +14,17 @@ from mcp_types import CallToolResult, TextContent
 
 from duvet.server.caller import calling
 from duvet.tools.tool import Scope
+from tests.commands.made import KETTLE, make
 from tests.server.clients import MODERN
 from tests.server.protocol.made import live_of, made
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """One in which nothing is wrong, so that answers are no more than themselves."""
+    return make(tmp_path / "tea", KETTLE)
 
 
 @pytest.fixture(params=["legacy", MODERN])

@@ -156,6 +156,10 @@ async def test_a_list_is_read_in_parts(client: Client) -> None:
             break
         more = f"&cursor={place['next_cursor']}"
     assert parts == [whole[:3], whole[3:6], whole[6:]]
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% With `?limit=`, `resources/get` MUST give the first entries of a list alone: an array has no place for a cursor,
+    ##% which is what `resources/read` is for.
     assert await got(client, uri="duvet:///requirements?limit=2") == whole[:2]
     assert await got(client, path="/requirements?limit=999999999") == whole
 
@@ -178,3 +182,23 @@ async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
             with pytest.raises(MCPError, match="the cursor does not belong to this list") as refused:
                 await ask()
             assert refused.value.code == INVALID_PARAMS
+
+
+async def test_a_path_with_a_limit(client: Client) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% A `?limit=` in the `path` of `resources/list` MUST be the size of a page.
+    whole = [one.uri for one in (await below(client, "/requirements")).resources]
+    found: list[list[str]] = []
+    more: dict[str, str] = {}
+    while len(found) < len(whole):
+        page = await below(client, "/requirements?limit=3", **more)
+        found.append([one.uri for one in page.resources])
+        if page.next_cursor is None:
+            break
+        more = {"cursor": page.next_cursor}
+    assert found == [whole[:3], whole[3:6], whole[6:]]
+    assert [one.uri for one in (await below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
+    with pytest.raises(MCPError, match="the path has a cursor") as refused:
+        await below(client, f"/requirements?limit=3&cursor={more['cursor']}")
+    assert refused.value.error.data == {"code": "invalid_request", "hint": "give `cursor` beside `path`"}

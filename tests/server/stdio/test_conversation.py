@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 import anyio
 
 from duvet.server.identity import Identity
-from duvet.server.messages import encoded
+from duvet.server.messages import LASTING, encoded
 from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.subscriptions import MOST as STREAMS
 from duvet.server.stdio.conversation import converse
 from duvet.server.stdio.early import Opening, early_answer, greet
 from duvet.server.stdio.lines import LONGEST as LONGEST_LINE
@@ -19,7 +20,7 @@ from duvet.server.stdio.requests import MOST, MOST_BYTES
 from duvet.server.stdio.wire import Wire
 from tests.server.conftest import INSTRUCTIONS
 from tests.server.stdio.talking import BARE, FOREVER, Odd, said
-from tests.server.wire import hello, request
+from tests.server.wire import Message, enveloped, hello, request
 
 LONGEST = 30
 NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -145,3 +146,30 @@ def test_whatever_is_answered_makes_room(server: DuvetServer) -> None:
         json.loads(line)["id"] for line in said(server, lines_of(hello(), *(request("ping", id=id) for id in ids)))
     ]
     assert sorted(answers) == [0, *ids]
+
+
+def test_only_so_many_streams_are_open_at_once(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##= type=test
+    ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
+    wanted = enveloped({"notifications": {"resourcesListChanged": True}})
+    words = lines_of(*(request(LASTING, wanted, id=id) for id in range(STREAMS + 1)))
+    found: list[Message] = []
+
+    async def stay(wire: Wire, reading: int) -> None:
+        heard = b""
+        with anyio.fail_after(LONGEST):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(converse, wire, Opening(words), server)
+                while heard.count(b"\n") <= STREAMS:
+                    await anyio.wait_readable(reading)
+                    heard += os.read(reading, 1 << 16)
+                tasks.cancel_scope.cancel()
+        found.extend(map(json.loads, heard.splitlines()))
+
+    with pipes() as (wire, writing, reading):
+        anyio.run(stay, wire, reading)
+        os.close(writing)
+        os.close(reading)
+    told = [(one["id"], one["error"]["code"], one["error"]["message"]) for one in found if "error" in one]
+    assert told == [(STREAMS, -32010, "Too many streams are open")]

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,6 +98,38 @@ def test_everything_at_once(wire: Start) -> None:
     assert (process.end(), process.line(), process.told()) == (0, b"", "")
 
 
+def test_pipes_that_do_not_block(wire: Start, duvet_command: str, project: Path) -> None:
+    ##= man/spec/mcp.md#transport
+    ##= type=test
+    ##% An input that is set not to block MUST be waited for.
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        theirs.setblocking(False)
+        process = subprocess.Popen(
+            [duvet_command, "mcp"],
+            cwd=project,
+            env=environment(),
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=subprocess.PIPE,
+        )
+        try:
+            ours.settimeout(LONGEST)
+            # Once this is taken, there is nothing to read.
+            ours.sendall(b" ")
+            _until_taken(theirs.fileno(), process)
+            lines = ours.makefile("rb")
+            for asked in (hello(), CALL):
+                ours.sendall(json.dumps(asked).encode() + b"\n")
+                assert json.loads(lines.readline())["id"] == asked["id"]
+            ours.shutdown(socket.SHUT_WR)
+            _, told = process.communicate(timeout=LONGEST)
+            assert (process.returncode, told) == (0, b"")
+        finally:
+            process.kill()
+            process.wait()
+
+
 def test_the_end_comes_while_it_is_starting(wire: Start) -> None:
     process = wire()
     process.send(hello())
@@ -126,24 +159,24 @@ def test_signals_end_it(sort: signal.Signals, words: int, wire: Start) -> None:
         process.send(hello())
         process.read()
     else:
-        _until_taken(process)
+        assert process.process.stdin is not None
+        _until_taken(process.process.stdin.fileno(), process.process)
     if words == 2:
         process.ask("ping")
     process.process.send_signal(sort)
     assert (process.process.wait(LONGEST), process.told()) == (0, "")
 
 
-def _until_taken(process: Wire) -> None:
+def _until_taken(descriptor: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until it reads: what was sent is gone from the pipe, and its own descriptors lead to it."""
     import array
     import fcntl
     import termios
 
-    assert process.process.stdin is not None
     left = array.array("i", [1])
     while left[0]:
-        fcntl.ioctl(process.process.stdin, termios.FIONREAD, left)
-        assert process.process.poll() is None
+        fcntl.ioctl(descriptor, termios.FIONREAD, left)
+        assert process.poll() is None
 
 
 def test_it_ends_when_nobody_listens(wire: Start) -> None:
