@@ -10,6 +10,7 @@ from operator import attrgetter
 from threading import Thread
 from typing import TypeVar
 
+from duvet.errors import DuvetError
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.server.doubt import Doubt, descriptor
@@ -36,7 +37,7 @@ class Live:
     def __init__(
         self,
         open_project: Callable[[], Project],
-        page_size: int,
+        page_size: int | Callable[[Project], int],
         *,
         read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
         today: Callable[[], date] = date.today,
@@ -63,6 +64,12 @@ class Live:
             if last is not None and (last.number > looks or self._is_current()):
                 return last.result()
             await self._renewed()
+
+    async def caught_up(self) -> None:
+        """Notice what has changed since the project was read; where it hasn't been, nobody waits for that."""
+        if self._reader.last is not None:
+            with suppress(DuvetError):
+                await self.context()
 
     async def ask(self, question: Callable[[Context], Answer]) -> Answer:
         """What the project answers, of which nothing has changed while it was asked."""

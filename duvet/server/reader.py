@@ -48,7 +48,7 @@ class Reader:
         self,
         open_project: Callable[[], Project],
         read: Callable[[Project], Catalogue],
-        page_size: int,
+        page_size: int | Callable[[Project], int],
         today: Callable[[], date],
         doubt: Doubt,
         patience: float = _LONGEST,
@@ -101,11 +101,14 @@ class Reader:
         self._day = self._today()
         try:
             project = self._open()
-            context, error = Context(project, self._read(project), self._page_size), None
+            context, error = Context(project, self._read(project), self._size(project)), None
         except DuvetError as failure:
             # What was at work is not kept with it.
             context, error = None, _anew(failure)
         return Reading(number, context, error), self._follow(project, recalled=context is not None)
+
+    def _size(self, project: Project) -> int:
+        return self._page_size if isinstance(self._page_size, int) else self._page_size(project)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
         self._days = {}

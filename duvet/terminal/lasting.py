@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
@@ -19,8 +19,8 @@ from duvet.terminal.settings import settings, wants_cache
 from duvet.tree.disk import DiskTree
 
 
-def live_project(where: Mapping[str, Any], page_size: int) -> Live:
-    """The project that these options describe, whatever becomes of its folder."""
+def live_project(where: Mapping[str, Any], page_size: Callable[[Project], int]) -> Live:
+    """The project that these options describe, whatever becomes of its folder; each reading says how long lists are."""
     shown, root, how = settings(), os.getcwd(), key_of(where)
 
     def opened() -> Project:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from duvet.server.identity import Identity
     from duvet.server.live import Live
     from duvet.server.log import Log
+    from duvet.terminal.renewing import Renewing
     from duvet.tools.choosing import Choice, Wish
     from duvet.tools.desk import Desk
     from duvet.tools.plugins import Found
     from duvet.tools.registry import Registry
     from duvet.tools.seen import Observer
     from duvet.tools.tool import Pack
+    from duvet.tree.protocol import Tree
     from duvet.workflows.pack import Offered
     from duvet.workflows.records import Workflow
 
@@ -39,6 +41,7 @@ class Assembly:
         self.mode = mode or service.config.server.mode.value
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
+        self._options = where
         self._more: Sequence[str] = where.get(PACKS, ())
         self.where = about_trace(where)
 
@@ -119,7 +122,24 @@ class Assembly:
     def live(self) -> Live:
         from duvet.terminal.lasting import live_project
 
-        return live_project(self.where, self.rule.page_size)
+        return live_project(self.where, self.renewing.page_size)
+
+    @cached_property
+    def renewing(self) -> Renewing:
+        """What keeps all of this up to date, for as long as a server runs."""
+        from duvet.terminal.renewing import Renewing
+
+        return Renewing(self)
+
+    def read_again(self, tree: Tree) -> Service:
+        """The configuration of the service as it is now."""
+        return _read(tree, self._options.get(SERVICE), self._options["config_path"], self._shown)
+
+    def with_service(self, service: Service) -> Assembly:
+        """The same with another configuration; what lasts is not made again."""
+        other = Assembly(self._options, service, self.mode, self._shown)
+        other.__dict__.update(log=self.log, router=self.router)
+        return other
 
     @cached_property
     def router(self) -> StaticRouter:
@@ -150,7 +170,8 @@ class Assembly:
         house = House(
             services=self._services(), observers=observers, time_limit=self.service.config.server.tool_timeout
         )
-        return Desk(self.registry, self.live, house)
+        desk = self.renewing.desk = Desk(self.registry, self.live, house)
+        return desk
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
@@ -177,11 +198,15 @@ def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
 
 def read_service(given: str | None, config_path: str | None) -> Service:
     """The configuration of the service; ProblemsError with everything that is wrong with it."""
-    from duvet.config.service.read import service_config
     from duvet.tree.disk import DiskTree
 
-    shown = settings()
-    return service_config(DiskTree(), shown.environ, given, config_path or shown.config_path)
+    return _read(DiskTree(), given, config_path, settings())
+
+
+def _read(tree: Tree, given: str | None, config_path: str | None, shown: Settings) -> Service:
+    from duvet.config.service.read import service_config
+
+    return service_config(tree, shown.environ, given, config_path or shown.config_path)
 
 
 def _wishes(service: Service) -> Mapping[str, Wish]:

@@ -48,7 +48,8 @@ def serve_stdio(assembly: Assembly) -> None:
 
         log = assembly.log
         tell_complaints(log)
-        serve(wire, opening, assembly.identity, assembly.instructions, assembly.live, assembly.desk([log.saw]))
+        told = assembly.renewing.instructions
+        serve(wire, opening, assembly.identity, told, assembly.live, assembly.desk([log.saw]))
 
 
 def _leave_when_told() -> None:

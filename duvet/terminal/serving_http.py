@@ -29,7 +29,7 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
         limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
     )
     offer = Offer(
-        identity=assembly.identity, instructions=assembly.instructions, live=assembly.live, desk=assembly.desk
+        identity=assembly.identity, instructions=assembly.renewing.instructions, live=assembly.live, desk=assembly.desk
     )
     serve(offer, terms, assembly.log, tell_line)
 

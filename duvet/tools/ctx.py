@@ -48,6 +48,9 @@ class Readings(Protocol):
     async def ask(self, question: Callable[[Context], Result]) -> Result:
         """What one reading answers, of which nothing has changed meanwhile."""
 
+    async def caught_up(self) -> None:
+        """Notice what has changed, without waiting for what nobody has asked yet."""
+
 
 class Calls(Protocol):
     """Calls tools."""

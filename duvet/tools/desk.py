@@ -44,15 +44,21 @@ class Desk:
 
     def __init__(self, registry: Registry, readings: Readings, house: House = _PLAIN) -> None:
         self.registry = registry
+        """May be replaced by another at any time."""
         self._readings = readings
         self._house = house
         self._guests = Guests()
+
+    async def tools(self) -> Registry:
+        """The tools that are switched on now."""
+        await self._readings.caught_up()
+        return self.registry
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
         """What the tool answers; ToolError where it can't."""
         ##= man/spec/service.md#calls
         ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
-        tool = self.registry.require(name)
+        tool = (await self.tools()).require(name)
         begun = self._house.clock()
         answer, failure = None, None
         try:

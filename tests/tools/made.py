@@ -114,6 +114,9 @@ class Fixed:
     async def ask(self, question: Callable[[Context], Result]) -> Result:
         return question(self._context)
 
+    async def caught_up(self) -> None:
+        pass
+
 
 def call(tool: Tool, context: Context, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope) -> Answer:
     """What one tool answers to a caller with these scopes."""

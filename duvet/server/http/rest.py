@@ -19,6 +19,7 @@ from duvet.text import shortened
 from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.registry import Registry
 from duvet.tools.results import parts_of
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Tool
@@ -59,9 +60,9 @@ class Rest:
         if scope["method"] == "POST":
             await self._post(scope, (await receive())["body"], send)
         else:
-            await answer(send, 200, msgspec.json.encode(self._manifest()))
+            await answer(send, 200, msgspec.json.encode(self._manifest(await self._desk.tools())))
 
-    def _manifest(self) -> dict[str, Any]:
+    def _manifest(self, registry: Registry) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, each with its name, its description and the
         ##% schema of its input.
@@ -70,7 +71,7 @@ class Rest:
             "name": self._identity.name,
             "version": self._identity.version,
             "description": self._identity.description,
-            "tools": [_described(tool) for tool in self._desk.registry if tool.scope in granted],
+            "tools": [_described(tool) for tool in registry if tool.scope in granted],
         }
 
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:
@@ -78,7 +79,7 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            tool = self._tool(asked.tool)
+            tool = _require(await self._desk.tools(), asked.tool)
             caller = Caller(scopes=scopes(), face=FACE, request=request)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
@@ -94,12 +95,13 @@ class Rest:
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
             await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
 
-    def _tool(self, name: str) -> Tool:
-        try:
-            return self._desk.registry.require(name)
-        except ToolError as error:
-            message = f"Unknown tool: {shortened(name)}. The tool is not found"
-            raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
+
+def _require(registry: Registry, name: str) -> Tool:
+    try:
+        return registry.require(name)
+    except ToolError as error:
+        message = f"Unknown tool: {shortened(name)}. The tool is not found"
+        raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
 
 
 def _asked(body: bytes) -> _Asked:

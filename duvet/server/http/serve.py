@@ -29,7 +29,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     """What is served: by whom, what is said first, what is known and what can be done."""
 
     identity: Identity
-    instructions: str
+    instructions: str | Callable[[], str]
     live: Live
     desk: Callable[[Sequence[Observer]], Desk]
     """Where tools are called, made once there is time for it; these hear of every call."""

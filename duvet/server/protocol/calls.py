@@ -16,6 +16,7 @@ from duvet.server.protocol.sampling import WantedError, client_model
 from duvet.tools.ctx import Caller, Progress
 from duvet.tools.desk import Desk
 from duvet.tools.errors import ToolError
+from duvet.tools.registry import Registry
 from duvet.tools.tool import Tool
 
 FACE = "mcp"
@@ -26,8 +27,8 @@ class Calls:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._registry = desk.registry
-        self._described = {tool.name: description(tool) for tool in desk.registry}
+        self._registry: Registry | None = None
+        self._described: dict[str, types.Tool] = {}
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
@@ -37,19 +38,27 @@ class Calls:
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """What a tool takes; None where there is no such tool."""
-        known = self._described.get(name)
+        known = self._descriptions(self._desk.registry).get(name)
         return known.input_schema if known else None
+
+    def _descriptions(self, registry: Registry) -> dict[str, types.Tool]:
+        """Made once for each registry."""
+        if registry is not self._registry:
+            self._described = {tool.name: description(tool) for tool in registry}
+            self._registry = registry
+        return self._described
 
     async def list(self, request: Request, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         whole_list(params)
-        granted = scopes()
-        shown = [self._described[tool.name] for tool in self._registry if tool.scope in granted]
+        granted, registry = scopes(), await self._desk.tools()
+        described = self._descriptions(registry)
+        shown = [described[tool.name] for tool in registry if tool.scope in granted]
         return types.ListToolsResult(tools=shown)
 
     async def call(
         self, request: Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tool(params.name)
+        tool = _require(await self._desk.tools(), params.name)
         caller = Caller(
             scopes=scopes(),
             face=FACE,
@@ -64,14 +73,15 @@ class Calls:
         except WantedError as wanted:
             return wanted.result
 
-    def _tool(self, name: str) -> Tool:
-        try:
-            return self._registry.require(name)
-        except ToolError as error:
-            ##= man/spec/mcp.md#errors
-            ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one
-            ##% that exists from answering a result with `isError`.
-            raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=_hint(error)) from error
+
+def _require(registry: Registry, name: str) -> Tool:
+    try:
+        return registry.require(name)
+    except ToolError as error:
+        ##= man/spec/mcp.md#errors
+        ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one that
+        ##% exists from answering a result with `isError`.
+        raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=_hint(error)) from error
 
 
 def _hint(error: ToolError) -> dict[str, str] | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from mcp.server.connection import Connection
 
-LISTS = ""
-"""Stands for all lists where others are URIs."""
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"
+"""Stand for lists where others are URIs, which have a colon in them."""
 
 
 class Outbox:
@@ -42,9 +42,17 @@ class Outbox:
             while self._waiting and self._is_open():
                 uri = next(iter(self._waiting))
                 del self._waiting[uri]
-                if uri == LISTS:
-                    await self._connection.send_resource_list_changed()
-                else:
-                    await self._connection.send_resource_updated(uri)
+                await self._tell(uri)
         finally:
             self._is_busy = False
+
+    async def _tell(self, what: str) -> None:
+        match what:
+            case "resources":
+                await self._connection.send_resource_list_changed()
+            case "tools":
+                await self._connection.send_tool_list_changed()
+            case "prompts":
+                await self._connection.send_prompt_list_changed()
+            case uri:
+                await self._connection.send_resource_updated(uri)

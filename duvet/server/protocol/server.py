@@ -47,7 +47,7 @@ class DuvetServer(Server[Any]):
         self.identity = identity
         self.live = live
         self.desk = desk
-        self.subscriptions = Subscriptions(live)
+        self.subscriptions = Subscriptions(live, desk)
         self.parts: Sequence[Part] = (
             Calls(desk),
             Resources(live),

@@ -12,18 +12,26 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 
 from duvet.errors import DuvetError, QueryError
 from duvet.server.live import Live
 from duvet.server.messages import LASTING, TOO_MUCH
-from duvet.server.protocol.outbox import LISTS, Outbox
+from duvet.server.protocol.outbox import PROMPTS, RESOURCES, TOOLS, Outbox
 from duvet.server.protocol.parts import Request, connection_of
 from duvet.server.resources.addresses import asked
 from duvet.server.resources.differences import lists_differ
 from duvet.server.watched import Watched
 from duvet.tools.context import Context
+from duvet.tools.desk import Desk
 
 MOST = 1_000
 """So many streams may be open."""
@@ -34,8 +42,10 @@ _MOST_URIS = 1_000
 class Subscriptions:
     """Tells each client of what it wants to be told of, in the way of its version of the protocol."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, desk: Desk) -> None:
         self._live = live
+        self._desk = desk
+        self._registry = desk.registry
         self._watched = Watched()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
@@ -154,7 +164,16 @@ class Subscriptions:
         ##% go.
         if lists_differ(before, after):
             await self._bus.publish(ResourcesListChanged())
-            self._put(group, LISTS, self._outboxes.values())
+            self._put(group, RESOURCES, self._outboxes.values())
+        if self._registry is not self._desk.registry:
+            ##= man/spec/service.md#configuration
+            ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST
+            ##% be told that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and
+            ##% what was in force before stays.
+            self._registry = self._desk.registry
+            for event, kind in ((ToolsListChanged(), TOOLS), (PromptsListChanged(), PROMPTS)):
+                await self._bus.publish(event)
+                self._put(group, kind, self._outboxes.values())
 
     def _put(self, group: TaskGroup, uri: str, outboxes: Iterable[Outbox]) -> None:
         for outbox in outboxes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 
 from duvet.server.identity import Identity
 from duvet.server.live import Live
@@ -11,7 +12,9 @@ from duvet.server.stdio.wire import Wire
 from duvet.tools.desk import Desk
 
 
-def serve(wire: Wire, opening: Opening, identity: Identity, instructions: str, live: Live, desk: Desk) -> None:
+def serve(
+    wire: Wire, opening: Opening, identity: Identity, instructions: str | Callable[[], str], live: Live, desk: Desk
+) -> None:
     """Go on after the opening, until the input ends."""
     import anyio
 

@@ -1,0 +1,51 @@
+"""What a server offers follows the configuration while it runs."""
+
+from __future__ import annotations
+
+from duvet.errors import DuvetError
+from duvet.project import Project
+from duvet.server.instructions import rendered_instructions
+from duvet.server.log import Level
+from duvet.terminal.service import Assembly
+from duvet.tools.desk import Desk
+from duvet.tools.errors import tool_error
+
+
+class Renewing:
+    """Looks at the configuration with each reading of the project, through the same tree: so its edits are noticed."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._instructions: str | None = None
+        self._fault = ""
+        self.desk: Desk | None = None
+        """Where tools are called, once there is such a place."""
+
+    def instructions(self) -> str:
+        """What agents are told first, as of now."""
+        return self._assembly.instructions if self._instructions is None else self._instructions
+
+    def page_size(self, project: Project) -> int:
+        """How many entries of a list an answer holds, now that the project has been read anew."""
+        try:
+            service = self._assembly.read_again(project.tree)
+            if self.desk is not None and service != self._assembly.service:
+                self._turn_to(self._assembly.with_service(service), self.desk)
+            self._fault = ""
+        except DuvetError as error:
+            ##= man/spec/service.md#configuration
+            ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST
+            ##% be told that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and
+            ##% what was in force before stays.
+            self._tell(str(tool_error(error)))
+        return self._assembly.rule.page_size
+
+    def _turn_to(self, assembly: Assembly, desk: Desk) -> None:
+        self._instructions = rendered_instructions(assembly.rule, assembly.registry)
+        desk.registry = assembly.registry
+        self._assembly = assembly
+
+    def _tell(self, fault: str) -> None:
+        if fault != self._fault:
+            self._assembly.log.tell(Level.ERROR, "the configuration stays as it was", reason=fault)
+        self._fault = fault
