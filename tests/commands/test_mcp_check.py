@@ -77,6 +77,9 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error.
     ##= man/spec/service.md#calls
     ##= type=test
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
