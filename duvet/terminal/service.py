@@ -167,6 +167,9 @@ class Assembly:
 
         for one in self.choice.unloaded:
             self.log.tell(Level.WARN, "a pack is left out", pack=one.name, reason=one.reason)
+        for name, faults in self.offered.faults.items():
+            for fault in faults:
+                self.log.tell(Level.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message)
         house = House(
             services=self._services(), observers=observers, time_limit=self.service.config.server.tool_timeout
         )

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from duvet.server.caller import scopes
 from duvet.server.protocol.descriptions import description
+from duvet.server.protocol.naming import named_for
 from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.protocol.results import failure, result
 from duvet.server.protocol.sampling import WantedError, client_model
@@ -52,7 +53,7 @@ class Calls:
         whole_list(params)
         granted, registry = scopes(), await self._desk.tools()
         described = self._descriptions(registry)
-        shown = [described[tool.name] for tool in registry if tool.scope in granted]
+        shown = [named_for(request, tool, described[tool.name]) for tool in registry if tool.scope in granted]
         return types.ListToolsResult(tools=shown)
 
     async def call(

@@ -83,6 +83,19 @@ async def test_the_model_of_the_client_is_asked(project: Path, era: str) -> None
     assert second.model_preferences and second.model_preferences.hints == [types.ModelHint(name="small")]
 
 
+@pytest.mark.parametrize(
+    ("client", "name"), [("claude-code", "workflow_sum"), ("Cursor", "workflow_sum"), ("tests", "workflow.sum")]
+)
+async def test_clients_that_refuse_dots(project: Path, era: str, client: str, name: str) -> None:
+    ##= man/spec/service.md#workflows
+    ##= type=test
+    ##% A client that is known to refuse dots MUST be shown a workflow as `workflow_NAME`.
+    info = types.Implementation(name=client, version="1")
+    async with Client(server_of(project), mode=era, client_info=info, sampling_callback=Model()) as connected:
+        assert (await connected.list_tools()).tools[-1].name == name
+        assert not (await connected.call_tool(name, {"about": "tea"})).is_error
+
+
 async def test_a_client_that_offers_none(project: Path, era: str) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
