@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from duvet.errors import DuvetError
+from duvet.llm.errors import ModelError
 from duvet.runs import FailureCode
 from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.workflows.doing import Doing, ModelAsked, Timing
@@ -131,8 +132,9 @@ def _params(given: Mapping[str, Any]) -> ModelParams:
 
 
 def _failed(code: FailureCode, name: str, error: ToolError | DuvetError) -> WorkflowError:
-    cause = error if isinstance(error, ToolError) else tool_error(error)
-    return WorkflowError(code, f"{name}: {cause.message}", hint=cause.hint, cause=cause.code.value)
+    told = error if isinstance(error, ToolError) else tool_error(error)
+    cause = error.code if isinstance(error, ModelError) else told.code
+    return WorkflowError(code, f"{name}: {told.message}", hint=told.hint, cause=cause.value)
 
 
 def _inner(name: str, run: Mapping[str, Any]) -> WorkflowError:

@@ -87,6 +87,28 @@ def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
     assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
 
 
+FAULTS = {
+    "refused": (Reply(401, b"{}"), "unauthorized"),
+    "too many": (Reply(429, b"{}", {"retry-after": "1"}), "rate_limited"),
+    "broken": (Reply(500, b"oops"), "unavailable"),
+    "slow": (Reply(body=b"x", stops_before="headers"), "timeout"),
+    "cut": (Reply(body=openai_says("Lids.").body, is_cut=True), "unavailable"),
+    "no JSON": (Reply(body=b"{"), "malformed"),
+    "nothing": (openai_says(""), "malformed"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, name: str) -> None:
+    reply, cause = FAULTS[name]
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text().replace("retries: 0", "retries: 0, timeout: 0.5"))
+    provider.plan(reply)
+    run = json.loads(duvet("workflow", "run", "audit", "--format", "json").out)
+    assert (run["error"]["code"], run["error"]["step"], run["error"]["cause"]) == ("model_failed", "summary", cause)
+    assert len(provider.asked) == 1
+
+
 def test_which_there_are(duvet: Run, project: Path) -> None:
     assert duvet("workflow").out == (
         "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
