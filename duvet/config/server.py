@@ -33,30 +33,37 @@ class PackName(StrEnum):
     INTROSPECT = "introspect"
 
 
+# Both tables of a server say the same of these.
+NAME = Meta(description="What the server is called")
+TITLE = Meta(description="What people see as its name")
+RELEASE = Meta(description="The version that it says it has; by default that of duvet")
+DESCRIPTION = Meta(description="What it is for, in a sentence")
+ProtocolVersionSetting = Annotated[
+    ProtocolVersion | None,
+    Meta(
+        description="The version of the protocol that every handshake is answered with; by default it is the one that the "
+        "client asks for"
+    ),
+]
+PageSize = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=10_000,
+        description="How many entries of a list an answer holds unless more are asked for; 0 is all",
+    ),
+]
+
+
 class ServerTable(Table, frozen=True, kw_only=True):
     """What `duvet mcp` says of itself, and how much it offers."""
 
-    name: Annotated[Words, Meta(description="What the server is called")] = _DEFAULT.name
-    title: Annotated[Words, Meta(description="What people see as its name")] = _DEFAULT.title
-    version: Annotated[Words, Meta(description="The version that it says it has; by default that of duvet")] = (
-        _DEFAULT.version
-    )
-    description: Annotated[Words, Meta(description="What it is for, in a sentence")] = _DEFAULT.description
-    protocol_version: Annotated[
-        ProtocolVersion | None,
-        Meta(
-            description="The version of the protocol that every handshake is answered with; by default it is the one "
-            "that the client asks for"
-        ),
-    ] = None
-    page_size: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=10_000,
-            description="How many entries of a list an answer holds unless more are asked for; 0 is all",
-        ),
-    ] = _DEFAULT.page_size
+    name: Annotated[Words, NAME] = _DEFAULT.name
+    title: Annotated[Words, TITLE] = _DEFAULT.title
+    version: Annotated[Words, RELEASE] = _DEFAULT.version
+    description: Annotated[Words, DESCRIPTION] = _DEFAULT.description
+    protocol_version: ProtocolVersionSetting = None
+    page_size: PageSize = _DEFAULT.page_size
     packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
 
     def rule(self) -> ServerRule:

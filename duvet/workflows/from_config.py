@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duvet.config.service.workflows import CheckSection, StepSection, WaitSection, WorkflowSection
-from duvet.workflows.records import Capture, Check, Kind, ModelStep, Step, ToolStep, Variable, WaitStep, Workflow
+from duvet.workflows.records import Capture, Check, ModelStep, Step, ToolStep, Variable, WaitStep, Workflow
 
 
 def from_config(name: str, section: WorkflowSection) -> Workflow:
@@ -14,9 +14,7 @@ def from_config(name: str, section: WorkflowSection) -> Workflow:
         name=name,
         description=section.description,
         steps=tuple(map(_step, section.steps)),
-        variables={
-            key: Variable(Kind(one.type), one.description, one.default) for key, one in section.variables.items()
-        },
+        variables={key: Variable(one.type, one.description, one.default) for key, one in section.variables.items()},
         outputs=section.outputs,
         time_limit=section.timeout_seconds,
     )

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.runs import FailureCode
 from duvet.text import quoted, shortened
 from duvet.workflows.errors import UnresolvedError, WorkflowError
 from duvet.workflows.plain import plain
-from duvet.workflows.records import Kind, Variable, Workflow
+from duvet.workflows.records import Variable, Workflow
 from duvet.workflows.references import MOST_BYTES
 
 TYPES: Mapping[Kind, Any] = {

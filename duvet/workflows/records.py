@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from duvet.config.service.workflows import VariableType as Kind
+
 MOST_STEPS = 100
-
-
-class Kind(StrEnum):
-    """What a variable can be."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    ARRAY = "array"
-    OBJECT = "object"
 
 
 class Variable(Struct, frozen=True):

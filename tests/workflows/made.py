@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from inspect import isawaitable
 from typing import Any
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.runs import Run
 from duvet.workflows.doing import ModelAsked, ModelSaid, Timing
 from duvet.workflows.engine import run
-from duvet.workflows.records import Kind, Step, ToolStep, Variable, Workflow
+from duvet.workflows.records import Step, ToolStep, Variable, Workflow
 
 Answers = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta, Struct
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.tools.context import Context
 from duvet.tools.tool import Answer, Scope, Tool
 from duvet.workflows.check import check
 from duvet.workflows.known import Known
-from duvet.workflows.records import Capture, Check, Kind, ModelStep, Step, Variable, WaitStep, Workflow
+from duvet.workflows.records import Capture, Check, ModelStep, Step, Variable, WaitStep, Workflow
 from tests.workflows.made import text, tool, workflow
 from tests.workflows.test_plain import nested
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.runs import Failure, FailureCode, Run, StepRun
 from duvet.tools.errors import Code, ToolError
 from duvet.workflows.doing import ModelAsked, ModelSaid
 from duvet.workflows.engine import run
-from duvet.workflows.records import Kind, ModelStep, Variable
+from duvet.workflows.records import ModelStep, Variable
 from tests.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio

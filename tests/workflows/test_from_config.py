@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.config.service.workflows import WorkflowSection
 from duvet.workflows.from_config import from_config
-from duvet.workflows.records import Capture, Check, Kind, ModelStep, ToolStep, Variable, WaitStep, Workflow
+from duvet.workflows.records import Capture, Check, ModelStep, ToolStep, Variable, WaitStep, Workflow
 
 WHOLE = """
 {

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from msgspec import UNSET, json
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.workflows.inputs import workflow_inputs
 from duvet.workflows.names import called_by, tool_alias, tool_name
-from duvet.workflows.records import Kind, Variable, Workflow
+from duvet.workflows.records import Variable, Workflow
 from duvet.workflows.tool import run_workflow
 from tests.workflows.made import World, echo, states, tool, why, workflow
 

@@ -9,6 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from msgspec import to_builtins
 
+from duvet.config.service.workflows import VariableType as Kind
 from duvet.runs import Run
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
@@ -19,7 +20,7 @@ from duvet.workflows.check import check
 from duvet.workflows.inputs import workflow_inputs
 from duvet.workflows.known import Known
 from duvet.workflows.names import tool_name
-from duvet.workflows.records import Kind, Variable, Workflow
+from duvet.workflows.records import Variable, Workflow
 from duvet.workflows.tool import run_workflow
 from tests.workflows.made import World, echo, tool, workflow
 

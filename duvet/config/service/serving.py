@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from duvet.config.schema import ServerRule
-from duvet.config.server import ProtocolVersion
+from duvet.config.server import DESCRIPTION, NAME, RELEASE, TITLE, PageSize, ProtocolVersionSetting
 from duvet.config.service.section import Seconds, Section, Text
 
 _DEFAULT = ServerRule()
@@ -41,19 +41,12 @@ class LogFormat(StrEnum):
 class ServerSection(Section, frozen=True, kw_only=True):
     """The server: what it says of itself, and where it listens."""
 
-    name: Annotated[Text, Meta(description="What the server is called")] = _DEFAULT.name
-    title: Annotated[Text, Meta(description="What people see as its name")] = _DEFAULT.title
-    version: Annotated[Text, Meta(description="The version that it says it has; by default that of duvet")] = (
-        _DEFAULT.version
-    )
-    description: Annotated[Text, Meta(description="What it is for, in a sentence")] = _DEFAULT.description
-    protocol_version: Annotated[
-        ProtocolVersion | None,
-        Meta(description="The version of the protocol that every handshake is answered with"),
-    ] = None
-    page_size: Annotated[
-        int, Meta(ge=0, le=10_000, description="How many entries of a list an answer holds; 0 is all")
-    ] = _DEFAULT.page_size
+    name: Annotated[Text, NAME] = _DEFAULT.name
+    title: Annotated[Text, TITLE] = _DEFAULT.title
+    version: Annotated[Text, RELEASE] = _DEFAULT.version
+    description: Annotated[Text, DESCRIPTION] = _DEFAULT.description
+    protocol_version: ProtocolVersionSetting = None
+    page_size: PageSize = _DEFAULT.page_size
     mode: Annotated[Mode, Meta(description="How clients reach the server")] = Mode.STDIO
     host: Annotated[Text, Meta(description="With `http`, the address to listen at")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=1, le=65_535, description="With `http`, the port to listen at")] = 8931
