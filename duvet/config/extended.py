@@ -106,7 +106,8 @@ class PagesTable(Table, frozen=True, kw_only=True):
 
     pattern: Annotated[Patterns, Meta(description="Which files, as one pattern of paths or several")]
     exclude: Annotated[
-        str | tuple[str, ...], Meta(description="Which of these files to leave out, or folders with all that is in them")
+        str | tuple[str, ...],
+        Meta(description="Which of these files to leave out, or folders with all that is in them"),
     ] = ()
 
     def rule(self) -> NotesRule:

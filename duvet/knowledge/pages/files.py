@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet.config.schema import Config, NotesRule, SourceRule
+from duvet.knowledge.pages.slugs import prefix_of
 from duvet.model import Place, Problem
 from duvet.project import Project
-from duvet.knowledge.pages.slugs import prefix_of
 from duvet.sources.scan import Origin, find_sources
 from duvet.specs.urls import is_url
 from duvet.tree.protocol import Tree

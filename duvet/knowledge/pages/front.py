@@ -72,7 +72,7 @@ class _Reader:
             return None
         try:
             return meaning(value)
-        except (ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             place = self.document.value_place(key)
             message = f"`{key}` can't be understood"
             self.problems.append(rules.PAGE_FRONT_MATTER.problem(message, self.document.path, place, hint=hint))
@@ -84,7 +84,7 @@ _DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
 
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError
+        raise TypeError
     return " ".join(str(value).split())
 
 
@@ -101,6 +101,6 @@ def _moment(value: Any) -> float:
 def _tags(value: Any) -> tuple[str, ...]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list):
-        raise ValueError
+        raise TypeError
     found = dict.fromkeys(shortened(_text(word), _LONGEST) for word in words[:_MOST_TAGS])
     return tuple(word for word in found if word)

@@ -79,5 +79,5 @@ def _parsed(text: str, path: str, problems: tuple[Problem, ...]) -> Parsed:
 
 def bad_slug(slug: str, fault: str, path: str) -> Problem:
     """The problem that a page can't be called so."""
-    message = f"{ascii(slug)} can't be the slug of a page: {fault}"
+    message = f"{slug!a} can't be the slug of a page: {fault}"
     return rules.PAGE_BAD_SLUG.problem(message, path, hint="give it a `slug` in its front matter")

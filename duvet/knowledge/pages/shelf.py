@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -80,15 +80,11 @@ def _clash(slug: str, first: str, second: str) -> Problem:
     return rules.PAGE_SLUG_CLASH.problem(message, second, hint="give one of them another `slug` in its front matter")
 
 
-def _dates(project: Project, files: Files, rows: Mapping[str, object], earlier: Shelf | None) -> Dates:
-    undated = (path for path, (_, parsed) in _typed(rows) if parsed.is_page and parsed.created is None)
-    if next(undated, None) is None:
-        return earlier.dates if earlier else Dates()
-    return dates_of(project, set(files.prefixes.values()), earlier.dates if earlier else None)
-
-
-def _typed(rows: Mapping[str, object]) -> Iterator[tuple[str, tuple[Seen | None, Parsed]]]:
-    yield from rows.items()  # type: ignore[misc]
+def _dates(project: Project, files: Files, rows: _Rows, earlier: Shelf | None) -> Dates:
+    known = earlier.dates if earlier else None
+    if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
+        return dates_of(project, set(files.prefixes.values()), known)
+    return known or Dates()
 
 
 class _Rereader:
