@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
 
 from duvet.knowledge.pages.notes import Notes
 from duvet.knowledge.pages.records import Page
+from duvet.knowledge.pages.shelf import Shelf
 from duvet.knowledge.pages.words import Words, folded
 
 Read = Callable[[Page], str | None]
@@ -15,26 +18,32 @@ _MOST_CHANGED = 200
 """When more pages than these have changed, all are gone through again."""
 
 
+class _Base(Struct, frozen=True):
+    """The pages as they were when all were gone through."""
+
+    shelf: Shelf
+    words: Words
+
+    def changed_in(self, shelf: Shelf) -> list[str]:
+        """The files that are not as they were then."""
+        rows, before = shelf.rows, self.shelf.rows
+        found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
+        return [*found, *(path for path in before if path not in rows)]
+
+
 class Index:
     """All pages, and which of them hold what."""
 
     def __init__(self, notes: Notes, read: Read, earlier: Index | None = None) -> None:
         self.notes = notes
         self.read = read
-        self._rows = notes.shelf.rows
-        changed = _changed(notes, earlier) if earlier else None
-        if earlier is not None and changed is not None:
-            self._base, self._paths = earlier._base, earlier._paths
-            self._before = earlier._before
-            stale = frozenset(changed)
-        else:
-            self._paths: Sequence[str] = [page.path for page in notes.pages]
-            self._before = self._rows
-            self._base = Words(enumerate(map(self._text, notes.pages)))
-            stale = frozenset[str]()
-        self._pages = {page.path: page for page in notes.pages}
-        self._recent = {path: folded(self._text(self._pages[path])) for path in stale if path in self._pages}
-        self._stale = stale
+        kept = _kept(notes, earlier) if earlier else None
+        self._base = kept or _Base(notes.shelf, Words(enumerate(map(self._text, notes.pages))))
+        ##= man/spec/pages.md#freshness
+        ##% When one page has been edited, no other MUST be read again as Markdown.
+        self._stale = frozenset(self._base.changed_in(notes.shelf))
+        changed = [page for page in notes.pages if page.path in self._stale]
+        self._recent = {page.path: folded(self._text(page)) for page in changed}
 
     def _text(self, page: Page) -> str:
         return f"{page.title}\n{self.read(page) or ''}"
@@ -42,27 +51,25 @@ class Index:
     def holding(self, part: str) -> set[str]:
         """The paths of the pages that have this in a word."""
         return {
-            *self._current(self._base.holding(part)),
+            *self._current(self._base.words.holding(part)),
             *(path for path, text in self._recent.items() if part in text),
         }
 
     def beginning(self, part: str) -> set[str]:
         """The paths of those with a word that begins so."""
         recent = (path for path, text in self._recent.items() if any(one.startswith(part) for one in text.split()))
-        return {*self._current(self._base.beginning(part)), *recent}
+        return {*self._current(self._base.words.beginning(part)), *recent}
 
     def _current(self, numbers: Iterable[int]) -> Iterator[str]:
-        paths = map(self._paths.__getitem__, numbers)
-        return (path for path in paths if path not in self._stale) if self._stale else paths
+        pages = self._base.shelf.pages
+        return (path for number in numbers if (path := pages[number].path) not in self._stale)
 
     def of(self, paths: set[str]) -> list[Page]:
         """These pages, the newest first."""
         return [page for page in self.notes.pages if page.path in paths]
 
 
-def _changed(notes: Notes, earlier: Index) -> list[str] | None:
-    """The files that are not as they were when all were gone through; None where there are too many of them."""
-    rows, before = notes.shelf.rows, earlier._before
-    found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
-    found += [path for path in before if path not in rows]
-    return found if len(found) <= _MOST_CHANGED else None
+def _kept(notes: Notes, earlier: Index) -> _Base | None:
+    """What is known already, as long as few pages have changed since."""
+    base = earlier._base
+    return base if len(base.changed_in(notes.shelf)) <= _MOST_CHANGED else None

@@ -16,7 +16,10 @@ _ROOM = 1_200
 _MOST_TERMS = 40
 _ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
 _SHORTEST = 3
+_ANYWHERE = 4
+"""Shorter ones are parts of too many words."""
 _IN_TITLE = 3.0
+_MOST_PASSAGES = 2_000
 _SPLIT = re.compile(r"[^\w]+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -27,7 +30,7 @@ def relevant(index: Index, question: str) -> list[Page]:
     scores: dict[str, float] = {}
     total = len(index.notes.pages)
     for stem in stems:
-        paths = index.beginning(stem)
+        paths = index.holding(stem) if len(stem) >= _ANYWHERE else index.beginning(stem)
         # A word that every page has tells nothing, but in a small project that may be all there is.
         weight = math.log(1 + total / len(paths)) if paths else 0.0
         for path in paths:
@@ -56,7 +59,7 @@ def passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
     """The part of a page that says the most about it, and how many lines stand before it."""
     best, best_at, most = "", 0, -1
     starts = [0, *(found.end() for found in _PARAGRAPH.finditer(text))]
-    for start in starts:
+    for start in starts[:_MOST_PASSAGES]:
         part = text[start : start + _ROOM]
         words = part.lower()
         count = sum(stem in words for stem in stems)

@@ -37,7 +37,7 @@ def search(index: Index, query: str) -> list[Hit]:
     paths = index.holding(words[0])
     for word in words[1:]:
         paths &= index.holding(word)
-    hits = []
+    hits: list[Hit] = []
     for page in _best(index, index.of(paths), phrase, words):
         ##= man/spec/pages.md#search
         ##% No more than 20 pages MUST be answered.
