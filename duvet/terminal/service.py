@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from duvet.workflows.records import Workflow
 
 
+PAGES = "pages"
+"""The pack that is shown where the project has pages."""
+
+
 class Assembly:
     """Everything that is made from the options of a command, each part when it is first needed."""
 
@@ -70,7 +74,9 @@ class Assembly:
 
         config = self.service.config
         others = self._chosen([]) if self.workflows else None
-        return offered(self.workflows, list(others.registry) if others else [], {*config.providers, *config.routing})
+        return offered(
+            self.workflows, list(others.registry.every()) if others else [], {*config.providers, *config.routing}
+        )
 
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
@@ -101,11 +107,17 @@ class Assembly:
     def registry(self) -> Registry:
         return self.choice.registry
 
+    def is_worthwhile(self, pack: str) -> bool:
+        """Whether the project has anything for a pack that nobody has asked for."""
+        from duvet.terminal.notes import has_pages
+
+        return pack == PAGES and has_pages(self.where, self.service.config.notes())
+
     @cached_property
     def live(self) -> Live:
         from duvet.terminal.lasting import live_project
 
-        return live_project(self.where, self.rule.page_size)
+        return live_project(self.where, self.rule.page_size, self.service.config.notes())
 
     @cached_property
     def router(self) -> StaticRouter:
@@ -133,13 +145,16 @@ class Assembly:
         for one in self.choice.unloaded:
             self.log.tell(Level.WARN, "a pack is left out", pack=one.name, reason=one.reason)
         house = House(
-            services=self._services(), observers=observers, time_limit=self.service.config.server.tool_timeout
+            services=self._services(),
+            observers=observers,
+            time_limit=self.service.config.server.tool_timeout,
+            is_worthwhile=self.is_worthwhile,
         )
         return Desk(self.registry, self.live, house)
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.workflows.pack import MODELS
+        from duvet.tools.services import MODELS
 
         config = self.service.config
         facts = Facts(

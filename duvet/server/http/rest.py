@@ -70,7 +70,7 @@ class Rest:
             "name": self._identity.name,
             "version": self._identity.version,
             "description": self._identity.description,
-            "tools": [_described(tool) for tool in self._desk.registry if tool.scope in granted],
+            "tools": [_described(tool) for tool in self._desk.registry.every() if tool.scope in granted],
         }
 
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:

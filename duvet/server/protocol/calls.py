@@ -26,7 +26,7 @@ class Calls:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._registry = desk.registry
-        self._described = {tool.name: description(tool) for tool in desk.registry}
+        self._described = {tool.name: description(tool) for tool in desk.registry.every()}
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self.list)
@@ -42,7 +42,7 @@ class Calls:
     async def list(self, request: Request, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         whole_list(params)
         granted = scopes()
-        shown = [self._described[tool.name] for tool in self._registry if tool.scope in granted]
+        shown = [self._described[tool.name] for tool in self._desk.shown() if tool.scope in granted]
         return types.ListToolsResult(tools=shown)
 
     async def call(self, request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
