@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from duvet.server.live import Live
     from duvet.server.log import Log
     from duvet.tools.choosing import Choice, Wish
+    from duvet.tools.chosen import Chosen
     from duvet.tools.desk import Desk
     from duvet.tools.plugins import Found
     from duvet.tools.registry import Registry
     from duvet.tools.seen import Observer
-    from duvet.tools.tool import Pack
+    from duvet.tools.tool import Pack, Tool
     from duvet.workflows.pack import Offered
     from duvet.workflows.records import Workflow
 
@@ -106,6 +107,17 @@ class Assembly:
     @property
     def registry(self) -> Registry:
         return self.choice.registry
+
+    @cached_property
+    def shown_tools(self) -> Sequence[Tool]:
+        """The tools that clients are told of."""
+        return list(self.registry.with_shown(self.is_worthwhile))
+
+    @property
+    def shown_packs(self) -> Sequence[Chosen]:
+        """Their packs, and those that are switched on and have no tools."""
+        shown = {self.registry.pack_of(tool).name for tool in self.shown_tools}
+        return [pack for pack in self.registry.every_pack if pack.shown or pack.name in shown]
 
     def is_worthwhile(self, pack: str) -> bool:
         """Whether the project has anything for a pack that nobody has asked for."""

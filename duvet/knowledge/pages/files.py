@@ -34,6 +34,9 @@ class Wanted(Struct, frozen=True):
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
                 source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
+                ##= man/spec/pages.md#files
+                ##% Where the configuration names pages, those files MUST be pages that a pattern matches and `exclude`
+                ##% doesn't, and no others.
                 for one in find_sources([(source, self._origin(number, index))], tree, self.root, problems.append):
                     found.setdefault(one.path, prefix_of(pattern))
         left_out = frozenset() if self.is_said else frozenset(self._specifications())

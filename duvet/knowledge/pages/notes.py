@@ -56,7 +56,12 @@ class Notes:
         """The page of that slug; NotFoundError with the nearest."""
         page = self.by_slug.get(plain(slug))
         if page is None:
-            raise NotFoundError(f"Page '{shortened(slug)}' not found", hint=self.near(slug))
+            ##= man/spec/pages.md#tools
+            ##% A page that there is not MUST be answered with `not_found`, the slug, and the nearest one where one is
+            ##% near.
+            raise NotFoundError(
+                f"Page '{shortened(slug)}' not found", hint=self.near(slug) or "the list of pages has all slugs"
+            )
         return page
 
     def near(self, slug: str) -> str:

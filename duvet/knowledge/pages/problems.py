@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from duvet import rules
+from duvet.knowledge.pages.files import find_pages
+from duvet.knowledge.pages.findings import PageFindings
 from duvet.knowledge.pages.notes import Notes
 from duvet.knowledge.pages.records import REQUIREMENT, Link, Page
+from duvet.knowledge.pages.shelf import shelf_of
 from duvet.model import Problem
+from duvet.project import Project
 
 
-def problems_of(notes: Notes) -> tuple[Problem, ...]:
-    """Everything, by path and place."""
-    found = [*notes.shelf.problems, *(_dangling(notes, page, link) for page, link in notes.dangling())]
-    return tuple(sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key))
+def findings_of(project: Project) -> PageFindings:
+    """Everything that is wrong with the pages of a project, by path and place."""
+    files = find_pages(project)
+    shelf = shelf_of(project, files)
+    found = [*shelf.problems]
+    # Where nothing is linked, the trace need not be known.
+    if any(page.links for page in shelf.pages):
+        notes = Notes(shelf, project.catalogue)
+        found += [_dangling(notes, page, link) for page, link in notes.dangling()]
+    problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
+    links = sum(len(page.links) for page in shelf.pages)
+    return PageFindings(tuple(files.prefixes), len(shelf.pages), links, tuple(problems))
 
 
 def _dangling(notes: Notes, page: Page, link: Link) -> Problem:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from duvet.knowledge.pages.named import Requirement, requirements_of
 from duvet.knowledge.pages.notes import Edge, Node, Notes
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
 from duvet.tools.pages.get_page import HINT, Input
-from duvet.tools.pages.named import Requirement, requirements_of
 from duvet.tools.pages.notes import ask, notes, require_text
 from duvet.tools.tool import Answer, Tool
 

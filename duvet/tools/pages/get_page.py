@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
+from duvet.knowledge.pages.named import Requirement, requirements_of
 from duvet.knowledge.pages.notes import Notes
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
-from duvet.tools.pages.named import Requirement, requirements_of
 from duvet.tools.pages.notes import Slug, ask, notes, require_text, text_of
 from duvet.tools.tool import Answer, Tool
 
