@@ -51,7 +51,6 @@ class Options(Struct, frozen=True):
     """Where downloads are kept, less its last folder, for projects without a configuration."""
     policy: Policy = Policy()
     notes: tuple[NotesRule, ...] | None = None
-    """Which files are pages; None leaves that to the configuration."""
 
 
 class Project:

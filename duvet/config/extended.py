@@ -183,9 +183,9 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
 
     server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
     pages: Annotated[
-        tuple[PagesTable, ...] | None,
+        tuple[PagesTable, ...],
         Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
-    ] = None
+    ] = ()
 
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
         return tuple(one.rule() for one in self.not_applicable)
@@ -194,7 +194,7 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
         return self.report.html.rule()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
-        return None if self.pages is None else tuple(one.rule() for one in self.pages)
+        return tuple(one.rule() for one in self.pages) or None
 
     def serving(self) -> ServerRule:
         return self.server.rule()

@@ -7,10 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from duvet.config.schema import NotesRule
-from duvet.config.service.section import Section, Text
+from duvet.config.service.section import Section
 from duvet.config.tables import as_tuple
 
-_Patterns = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
+# Not `Text`: with that in a union, msgspec 0.22 now and then takes the interpreter down with it when that ends.
+_Patterns = str | Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class PagesSection(Section, frozen=True, kw_only=True):
@@ -18,7 +19,7 @@ class PagesSection(Section, frozen=True, kw_only=True):
 
     pattern: Annotated[_Patterns, Meta(description="Which files, as one pattern of paths or several")]
     exclude: Annotated[
-        Text | tuple[Text, ...],
+        str | tuple[str, ...],
         Meta(description="Which of these files to leave out, or folders with all that is in them"),
     ] = ()
 

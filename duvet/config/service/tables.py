@@ -35,13 +35,13 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
         default_factory=dict
     )
     pages: Annotated[
-        tuple[PagesSection, ...] | None,
+        tuple[PagesSection, ...],
         Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
-    ] = None
+    ] = ()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Which files are pages; None where nothing is said of that."""
-        return None if self.pages is None else tuple(one.rule() for one in self.pages)
+        return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
         """The packs that are switched on, where these are when nothing is said of them."""
