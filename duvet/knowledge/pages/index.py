@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -67,6 +68,11 @@ class Index:
     def of(self, paths: set[str]) -> list[Page]:
         """These pages, the newest first."""
         return [page for page in self.notes.pages if page.path in paths]
+
+    @cached_property
+    def titles(self) -> list[tuple[str, Page]]:
+        """All pages, the newest first, with their titles as they are compared."""
+        return [(folded(page.title), page) for page in self.notes.pages]
 
 
 def _kept(notes: Notes, earlier: Index) -> _Base | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -38,7 +38,7 @@ def search(index: Index, query: str) -> list[Hit]:
     for word in words[1:]:
         paths &= index.holding(word)
     hits: list[Hit] = []
-    for page in _best(index, index.of(paths), phrase, words):
+    for page in _best(index, paths, phrase, words):
         ##= man/spec/pages.md#search
         ##% No more than 20 pages MUST be answered.
         if len(hits) == MOST:
@@ -50,24 +50,32 @@ def search(index: Index, query: str) -> list[Hit]:
     return hits
 
 
-def _best(index: Index, pages: list[Page], phrase: str, words: Sequence[str]) -> list[Page]:
+def _best(index: Index, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
+    """These pages; those that nobody asks for are not looked into."""
     ##= man/spec/pages.md#search
     ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
     ##% before those that have them apart; others come the newest first.
-    titles = {page.path: folded(page.title) for page in pages}
-
-    def rank(page: Page) -> int:
-        title = titles[page.path]
+    called: list[Page] = []
+    phrased: list[Page] = []
+    titled: list[Page] = []
+    others: list[Page] = []
+    for title, page in index.titles:
+        if page.path not in paths:
+            continue
         if phrase in title:
-            return 0 if phrase == title else 1
-        return 2 if all(word in title for word in words) else 3
+            (called if phrase == title else phrased).append(page)
+        else:
+            (titled if all(word in title for word in words) else others).append(page)
+    yield from called
+    yield from phrased
+    yield from titled
+    yield from _exact_first(index, others, phrase) if len(words) > 1 else others
 
-    ranked = sorted(pages, key=rank)
-    others = [page for page in ranked if rank(page) == 3] if len(words) > 1 else []
-    if len(others) < 2:
-        return ranked
-    exact = {page.path for page in others[:_LOOKED_INTO] if phrase in _flat(index.read(page) or "")}
-    return sorted(ranked, key=lambda page: (rank(page), page.path not in exact))
+
+def _exact_first(index: Index, pages: list[Page], phrase: str) -> list[Page]:
+    looked = pages[:_LOOKED_INTO]
+    exact = {page.path for page in looked if phrase in _flat(index.read(page) or "")}
+    return [*sorted(looked, key=lambda page: page.path not in exact), *pages[_LOOKED_INTO:]]
 
 
 def _flat(text: str) -> str:
