@@ -65,12 +65,13 @@ def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figu
     """The first answer, later ones, one after an edit, and the memory in the end."""
     with talking_http(command, folder) as server:
         connection = HTTPConnection(*server.where, timeout=60)
-        assert len(post(connection, "list_pages", {})) == len(list((folder / "docs").iterdir()))
+        count = len(post(connection, "list_pages", {}))
+        assert count == len(list((folder / "docs").iterdir()))
         yield Figure("pages: start to the first answer, cu", spent(server.process) / unit, NOTES_FIRST)
         post(connection, "search", {"query": "word1"})
         yield Figure("pages: start to the first search, cu", spent(server.process) / unit, NOTES_FIRST)
         for tool, given in _ASKED.items():
-            yield Figure(f"pages: {tool}, p50 in ms", _middle(connection, tool, given) * 1000, NOTES_LATER)
+            yield Figure(f"pages: {tool}, p50 in ms", _middle(connection, tool, given, count) * 1000, NOTES_LATER)
         yield from _edited(connection, server, folder, unit)
         yield Figure("pages: memory, MB", server.memory, NOTES_MEMORY)
 
@@ -83,20 +84,25 @@ def _edited(connection: HTTPConnection, server: Http, folder: Path, unit: float)
     yield Figure("pages: an answer after an edit, cu", (spent(server.process) - before) / unit, NOTES_FIRST)
 
 
-def _middle(connection: HTTPConnection, tool: str, given: Mapping[str, str]) -> float:
+def _middle(connection: HTTPConnection, tool: str, given: Mapping[str, str], count: int) -> float:
     times = []
     for number in range(CALLS):
+        asked = {name: value.format(number=number % count) for name, value in given.items()}
         began = time.perf_counter()
-        post(connection, tool, {name: value.format(number=number) for name, value in given.items()})
+        _answer(connection, tool, asked)
         times.append(time.perf_counter() - began)
     return statistics.median(times)
 
 
 def post(connection: HTTPConnection, tool: str, given: Mapping[str, str]) -> Any:
     """What a tool answers by plain HTTP."""
+    return json.loads(_answer(connection, tool, given))["result"]
+
+
+def _answer(connection: HTTPConnection, tool: str, given: Mapping[str, str]) -> bytes:
     connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}))
     answer = connection.getresponse()
     body = answer.read()
     if answer.status != 200:
         raise FailedError(f"{answer.status} {body!r}")
-    return json.loads(body)["result"]
+    return body

@@ -25,10 +25,14 @@ async def pages(asked: Part, ctx: Ctx) -> Answer:
         ##% By `/api/mcp`, `list_pages` MUST answer all pages unless `limit` says otherwise.
         size = 0 if ctx.caller.face == _WHOLE else context.page_size
         wish = Wish((_NAME, replace(asked, limit=None, cursor=None)), asked.cursor, asked.limit, size)
-        rows, page = page_of(known.pages, wish, key=lambda one: one.slug, row=row)
+        rows, page = page_of(context.once(_rows), wish, key=lambda one: one.slug, row=lambda one: one)
         return Answer(value=rows, page=page, next_step=more(len(rows), page))
 
     return await ask(ctx, notes, question)
+
+
+def _rows(context: Context) -> list[Row]:
+    return [row(page) for page in context.read(notes).pages]
 
 
 LIST_PAGES = Tool(
