@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from duvet.config.schema import Config, NotesRule, SourceRule
 from duvet.knowledge.pages.slugs import prefix_of
 from duvet.model import Place, Problem
 from duvet.project import Project
+from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import Origin, find_sources
 from duvet.specs.urls import is_url
 from duvet.tree.protocol import Tree
@@ -83,4 +85,35 @@ def find_pages(project: Project) -> Files:
     found = wanted.files(project.tree)
     # Whoever follows the project has to look for others as well.
     project.listings.append((lambda tree: list(wanted.files(tree).prefixes), list(found.prefixes)))
+    outside = _outside(project, found.prefixes) if project.on_disk else []
+    if not outside:
+        return found
+    inside = {path: prefix for path, prefix in found.prefixes.items() if path not in outside}
+    return Files(inside, (*found.problems, *map(_told, outside)))
+
+
+def _outside(project: Project, paths: Iterable[str]) -> list[str]:
+    """The files that are none of the project, whatever links lead to them."""
+    ##= man/spec/pages.md#hostile-input
+    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached, and that MUST be
+    ##% a warning.
+    root = os.path.realpath(project.root)
+    folders: dict[str, bool] = {}
+
+    def is_inside(path: str) -> bool:
+        real = os.path.realpath(project.disk.at(path))
+        return real == root or real.startswith(os.path.join(root, ""))
+
+    found = []
+    for path in paths:
+        folder = posixpath.dirname(path)
+        if folder not in folders:
+            folders[folder] = is_inside(folder)
+        if not folders[folder] or (os.path.islink(project.disk.at(path)) and not is_inside(path)):
+            found.append(path)
     return found
+
+
+def _told(path: str) -> Problem:
+    hint = "move it into the project, or name it in `exclude`"
+    return PAGE_UNREAD.problem("it is outside of the project", path, hint=hint)

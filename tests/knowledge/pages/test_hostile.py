@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from duvet.knowledge.pages.parsing import MOST, body_of
-from tests.knowledge.pages.made import found_in, notes_of, told
+from duvet.knowledge.pages.problems import findings_of
+from tests.commands.made import make
+from tests.knowledge.pages.made import CONFIG, TRACE, found_in, notes_of, project_in, told
 
 BOMB = "---\na: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(8)
@@ -103,3 +107,21 @@ def test_many_brackets() -> None:
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("b",)
     assert notes.outlinks(notes.require("b")) == ()
+
+
+def test_files_outside_of_the_project(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#hostile-input
+    ##= type=test
+    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached, and that MUST be a
+    ##% warning.
+    make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
+    named = CONFIG + "[[pages]]\npattern = ['docs/**/*.md', '../elsewhere/*.md']\n"
+    folder = make(tmp_path / "tea", {**TRACE, ".duvet/config.toml": named, "docs/a.md": "", "own/b.md": ""})
+    (folder / "docs/link.md").symlink_to("../../elsewhere/secret.md")
+    (folder / "docs/folder").symlink_to("../../elsewhere/more")
+    (folder / "docs/own.md").symlink_to("../own/b.md")
+    (folder / "docs/loop").symlink_to("..")
+    found = findings_of(project_in(folder))
+    outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
+    assert outside == ["../elsewhere/secret.md", "docs/folder/secret.md", "docs/link.md"]
+    assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
