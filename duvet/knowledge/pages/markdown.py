@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,10 +18,9 @@ from duvet.text import shortened
 if TYPE_CHECKING:
     from pyromark import Markdown
 
-_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|[^\[\]]{0,2000})?\]\](?!\()")
+_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
-_BLOCKS = ("CodeBlock", "HtmlBlock")
 MOST_LINKS = 10_000
 """No page has more."""
 
@@ -56,6 +56,7 @@ class _Outline:
         self.data = data
         self.title = ""
         self.hidden: list[Range] = []
+        self.html: list[Range] = []
         self._heading: list[str] | None = None
 
     def read(self, events: Any, *, stops: bool) -> None:
@@ -89,6 +90,7 @@ class _Outline:
         if "CodeBlock" in tag:
             self.hidden.append((start, end))
         elif tag == "HtmlBlock":
+            self.html.append((start, end))
             self.hidden += [found.span() for found in _COMMENT.finditer(self.data, start, end)]
         elif "Heading" in tag and not self.title and self._heading is None:
             self._heading = []
@@ -108,21 +110,51 @@ def _title(text: str) -> str:
 
 
 def _links(data: bytes, hidden: list[Range], line: int) -> Iterator[Link]:
-    starts = [start for start, _ in hidden]
     row_start, scanned = 0, 0
-    count = 0
-    for found in _LINK.finditer(data):
+    for found in islice(_found(data, _Ranges(hidden)), MOST_LINKS):
         start, end = found.span()
-        index = bisect_right(starts, start) - 1
-        if index >= 0 and hidden[index][1] > start:
-            continue
         line += data.count(b"\n", scanned, start)
         scanned = start
         row_start = data.rfind(b"\n", row_start, start) + 1 or row_start
-        target, _, heading = " ".join(found[1].decode().split()).partition("#")
-        if target := plain(target):
-            column = len(data[row_start:start].decode(errors="ignore")) + 1
-            yield Link(target, heading.strip(), line, column, len(data[start:end].decode()))
-            count += 1
-        if count == MOST_LINKS:
-            return
+        target, heading = _meant(found)
+        column = len(data[row_start:start].decode(errors="ignore")) + 1
+        yield Link(target, heading, line, column, len(data[start:end].decode()))
+
+
+def _found(data: bytes, *hidden: _Ranges) -> Iterator[re.Match[bytes]]:
+    for found in _LINK.finditer(data):
+        if _meant(found)[0] and not any(ranges.hold(found.start()) for ranges in hidden):
+            yield found
+
+
+class _Ranges:
+    """Stretches one after another."""
+
+    def __init__(self, ranges: list[Range]) -> None:
+        self._ranges = ranges
+        self._starts = [start for start, _ in ranges]
+
+    def hold(self, place: int) -> bool:
+        index = bisect_right(self._starts, place) - 1
+        return index >= 0 and place < self._ranges[index][1]
+
+
+def _meant(found: re.Match[bytes]) -> tuple[str, str]:
+    target, _, heading = " ".join(found[1].decode().split()).partition("#")
+    return plain(target), heading.strip()
+
+
+def rewritten(body: str, written: Callable[[str, str, str], str]) -> str:
+    """The text with something else in the place of its links, made from the target, the heading and the label."""
+    data = body.encode()
+    if b"[[" not in data:
+        return body
+    outline = _Outline(data)
+    outline.read(_parser().events_with_range(body), stops=False)
+    parts, at = [], 0
+    # Among tags, Markdown means nothing.
+    for found in _found(data, _Ranges(outline.hidden), _Ranges(outline.html)):
+        label = " ".join((found[2] or b"").decode().split())
+        parts += [data[at : found.start()], written(*_meant(found), label).encode()]
+        at = found.end()
+    return b"".join([*parts, data[at:]]).decode()
