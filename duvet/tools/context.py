@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from threading import RLock
 from typing import Any, TypeVar
@@ -71,7 +72,9 @@ class Context:
         with self._reading:
             self._earlier = dict(before._read)
             for read in self._earlier:
-                self.read(read)
+                # Who asks for it is told what is wrong; the trace is none the worse for it.
+                with suppress(Exception):
+                    self.read(read)
             # The past must not be kept by what is known now.
             self._earlier = {}
 

@@ -8,9 +8,13 @@ from duvet.knowledge.pages.named import Requirement, requirements_of
 from duvet.knowledge.pages.notes import Edge, Node, Notes
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
-from duvet.tools.pages.get_page import HINT, Input
-from duvet.tools.pages.notes import ask, notes, require_text
+from duvet.tools.pages.get_page import HINT
+from duvet.tools.pages.notes import Slug, ask, notes, require_text
 from duvet.tools.tool import Answer, Tool
+
+
+class Input(Struct, frozen=True, forbid_unknown_fields=True):
+    slug: Slug
 
 
 class LocalGraph(Struct, frozen=True):

@@ -47,7 +47,7 @@ async def test_criterion_1_1(tmp_path: Path) -> None:
     assert set(manifest) == {"name", "version", "description", "tools"}
     schemas = {tool["name"]: (tool["description"], tool["inputSchema"]) for tool in manifest["tools"]}
     assert all(text for text, _ in schemas.values())
-    assert schemas["get_page"][1] == {
+    assert schemas["get_connections"][1] == {
         "type": "object",
         "properties": {"slug": {"type": "string", "description": "The slug of a page, as list_pages has it"}},
         "required": ["slug"],

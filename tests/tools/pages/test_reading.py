@@ -1,8 +1,9 @@
-"""A page that goes while it is read."""
+"""Pages that go while they are read, long ones, and what is read again."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -47,3 +48,42 @@ def test_lists_have_parts_for_agents(tmp_path: Path) -> None:
     rest = anyio.run(desk.call, "list_pages", {"cursor": first.page.next_cursor}, Caller(face="mcp"))
     slugs = [row.slug for row in (*first.value, *rest.value)]  # type: ignore[misc]
     assert slugs == [f"{number:02}" for number in range(30)]
+
+
+def test_long_pages_have_parts_for_agents(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `get_page` MUST answer the whole text unless `limit` says otherwise, and to clients of the Model Context Protocol
+    ##% about 4,000 tokens of it, with where the rest begins.
+    text = "\u00e9" * 12_000
+    make(tmp_path, {**TRACE, "docs/a.md": text})
+    project = project_in(tmp_path)
+    desk = Desk(Registry([Chosen(PAGES)]), Fixed(Context(project, project.catalogue, 20)))
+    for face in ("rest", "shell", "workflow"):
+        assert anyio.run(desk.call, "get_page", {"slug": "a"}, Caller(face=face)).value.content == text  # type: ignore[attr-defined]
+    first = anyio.run(desk.call, "get_page", {"slug": "a"}, Caller(face="mcp"))
+    assert first.next_step == "The text goes on: give offset=5000, or a higher limit."
+    page: Any = first.value
+    assert (page.content, page.next_offset) == (text[:5000], 5000)
+    rest: Any = anyio.run(desk.call, "get_page", {"slug": "a", "offset": 10_000}, Caller(face="mcp")).value
+    assert (rest.content, rest.next_offset) == (text[:2000], None)
+    some: Any = anyio.run(desk.call, "get_page", {"slug": "a", "offset": 1, "limit": 7}, Caller(face="rest")).value
+    assert (some.content, some.next_offset) == (text[:7], 8)
+
+
+def test_what_fails_to_be_read_again_keeps_nothing_else_from_it(tmp_path: Path) -> None:
+    make(tmp_path, TRACE)
+    readings = []
+
+    def read(context: Context) -> int:
+        readings.append(context.earlier(read))
+        if len(readings) == 2:
+            raise OSError
+        return len(readings)
+
+    first, second, third = (Context(project, project.catalogue, 20) for project in [project_in(tmp_path)] * 3)
+    assert (first.read(read), first.read(read), first.reads) == (1, 1, 1)
+    second.renew(first)
+    assert not second.has_read(read)
+    third.renew(first)
+    assert (third.read(read), readings) == (3, [None, 1, 1])
