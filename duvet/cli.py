@@ -29,6 +29,7 @@ COMMANDS = {
     "uncited": "List the requirements that nothing cites.",
     "prioritize": "List what to work on next, most urgent first, with the reasons.",
     "show": "Show all there is to know about one thing.",
+    "pages": "List the notes that link to requirements, show one, or check their links.",
     "cite": "Insert a citation into a source.",
     "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
     "ask": "Ask a model about the requirements and the code that cites them.",

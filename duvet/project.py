@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cached_property
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from duvet.cache.memory import Memory, NoMemory
 from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
-from duvet.config.schema import Config, SourceRule
+from duvet.config.schema import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.inputs import Inputs, Patterns
 from duvet.model import Specification
@@ -50,6 +50,7 @@ class Options(Struct, frozen=True):
     spec_path: str | None = None
     """Where downloads are kept, less its last folder, for projects without a configuration."""
     policy: Policy = Policy()
+    notes: tuple[NotesRule, ...] | None = None
 
 
 class Project:
@@ -97,6 +98,8 @@ class Project:
         """The day to hold against last days; where there is none, no day is over."""
         self.matched: tuple[Patterns, Inputs] | None = None
         """What names the files to read annotations from, and which these are, once they have been looked for."""
+        self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
+        """What else names files that are read, and which these were."""
 
     @cached_property
     def config(self) -> Config | None:

@@ -115,6 +115,13 @@ CITATION_REPEATED = _warning("DUV091", "citation-repeated")
 CITATION_IN_STRING = _warning("DUV092", "citation-in-string")
 CITATION_EXCEPTED = _warning("DUV093", "citation-excepted")
 
+# Pages
+PAGE_SLUG_CLASH = Rule("DUV100", "page-slug-clash")
+PAGE_BAD_SLUG = Rule("DUV101", "page-bad-slug")
+PAGE_FRONT_MATTER = _warning("DUV102", "page-front-matter")
+PAGE_LINK_DANGLING = _warning("DUV103", "page-link-dangling")
+PAGE_UNREAD = _warning("DUV104", "page-unread")
+
 
 @cache
 def rules() -> dict[str, Rule]:

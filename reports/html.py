@@ -10,6 +10,7 @@ from duvet.reports.html_articles import Articles
 from duvet.reports.html_header import header_view
 from duvet.reports.html_json import island, settings
 from duvet.reports.html_names import Names
+from duvet.reports.html_notes import NotesView
 from duvet.reports.html_overview import overview_view
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import places_of
@@ -53,6 +54,7 @@ def _shown(page: Page) -> dict[str, object]:
     counted = totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
     references, places, names = References(page), places_of(page), Names(page)
+    notes = None if page.notes is None else NotesView(page, places)
     return {
         **shell(),
         "page": page,
@@ -62,11 +64,13 @@ def _shown(page: Page) -> dict[str, object]:
         "cited": CITED,
         "problems": [problem_view(problem, references) for problem in page.problems],
         "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
-        "articles": Articles(page, places, references, sums).written,
+        "articles": Articles(page, places, references, sums, notes).written,
         "rows": requirement_rows(page, places, references, names),
         "files": Sources(page, places, references, names).lines(),
         "settings": settings(page),
         "others": _without_requirements(page, sums),
+        "notes": None if notes is None else notes.view(),
+        "notes_id": places.notes_view,
         "json": None if page.embedded is None else island(page.embedded),
     }
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from duvet.model import Specification
 from duvet.queries.links import published
 from duvet.reports.html_names import title_of
+from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
@@ -53,10 +54,17 @@ class Article(Struct, frozen=True):
 class Articles:
     """Writes the articles one after another, for they are most of the page."""
 
-    def __init__(self, page: Page, places: Places, references: References, sums: dict[str, Total]) -> None:
+    def __init__(
+        self,
+        page: Page,
+        places: Places,
+        references: References,
+        sums: dict[str, Total],
+        notes: NotesView | None = None,
+    ) -> None:
         self.page = page
         self.places = places
-        self.sections = Sections(page, places, references)
+        self.sections = Sections(page, places, references, notes)
         self.sums = sums
         self.room = _MOST_ELEMENTS
 

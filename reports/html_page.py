@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from duvet.knowledge.pages.notes import Notes
 from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.comment_styles import CommentStyle
@@ -34,5 +35,9 @@ class Page(Struct, frozen=True, kw_only=True):
     next: tuple[PriorityRow, ...] = ()
     since: Since | None = None
     comments: tuple[CommentStyle, ...] = ()
+    notes: Notes | None = None
+    """The pages of the project, if it has any."""
+    texts: Mapping[str, str] = {}
+    """What they say, by their files."""
     embedded: bytes | None = None
     """JSON for those who look for it in the page."""

@@ -42,6 +42,10 @@ class Places(Struct, frozen=True):
     sections: list[dict[str, SectionPlace]]
     """By the ids of the sections."""
     requirements: list[Spot]
+    notes: dict[str, Spot] = {}
+    """Of pages, by their slugs."""
+    notes_view: str = ""
+    """The anchor of all of them."""
 
     def of(self, citation: CitationCard) -> Spot | None:
         """Where it is shown what a citation refers to; None where it leads nowhere."""
@@ -66,7 +70,13 @@ def places_of(page: Page) -> Places:
     for number, card in enumerate(page.catalogue.citations):
         if card.is_valid and not card.requirements:
             sections[card.specification][card.section].others.append(number)
-    return Places(specifications, sections, _requirements(page, sections, names))
+    requirements = _requirements(page, sections, names)
+    if page.notes is None:
+        return Places(specifications, sections, requirements)
+    view = names.new("pages")
+    anchors = {note.slug: names.new(f"{view}/{note.slug}") for note in page.notes.pages}
+    notes = {slug: Spot(attribute(name), attribute(fragment(name))) for slug, name in anchors.items()}
+    return Places(specifications, sections, requirements, notes, view)
 
 
 def _shown(page: Page) -> Iterable[Iterable[str]]:

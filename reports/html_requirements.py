@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from duvet.queries.reasons import shortfall
+from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
@@ -18,11 +19,12 @@ _WORDS = 56
 class Items:
     """Writes what is below the text of sections."""
 
-    def __init__(self, page: Page, places: Places, references: References) -> None:
+    def __init__(self, page: Page, places: Places, references: References, notes: NotesView | None = None) -> None:
         self.cards = page.catalogue.requirements
         self.excuses = page.catalogue.excuses
         self.places = places
         self.references = references
+        self.notes = notes
 
     def of(self, section: SectionPlace) -> str:
         """The requirements of a section, and what else is cited there."""
@@ -41,7 +43,7 @@ class Items:
         level = f" {card.level.name}" if card.level else ""
         words = escaped(shortened(card.text, _WORDS))
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
-        held = self._lacks(index)
+        held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
         ##= man/spec/page.md#size

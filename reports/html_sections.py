@@ -5,6 +5,7 @@ from __future__ import annotations
 from duvet.queries.links import published
 from duvet.reports.html_marks import Marking, Owner
 from duvet.reports.html_names import title_of
+from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
@@ -16,10 +17,10 @@ from duvet.trace.records import Coverage
 class Sections:
     """Writes sections."""
 
-    def __init__(self, page: Page, places: Places, references: References) -> None:
+    def __init__(self, page: Page, places: Places, references: References, notes: NotesView | None = None) -> None:
         self.stated = page.finished.requirements
         self.places = places
-        self.items = Items(page, places, references)
+        self.items = Items(page, places, references, notes)
 
     def written(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
         """A section, and how many elements it has at the most."""

@@ -35,6 +35,13 @@ def test_the_tour_ends_as_shown(tmp_path: Path) -> None:
     assert problem in run(f"cd kettle\n{third}", tmp_path)
 
 
+def test_pages_are_as_shown(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    said = run(blocks("bash")[0], tmp_path / "kettle")
+    assert "there is no page `beeper`" in said and said.endswith("checked 1 page with 2 links: 1 problem\n")
+
+
 def test_the_configuration_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(blocks("toml")[0], encoding="utf-8")
     assert run("duvet config --config-path config.toml", tmp_path) == ""
@@ -93,6 +100,7 @@ def test_every_command_is_listed() -> None:
             "uncited",
             "prioritize",
             "show",
+            "pages",
             "cite",
             "diff",
             "extract",

@@ -13,6 +13,7 @@ from duvet.config.languages import Language
 from duvet.config.schema import (
     HtmlReport,
     NotApplicableRule,
+    NotesRule,
     PageRule,
     Report,
     ServerRule,
@@ -100,6 +101,20 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
         return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
 
 
+class PagesTable(Table, frozen=True, kw_only=True):
+    """Pages: notes in Markdown that link to one another and to requirements."""
+
+    pattern: Annotated[Patterns, Meta(description="Which files, as one pattern of paths or several")]
+    exclude: Annotated[
+        str | tuple[str, ...],
+        Meta(description="Which of these files to leave out, or folders with all that is in them"),
+    ] = ()
+
+    def rule(self) -> NotesRule:
+        """The rule that this table stands for."""
+        return NotesRule(patterns=as_tuple(self.pattern), exclude=as_tuple(self.exclude))
+
+
 class SpecText(Choice):
     """How much of a specification stands in the page."""
 
@@ -167,12 +182,19 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
 
     server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
+    pages: Annotated[
+        tuple[PagesTable, ...],
+        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+    ] = ()
 
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
         return tuple(one.rule() for one in self.not_applicable)
 
     def page(self) -> PageRule:
         return self.report.html.rule()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        return tuple(one.rule() for one in self.pages) or None
 
     def serving(self) -> ServerRule:
         return self.server.rule()

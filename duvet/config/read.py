@@ -33,6 +33,7 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
         not_applicable=table.not_owed(),
         page=table.page(),
         server=table.serving(),
+        notes=table.notes(),
     )
 
 

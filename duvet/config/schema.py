@@ -64,6 +64,13 @@ class NotApplicableRule(Struct, frozen=True):
     """The last day on which that holds."""
 
 
+class NotesRule(Struct, frozen=True, kw_only=True):
+    """Which files are pages: notes in Markdown that link to one another and to requirements."""
+
+    patterns: tuple[str, ...]
+    exclude: tuple[str, ...] = ()
+
+
 class PageRule(Struct, frozen=True, kw_only=True):
     """What the page shows beside the trace, and how much of it."""
 
@@ -152,6 +159,8 @@ class Config(Struct, frozen=True):
     not_applicable: tuple[NotApplicableRule, ...] = ()
     page: PageRule = PageRule()
     server: ServerRule = ServerRule()
+    notes: tuple[NotesRule, ...] | None = None
+    """Which files are pages; None where nothing is said of that."""
 
     @property
     def specifications_folder(self) -> str:

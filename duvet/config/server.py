@@ -30,6 +30,7 @@ class PackName(StrEnum):
     """What tools are switched on by."""
 
     TRACE = "trace"
+    PAGES = "pages"
     INTROSPECT = "introspect"
 
 

@@ -15,6 +15,7 @@ from duvet.config.schema import (
     META,
     OURS,
     NotApplicableRule,
+    NotesRule,
     PageRule,
     Report,
     ServerRule,
@@ -166,6 +167,10 @@ class ConfigTable(Table, frozen=True, kw_only=True):
     def page(self) -> PageRule:
         """What this configuration says about the page."""
         return PageRule()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        """What this configuration says of pages; None where that is nothing."""
+        return None
 
     def serving(self) -> ServerRule:
         """What this configuration says about the server."""

@@ -15,7 +15,7 @@ MOST = 7_000
 _AROUND = 120
 """So much is said about each."""
 
-SourceKind = Literal["requirement", "section", "citation"]
+SourceKind = Literal["requirement", "section", "citation", "page"]
 
 
 class Source(Struct, frozen=True, kw_only=True):

@@ -64,18 +64,34 @@ class Reader:
         self.looks = 0
         """How many have begun."""
         self.last: Reading | None = None
+        self._reads = 0
+        """How much of what the last one has read beside the trace is followed."""
 
     def is_current(self) -> bool:
         """Whether nothing has changed since the last reading."""
-        return self.last is not None and self.doubt.is_silent() and (not self._days or self._today() == self._day)
+        return (
+            self.last is not None
+            and self._reads == _reads_of(self.last)
+            and self.doubt.is_silent()
+            and (not self._days or self._today() == self._day)
+        )
 
     def renew(self) -> None:
         """Look for changes, and read again if there are any."""
         self.looks += 1
-        if self.last is None or self.doubt.changed() or self._days_have_changed():
+        if self.last is None or self.doubt.changed() or self._days_have_changed() or not self._follows_all(self.last):
             self.last = self._read_anew()
         else:
             self.last = replace(self.last, number=self.looks)
+
+    def _follows_all(self, last: Reading) -> bool:
+        """Follow what has been asked for since; whether it is of the same moment."""
+        ##= man/spec/pages.md#freshness
+        ##% An edit of a page that was written to disk before a request MUST be in its answer.
+        if last.context is None or self._reads == _reads_of(last):
+            return True
+        self._reads = _reads_of(last)
+        return self._follow(last.context.project, recalled=True)
 
     def _days_have_changed(self) -> bool:
         ##= man/spec/mcp.md#freshness
@@ -101,11 +117,19 @@ class Reader:
         self._day = self._today()
         try:
             project = self._open()
-            context, error = Context(project, self._read(project), self._size(project)), None
+            context, error = self._context(project), None
         except DuvetError as failure:
             # What was at work is not kept with it.
             context, error = None, _anew(failure)
-        return Reading(number, context, error), self._follow(project, recalled=context is not None)
+        found = Reading(number, context, error)
+        self._reads = _reads_of(found)
+        return found, self._follow(project, recalled=context is not None)
+
+    def _context(self, project: Project) -> Context:
+        context = Context(project, self._read(project), self._size(project))
+        if self.last is not None and self.last.context is not None:
+            context.renew(self.last.context)
+        return context
 
     def _size(self, project: Project) -> int:
         return self._page_size if isinstance(self._page_size, int) else self._page_size(project)
@@ -124,6 +148,10 @@ class Reader:
         ##% What the server keeps for later runs MUST NOT be taken for a change.
         # By now it is written, and its folder is no part of the tree.
         return self.doubt.follow(Answers(project, recalled=recalled))
+
+
+def _reads_of(reading: Reading) -> int:
+    return reading.context.reads if reading.context else 0
 
 
 def _anew(error: DuvetError) -> DuvetError:

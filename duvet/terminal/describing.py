@@ -50,8 +50,8 @@ def _summary(assembly: Assembly) -> Iterator[str]:
     yield f"configuration  {service.path or 'none'} ({service.origin})"
     where = f"http at {config.server.host}:{config.server.port}" if assembly.mode == "http" else assembly.mode
     yield f"server         {assembly.rule.name} {assembly.rule.version}, {where}"
-    for pack in assembly.registry.packs:
-        names = [tool.name for tool in assembly.registry if assembly.registry.pack_of(tool) is pack]
+    for pack in assembly.shown_packs:
+        names = [tool.name for tool in assembly.shown_tools if assembly.registry.pack_of(tool) is pack]
         yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
     for one in assembly.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
@@ -82,9 +82,9 @@ def describe_service(listening: Listening, where: Mapping[str, Any]) -> None:
                 },
                 "capabilities": CAPABILITIES,
                 "instructions": assembly.instructions,
-                "packs": [pack.name for pack in assembly.registry.packs],
+                "packs": [pack.name for pack in assembly.shown_packs],
                 "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.choice.unloaded],
-                "tools": [_described(assembly, tool) for tool in assembly.registry],
+                "tools": [_described(assembly, tool) for tool in assembly.shown_tools],
                 "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
                 "resourceTemplates": [
                     {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from duvet.cache.cache import Cache
+from duvet.config.schema import NotesRule
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.server.doubt import Doubt, descriptor
@@ -19,13 +20,15 @@ from duvet.terminal.settings import settings, wants_cache
 from duvet.tree.disk import DiskTree
 
 
-def live_project(where: Mapping[str, Any], page_size: Callable[[Project], int]) -> Live:
+def live_project(
+    where: Mapping[str, Any], page_size: Callable[[Project], int], notes: tuple[NotesRule, ...] | None = None
+) -> Live:
     """The project that these options describe, whatever becomes of its folder; each reading says how long lists are."""
     shown, root, how = settings(), os.getcwd(), key_of(where)
 
     def opened() -> Project:
         cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
-        return open_project(cache, Quietly(shown), shown=shown, root=root, **where)
+        return open_project(cache, Quietly(shown), shown=shown, root=root, notes=notes, **where)
 
     def read(project: Project) -> Catalogue:
         assert isinstance(project.memory, Cache)

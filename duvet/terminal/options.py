@@ -14,7 +14,7 @@ from duvet.terminal.settings import Settings, settings, wants_cache
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
-    from duvet.config.schema import SourceRule
+    from duvet.config.schema import NotesRule, SourceRule
     from duvet.progress import Progress
     from duvet.project import Project
     from duvet.terminal.wishes import Gate
@@ -159,6 +159,7 @@ def open_project(
     *,
     shown: Settings | None = None,
     root: str = "",
+    notes: tuple[NotesRule, ...] | None = None,
     config_path: str | None,
     offline: bool,
     allow_http: bool,
@@ -178,6 +179,7 @@ def open_project(
         requirements=spec_patterns,
         spec_path=spec_path,
         policy=Policy(offline=offline, allow_http=allow_http),
+        notes=notes,
     )
     progress = progress or Lines(shown)
     if cache is None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from duvet.config.schema import PageRule, SourceRule
 from duvet.errors import DuvetError
+from duvet.knowledge.pages.files import find_pages
+from duvet.knowledge.pages.notes import Notes
+from duvet.knowledge.pages.parsing import body_of
+from duvet.knowledge.pages.shelf import shelf_of
 from duvet.model import Kind, Problem
 from duvet.project import Project
+from duvet.queries.catalogue import Catalogue
 from duvet.queries.code_below import Span, code_below
 from duvet.queries.comment_styles import comment_styles
 from duvet.queries.filters import Filter
@@ -42,6 +48,7 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
     # So it is neither told the day nor where the project is.
     ##= man/spec/page.md#settings
     ##% `title` and `logo` of `[report.html]` MUST stand on the page.
+    notes = _notes(project, catalogue)
     return Page(
         finished=finished,
         catalogue=catalogue,
@@ -57,7 +64,27 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
         since=None if snapshot is None else _since(project, commit, snapshot),
         comments=comment_styles(_sources(project)),
         embedded=embedded,
+        notes=notes,
+        texts=_texts(project, notes) if notes else {},
     )
+
+
+def _notes(project: Project, catalogue: Catalogue) -> Notes | None:
+    """The pages of the project; None where it has none."""
+    files = find_pages(project)
+    if not files.prefixes:
+        return None
+    shelf = shelf_of(project, files)
+    return Notes(shelf, catalogue) if shelf.pages else None
+
+
+def _texts(project: Project, notes: Notes) -> dict[str, str]:
+    found = {}
+    for page in notes.pages:
+        # One may have gone a moment ago.
+        with suppress(DuvetError):
+            found[page.path] = body_of(project.tree.read(page.path), page.path)
+    return found
 
 
 def _commit(project: Project) -> str:

@@ -10,24 +10,32 @@ from duvet.terminal.settings import settings
 
 if TYPE_CHECKING:
     from duvet.cache.cache import Cache
+    from duvet.config.schema import NotesRule
     from duvet.project import Project
 
 Value = TypeVar("Value")
 
 
-def remembered(name: str, kind: type[Value], where: Mapping[str, Any], answer: Callable[[Project], Value]) -> Value:
+def remembered(
+    name: str,
+    kind: type[Value],
+    where: Mapping[str, Any],
+    answer: Callable[[Project], Value],
+    notes: tuple[NotesRule, ...] | None = None,
+) -> Value:
     """The answer about the project that these options describe, from the cache where nothing has changed."""
     cache = open_cache(settings())
     if cache is None:
-        return answer(open_quietly(None, where))
-    return cache.remembered(name, kind, key_of(where), lambda: answer(open_quietly(cache, where)))
+        return answer(open_quietly(None, where, notes))
+    how = key_of(where) if notes is None else key_of(where, notes)
+    return cache.remembered(name, kind, how, lambda: answer(open_quietly(cache, where, notes)))
 
 
-def open_quietly(cache: Cache | None, where: Mapping[str, Any]) -> Project:
+def open_quietly(cache: Cache | None, where: Mapping[str, Any], notes: tuple[NotesRule, ...] | None = None) -> Project:
     """The project that these options describe, for a question to it; an error where nothing says what is in it."""
     from duvet.terminal.progress import Quietly
 
-    project = open_project(cache, Quietly(settings()), **where)
+    project = open_project(cache, Quietly(settings()), notes=notes, **where)
     require_contents(project)
     return project
 

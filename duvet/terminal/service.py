@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from duvet.terminal.chosen_tools import Tools
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
@@ -18,32 +19,24 @@ if TYPE_CHECKING:
     from duvet.server.live import Live
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
-    from duvet.tools.choosing import Choice, Wish
     from duvet.tools.desk import Desk
-    from duvet.tools.plugins import Found
-    from duvet.tools.registry import Registry
     from duvet.tools.seen import Observer
-    from duvet.tools.tool import Pack
     from duvet.tree.protocol import Tree
-    from duvet.workflows.pack import Offered
-    from duvet.workflows.records import Workflow
 
 
 SHELL = "shell"
 """What the way is called by which people call tools."""
 
 
-class Assembly:
+class Assembly(Tools):
     """Everything that is made from the options of a command, each part when it is first needed."""
 
     def __init__(self, where: Mapping[str, Any], service: Service, mode: str, shown: Settings) -> None:
-        self.service = service
+        super().__init__(service, where.get(PACKS, ()), about_trace(where))
         self.mode = mode or service.config.server.mode.value
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
         self._options = where
-        self._more: Sequence[str] = where.get(PACKS, ())
-        self.where = about_trace(where)
 
     @property
     def rule(self) -> ServerRule:
@@ -66,63 +59,10 @@ class Assembly:
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
-    def choice(self) -> Choice:
-        """The tools that are switched on. DuvetError where the configuration names what there isn't."""
-        return self._chosen([self.offered.pack] if self.workflows else [])
-
-    @property
-    def own_registry(self) -> Registry:
-        """Those of ours among them, without a look at what else is installed."""
-        from duvet.tools.choosing import BUILT_IN, choice
-        from duvet.tools.plugins import Found
-
-        names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN]
-        wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN}
-        return choice(names, wishes, Found()).registry
-
-    @cached_property
-    def offered(self) -> Offered:
-        """The workflows that can be called, beside the other tools."""
-        from duvet.workflows.pack import offered
-
-        config = self.service.config
-        others = self._chosen([]) if self.workflows else None
-        return offered(self.workflows, list(others.registry) if others else [], {*config.providers, *config.routing})
-
-    @cached_property
-    def workflows(self) -> Mapping[str, Workflow]:
-        """The workflows of the configuration."""
-        from duvet.workflows.from_config import from_config
-
-        return {name: from_config(name, section) for name, section in self.service.config.workflows.items()}
-
-    def _chosen(self, own: Sequence[Pack]) -> Choice:
-        from duvet.tools.choosing import choice
-        from duvet.workflows.pack import PACK
-
-        # Before there are workflows, nothing can be wanted of them.
-        later = () if own else (PACK,)
-        names = [name for name in (*self.service.packs, *self._more) if name not in later]
-        wishes = {name: wish for name, wish in _wishes(self.service).items() if name not in later}
-        return choice(names, wishes, self._found, own)
-
-    @cached_property
-    def _found(self) -> Found:
-        from duvet.tools.choosing import BUILT_IN
-        from duvet.tools.plugins import declared, loaded
-        from duvet.workflows.pack import PACK
-
-        return loaded(declared(), [*BUILT_IN, PACK])
-
-    @property
-    def registry(self) -> Registry:
-        return self.choice.registry
-
-    @cached_property
     def live(self) -> Live:
         from duvet.terminal.lasting import live_project
 
-        return live_project(self.where, self.renewing.page_size)
+        return live_project(self.where, self.renewing.page_size, self.service.config.notes())
 
     @cached_property
     def renewing(self) -> Renewing:
@@ -171,14 +111,17 @@ class Assembly:
             for fault in faults:
                 self.log.tell(Level.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message)
         house = House(
-            services=self._services(), observers=observers, time_limit=self.service.config.server.tool_timeout
+            services=self._services(),
+            observers=observers,
+            time_limit=self.service.config.server.tool_timeout,
+            is_worthwhile=self.is_worthwhile,
         )
         desk = self.renewing.desk = Desk(self.registry, self.live, house)
         return desk
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.workflows.pack import MODELS
+        from duvet.tools.services import MODELS
 
         config = self.service.config
         facts = Facts(
@@ -210,16 +153,6 @@ def _read(tree: Tree, given: str | None, config_path: str | None, shown: Setting
     from duvet.config.service.read import service_config
 
     return service_config(tree, shown.environ, given, config_path or shown.config_path)
-
-
-def _wishes(service: Service) -> Mapping[str, Wish]:
-    from duvet.config.service.packs import Access
-    from duvet.tools.choosing import Wish
-
-    return {
-        name: Wish(enabled=one.enabled, writes=one.mode is Access.READ_WRITE, switches=one.tools, settings=one.settings)
-        for name, one in service.config.tool_packs.items()
-    }
 
 
 def tell_line(text: str) -> None:

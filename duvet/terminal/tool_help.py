@@ -27,7 +27,8 @@ _COLUMNS = (
 
 def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
     """Write the tools that are switched on."""
-    registry = assembly_of(where, mode=SHELL).registry
+    assembly = assembly_of(where, mode=SHELL)
+    registry = assembly.registry
     rows = [
         {
             "name": tool.name,
@@ -37,7 +38,7 @@ def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
             "scope": tool.scope.value,
             "labels": list(tool.labels),
         }
-        for tool in registry
+        for tool in assembly.shown_tools
     ]
     pour_list(Listing(_COLUMNS, rows), format)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError
+from duvet.knowledge.pages.findings import PageFindings
 from duvet.model import Problem
 from duvet.reports.cells import visible
 from duvet.reports.problem_format import tally
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import Sources
+from duvet.terminal.notes import said_of_pages
 from duvet.terminal.options import open_cache
 from duvet.terminal.outcome import as_errors, fails
 from duvet.terminal.problem_formats import Answer, tell_failure, tell_problems
@@ -61,14 +63,28 @@ def _run(where: Mapping[str, Any], wanted: Request, answer: Answer) -> int:
     if STDIN in wanted.names:
         project, texts = with_stdin(where, wanted)
         return told(_validated(project), wanted, answer, texts=texts)
-    return told(_findings(where), wanted, answer)
+    found = _findings(where)
+    return told(found.trace, wanted, answer, pages=found.pages)
 
 
-def _findings(where: Mapping[str, Any]) -> Findings:
+class _Found(Struct, frozen=True, array_like=True):
+    """What is wrong with the trace, and with pages."""
+
+    trace: Findings
+    pages: PageFindings
+
+
+def _findings(where: Mapping[str, Any]) -> _Found:
     """What is wrong in the project in the working directory, from the cache where nothing has changed."""
     ##= man/spec/validate.md#outcome
     ##% Where nothing has changed since the last run, `duvet validate` MUST give the same answer without reading the sources.
-    return remembered(_NAME, Findings, where, _validated)
+    return remembered(_NAME, _Found, where, _found, said_of_pages(where))
+
+
+def _found(project: Project) -> _Found:
+    from duvet.knowledge.pages.problems import findings_of
+
+    return _Found(_validated(project), findings_of(project))
 
 
 def _validated(project: Project) -> Findings:
@@ -104,11 +120,16 @@ def told(
     answer: Answer,
     more: tuple[Problem, ...] = (),
     texts: Mapping[str, str] | None = None,
+    pages: PageFindings = PageFindings(),  # noqa: B008 - frozen
 ) -> int:
     """Say what is wrong in what is asked for; the exit code."""
-    chosen = chosen_of(findings, wanted, texts or {})
-    checked = findings.of(chosen.paths)
-    found = sorted((*checked.problems, *chosen.problems, *more), key=lambda one: one.sort_key)
+    chosen = chosen_of(findings, wanted, texts or {}, pages.files)
+    known = [path for path in chosen.paths if path in findings.files]
+    checked = findings.of(known)
+    ##= man/spec/pages.md#checks
+    ##% `duvet validate` MUST list what is wrong with pages, too.
+    noted = pages.of(chosen.paths) if wanted.names else pages.problems
+    found = sorted((*checked.problems, *chosen.problems, *more, *noted), key=lambda one: one.sort_key)
     ##= man/spec/validate.md#outcome
     ##% With `--strict`, `duvet validate` MUST take a warning as an error.
     problems = as_errors(found) if wanted.strict else tuple(found)
@@ -130,14 +151,14 @@ def told(
     return OK if written and not fails(problems) else FAILED
 
 
-def chosen_of(findings: Findings, wanted: Request, texts: Mapping[str, str]) -> Chosen:
+def chosen_of(findings: Findings, wanted: Request, texts: Mapping[str, str], pages: Collection[str] = ()) -> Chosen:
     """The inputs that are asked for, all where none is named; of some the texts are known that are not on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% Without a name of a file, all inputs of the project MUST be checked.
     if not wanted.names:
         return Chosen(tuple(findings.files))
     names = [wanted.stdin_path or "" if name == STDIN else name for name in wanted.names]
-    return choose(names, findings.files, os.getcwd().replace(os.sep, "/"), _tree_with(texts))
+    return choose(names, [*findings.files, *pages], os.getcwd().replace(os.sep, "/"), _tree_with(texts))
 
 
 def _tree_with(texts: Mapping[str, str]) -> Tree:

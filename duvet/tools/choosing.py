@@ -12,13 +12,16 @@ from duvet.queries.names import nearest_hint
 from duvet.text import quoted
 from duvet.tools.chosen import Chosen
 from duvet.tools.introspect.pack import INTROSPECT
+from duvet.tools.pages.pack import PAGES
 from duvet.tools.plugins import Found, Unloaded
 from duvet.tools.registry import Registry
 from duvet.tools.tool import Pack
 from duvet.tools.trace.pack import TRACE
 
-BUILT_IN = {pack.name: pack for pack in (TRACE, INTROSPECT)}
+BUILT_IN = {pack.name: pack for pack in (TRACE, PAGES, INTROSPECT)}
 BY_DEFAULT = ("trace",)
+_ALWAYS = (PAGES.name,)
+"""Packs that can be called whether they are switched on or not."""
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -52,15 +55,16 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
     mine = BUILT_IN | {pack.name: pack for pack in own}
     unloaded = {one.name for one in found.unloaded} - mine.keys()
     _check([*on, *wishes], [*mine, *guests], unloaded)
-    wanted = [*on, *(pack.name for pack in own), *guests, *wishes]
+    wanted = [*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes]
     chosen: list[Chosen] = []
     refused: list[Unloaded] = list(found.unloaded)
     for name in dict.fromkeys(wanted):
         wish = wishes.get(name, _UNSAID)
-        if not wish.enabled or name in unloaded:
+        if name in unloaded or not (wish.enabled or name in _ALWAYS):
             continue
         pack = mine.get(name) or guests[name]
-        one = Chosen(pack, wish.writes, wish.switches, wish.settings, is_guest=name not in mine)
+        shown = _shown(name, on, wishes)
+        one = Chosen(pack, wish.writes, wish.switches, wish.settings, shown, is_guest=name not in mine)
         ##= man/spec/service.md#packs
         ##% A further pack with a tool whose name is taken MUST be left out and told of.
         reason = _refusal(chosen, one) if one.is_guest else ""
@@ -71,6 +75,13 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
         else:
             chosen.append(one)
     return Choice(Registry(chosen), refused)
+
+
+def _shown(name: str, on: Sequence[str], wishes: Mapping[str, Wish]) -> bool | None:
+    """Whether a pack counts as switched on; None where nobody says."""
+    if name in wishes:
+        return wishes[name].enabled
+    return True if name in on or name not in _ALWAYS else None
 
 
 def named(names: Sequence[str]) -> Sequence[Chosen]:

@@ -23,6 +23,8 @@ class Chosen(Struct, frozen=True):
     """Tools by name, each switched on or off."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the pack itself wants to know."""
+    shown: bool | None = True
+    """Whether it counts as switched on; None where the project decides. It can be called in any case."""
     is_guest: bool = False
     """Whether it comes from elsewhere: what it does is not trusted to end, nor to fit."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,6 +34,8 @@ class House(Struct, frozen=True, kw_only=True):
     time_limit: float = 30.0
     """Seconds that a tool of a further pack may take, where it doesn't say."""
     clock: Callable[[], float] = time.perf_counter
+    is_worthwhile: Callable[[str], bool] = lambda pack: False
+    """Whether the project has anything for a pack that nobody has asked for."""
 
 
 _PLAIN = House()
@@ -53,6 +55,10 @@ class Desk:
         """The tools that are switched on now."""
         await self._readings.caught_up()
         return self.registry
+
+    def shown(self) -> Iterator[Tool]:
+        """The tools that a client is told of."""
+        return self.registry.with_shown(self._house.is_worthwhile)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
         """What the tool answers; ToolError where it can't."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from duvet.errors import QueryError
 from duvet.queries.names import nearest_hint
@@ -18,7 +18,9 @@ class Registry:
 
     def __init__(self, chosen: Sequence[Chosen] = (Chosen(TRACE),)) -> None:
         """QueryError where two tools have one name."""
-        self.packs = chosen
+        self.every_pack = chosen
+        """Also those that are not shown to everybody."""
+        self.packs = [pack for pack in chosen if pack.shown]
         self._tools: dict[str, Tool] = {}
         self._packs: dict[str, Chosen] = {}
         self._names: dict[str, str] = {}
@@ -35,7 +37,20 @@ class Registry:
             self._tools[tool.name], self._packs[tool.name] = tool, pack
 
     def __iter__(self) -> Iterator[Tool]:
+        """Those that whoever asks what there is is told of."""
+        return (tool for tool in self.every() if self.pack_of(tool).shown)
+
+    def every(self) -> Iterator[Tool]:
+        """All that can be called."""
         return iter(self._tools.values())
+
+    def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
+        """Those, and the tools of packs that the project decides about, by their names."""
+        ##= man/spec/pages.md#tools
+        ##% Clients of the Model Context Protocol MUST be shown the pack `pages` where the project has pages or the pack is
+        ##% asked for, and not otherwise.
+        more = {pack.name for pack in self.every_pack if pack.shown is None and is_worthwhile(pack.name)}
+        return (tool for tool in self.every() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names

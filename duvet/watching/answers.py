@@ -24,6 +24,7 @@ class Answers:
         # The project may be asked more, by another thread even.
         self.record = project.tree.record.copy()
         self.matched = project.matched
+        self._listings = list(project.listings)
         self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
@@ -48,14 +49,24 @@ class Answers:
     def listed_otherwise(self) -> set[str]:
         """The files that patterns match now and did not, or no more; folders that are new are on the record then."""
         if self.matched is None:
-            return self._unmatched
+            return self._unmatched or self._listed_elsewhere()
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
         now = patterns.match(tree, NoMemory())
         self.record.renew(tree.record)
+        if others := self._listed_elsewhere():
+            return others
         ##= man/spec/watch.md#noticing
         ##% What comes or goes without such an effect MUST NOT be taken for a change.
         return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {""}
+
+    def _listed_elsewhere(self) -> set[str]:
+        """The same for what is read beside the trace."""
+        tree, found = RecordedTree(self.tree.disk), set[str]()
+        for names, before in self._listings:
+            found.update(set(names(tree)) ^ set(before))
+        self.record.renew(tree.record)
+        return found
 
 
 def _told(inputs: Inputs) -> object:

@@ -12,6 +12,7 @@ from duvet.llm.router import StaticRouter
 from duvet.runs import Run
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.services import MODELS
 from duvet.tools.tool import Answer, Pack, Scope, Tool
 from duvet.workflows.check import check
 from duvet.workflows.doing import ModelAsked, ModelSaid
@@ -24,8 +25,6 @@ from duvet.workflows.tool import run_workflow
 
 PACK = "workflows"
 FACE = "workflow"
-MODELS = "models"
-"""What handlers find the router by among the services."""
 
 
 class Offered(Struct, frozen=True):

@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, pages, server, table, watching
+from tests.bench import growth, notes, pages, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -29,6 +29,8 @@ def main() -> int:
         return watching.main(options)
     if options.server:
         return server.main(options)
+    if options.pages_of_notes:
+        return notes.main(options)
     if options.pages:
         return pages.main(options)
     return _costs(options) or (options.rows and (server.main(options) or pages.main(options))) or 0

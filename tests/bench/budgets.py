@@ -78,6 +78,8 @@ CHANGED = Budget(300, 300)
 """Milliseconds from an edit of a source to the answer that it makes another one."""
 ENDURED = Budget(1.02, 1.02)
 """What many calls leave in memory, as a ratio to what few leave."""
+NOTES_FIRST, NOTES_LATER, NOTES_MEMORY = Budget(10, 10), Budget(5, 5), Budget(250, 250)
+"""Ten thousand pages: what comes first in cu, later answers in milliseconds, and memory in MB."""
 CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)
 """Many clients at once: milliseconds of all but a hundredth of the calls, and how many times as many answers a server of
 the SDK gives that does nothing."""

@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--watch", action="store_true", help="measure how soon edits are answered, and nothing else")
     parser.add_argument("--server", action="store_true", help="measure the server for agents, and nothing else")
     parser.add_argument("--pages", action="store_true", help="measure the pages in Chromium, and nothing else")
+    parser.add_argument(
+        "--pages-of-notes", action="store_true", help="measure the server with 10,000 pages of notes, and nothing else"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(
         "--save", action="store_true", help="measure all of it, and write the results, the plot and the README anew"

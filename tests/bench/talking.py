@@ -70,7 +70,7 @@ class Stdio:
     @property
     def cpu(self) -> float:
         """Seconds of its life on a processor."""
-        return time.clock_gettime(~self._process.pid << 3 | _CPU_OF_A_PROCESS)
+        return spent(self._process.pid)
 
     @property
     def memory(self) -> float:
@@ -93,6 +93,11 @@ def talking(command: Sequence[str], folder: Path) -> Iterator[Stdio]:
             yield Stdio(process)
         finally:
             process.kill()
+
+
+def spent(process: int) -> float:
+    """Seconds that a process has been on a processor."""
+    return time.clock_gettime(~process << 3 | _CPU_OF_A_PROCESS)
 
 
 def resident(process: int) -> float:

@@ -25,7 +25,7 @@ class Http:
         self.where = host, port
         self._connection = HTTPConnection(host, port, timeout=60)
         self._headers: Mapping[str, str] = MEDIA
-        self._process = process
+        self.process = process
         self._asked = 0
         self.ask("initialize", CLIENT)
         self._post({"method": "notifications/initialized"})
@@ -46,7 +46,7 @@ class Http:
 
     @property
     def memory(self) -> float:
-        return resident(self._process)
+        return resident(self.process)
 
 
 @contextmanager

@@ -22,9 +22,9 @@ from duvet.tools.ctx import Caller, Ctx
 from duvet.tools.desk import Desk, House
 from duvet.tools.guest import GuestCtx
 from duvet.tools.registry import Registry
+from duvet.tools.services import MODELS
 from duvet.tools.tool import Pack, Tool
 from duvet.tree.memory import MemoryTree
-from duvet.workflows.pack import MODELS
 from tests.commands.made import make
 from tests.commands.running import environment, run
 from tests.server.clients import client_of

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from duvet.config.schema import ServerRule
+from duvet.config.schema import NotesRule, ServerRule
 from duvet.config.service.packs import PackSection
+from duvet.config.service.pages import PagesSection
 from duvet.config.service.providers import ProviderSection, RouteSection
 from duvet.config.service.section import Name, Section
 from duvet.config.service.serving import ServerSection
@@ -33,6 +34,14 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
     routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = field(
         default_factory=dict
     )
+    pages: Annotated[
+        tuple[PagesSection, ...],
+        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+    ] = ()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        """Which files are pages; None where nothing is said of that."""
+        return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
         """The packs that are switched on, where these are when nothing is said of them."""

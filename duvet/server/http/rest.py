@@ -71,7 +71,10 @@ class Rest:
             "name": self._identity.name,
             "version": self._identity.version,
             "description": self._identity.description,
-            "tools": [_described(tool) for tool in registry if tool.scope in granted],
+            ##= man/spec/pages.md#tools
+            ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or
+            ##% not, and whether there are pages or not.
+            "tools": [_described(tool) for tool in registry.every() if tool.scope in granted],
         }
 
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:

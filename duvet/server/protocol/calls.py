@@ -45,15 +45,14 @@ class Calls:
     def _descriptions(self, registry: Registry) -> dict[str, types.Tool]:
         """Made once for each registry."""
         if registry is not self._registry:
-            self._described = {tool.name: description(tool) for tool in registry}
+            self._described = {tool.name: description(tool) for tool in registry.every()}
             self._registry = registry
         return self._described
 
     async def list(self, request: Request, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         whole_list(params)
-        granted, registry = scopes(), await self._desk.tools()
-        described = self._descriptions(registry)
-        shown = [named_for(request, tool, described[tool.name]) for tool in registry if tool.scope in granted]
+        granted, described = scopes(), self._descriptions(await self._desk.tools())
+        shown = [named_for(request, tool, described[tool.name]) for tool in self._desk.shown() if tool.scope in granted]
         return types.ListToolsResult(tools=shown)
 
     async def call(

@@ -21,9 +21,10 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.tools.chosen import Chosen
 from duvet.tools.desk import Desk, House
 from duvet.tools.registry import Registry
+from duvet.tools.services import MODELS
 from duvet.tools.trace.pack import TRACE
 from duvet.workflows.from_config import from_config
-from duvet.workflows.pack import MODELS, offered
+from duvet.workflows.pack import offered
 from tests.server.clients import MODERN
 from tests.server.protocol.made import live_of
 

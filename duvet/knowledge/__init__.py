@@ -1,0 +1,1 @@
+"""What a project knows beside its trace."""

@@ -1,0 +1,1 @@
+"""Notes in Markdown that link to one another and to requirements."""

@@ -1,0 +1,81 @@
+"""The pages by the words in them, brought up to date page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from duvet.knowledge.pages.notes import Notes
+from duvet.knowledge.pages.records import Page
+from duvet.knowledge.pages.shelf import Shelf
+from duvet.knowledge.pages.words import Words, folded
+
+Read = Callable[[Page], str | None]
+"""The text of a page; None where it is gone."""
+
+_MOST_CHANGED = 200
+"""When more pages than these have changed, all are gone through again."""
+
+
+class _Base(Struct, frozen=True):
+    """The pages as they were when all were gone through."""
+
+    shelf: Shelf
+    words: Words
+
+    def changed_in(self, shelf: Shelf) -> list[str]:
+        """The files that are not as they were then."""
+        rows, before = shelf.rows, self.shelf.rows
+        found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
+        return [*found, *(path for path in before if path not in rows)]
+
+
+class Index:
+    """All pages, and which of them hold what."""
+
+    def __init__(self, notes: Notes, read: Read, earlier: Index | None = None) -> None:
+        self.notes = notes
+        self.read = read
+        kept = _kept(notes, earlier) if earlier else None
+        self._base = kept or _Base(notes.shelf, Words(enumerate(map(self._text, notes.pages))))
+        ##= man/spec/pages.md#freshness
+        ##% When one page has been edited, no other MUST be read again as Markdown.
+        self._stale = frozenset(self._base.changed_in(notes.shelf))
+        changed = [page for page in notes.pages if page.path in self._stale]
+        self._recent = {page.path: folded(self._text(page)) for page in changed}
+
+    def _text(self, page: Page) -> str:
+        return f"{page.title}\n{self.read(page) or ''}"
+
+    def holding(self, part: str) -> set[str]:
+        """The paths of the pages that have this in a word."""
+        return {
+            *self._current(self._base.words.holding(part)),
+            *(path for path, text in self._recent.items() if part in text),
+        }
+
+    def beginning(self, part: str) -> set[str]:
+        """The paths of those with a word that begins so."""
+        recent = (path for path, text in self._recent.items() if any(one.startswith(part) for one in text.split()))
+        return {*self._current(self._base.words.beginning(part)), *recent}
+
+    def _current(self, numbers: Iterable[int]) -> Iterator[str]:
+        pages = self._base.shelf.pages
+        return (path for number in numbers if (path := pages[number].path) not in self._stale)
+
+    def of(self, paths: set[str]) -> list[Page]:
+        """These pages, the newest first."""
+        return [page for page in self.notes.pages if page.path in paths]
+
+    @cached_property
+    def titles(self) -> list[tuple[str, Page]]:
+        """All pages, the newest first, with their titles as they are compared."""
+        return [(folded(page.title), page) for page in self.notes.pages]
+
+
+def _kept(notes: Notes, earlier: Index) -> _Base | None:
+    """What is known already, as long as few pages have changed since."""
+    base = earlier._base
+    return base if len(base.changed_in(notes.shelf)) <= _MOST_CHANGED else None

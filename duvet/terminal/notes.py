@@ -1,0 +1,49 @@
+"""The pages of the project in the working directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from duvet.errors import DuvetError
+from duvet.terminal.options import open_project
+from duvet.terminal.settings import settings
+
+if TYPE_CHECKING:
+    from duvet.config.schema import NotesRule
+
+Rules = tuple["NotesRule", ...]
+
+
+def has_pages(where: Mapping[str, Any], rules: Rules | None) -> bool:
+    """Whether there are any; the trace is not asked."""
+    from duvet.knowledge.pages.files import wanted_of
+    from duvet.terminal.progress import Quietly
+
+    with suppress(DuvetError):
+        project = open_project(None, Quietly(settings()), notes=rules, **where)
+        return bool(wanted_of(project).files(project.tree).prefixes)
+    return False
+
+
+def said_of_pages(where: Mapping[str, Any]) -> Rules | None:
+    """Which files are pages by the configuration of the service, for commands that have no other use for it."""
+    from duvet.config.service.find import CANDIDATES, VARIABLES
+
+    shown = settings()
+    named = any(shown.environ.get(name) for name in VARIABLES)
+    if not named and not any(map(_is_there, CANDIDATES)):
+        return None
+    from duvet.terminal.service import read_service
+
+    # Whoever serves is told what is wrong with it.
+    with suppress(DuvetError):
+        return read_service(None, where["config_path"]).config.notes()
+    return None
+
+
+def _is_there(path: str) -> bool:
+    import os
+
+    return os.path.lexists(path)

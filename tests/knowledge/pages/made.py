@@ -1,0 +1,71 @@
+"""Pages that stand in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from duvet.cache.cache import Cache
+from duvet.knowledge.pages.files import find_pages
+from duvet.knowledge.pages.findings import PageFindings
+from duvet.knowledge.pages.index import Index
+from duvet.knowledge.pages.notes import Notes
+from duvet.knowledge.pages.parsing import body_of
+from duvet.knowledge.pages.problems import findings_of
+from duvet.knowledge.pages.shelf import shelf_of
+from duvet.project import Project
+from duvet.tree.disk import DiskTree
+from duvet.tree.memory import MemoryTree
+
+CONFIG = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "docs/spec.md"
+"""
+SPECIFICATION = "# Tea\n\n## Brewing\n\nTea MUST be hot. Milk MAY be added.\n\n## History\n\nIt is old.\n"
+SOURCE = "//= docs/spec.md#brewing\n//# Tea MUST be hot.\nfn brew() {}\n"
+TRACE = {".duvet/config.toml": CONFIG, "docs/spec.md": SPECIFICATION, "src/tea.rs": SOURCE}
+
+
+def project_of(files: Mapping[str, str | bytes]) -> Project:
+    """A small trace with these files beside it."""
+    everything = {**TRACE, **files}
+    return Project(tree=MemoryTree({path: _bytes(text) for path, text in everything.items()}))
+
+
+def project_in(folder: Path, *, kept: bool = False) -> Project:
+    """The project in a folder, with a record of what is asked of the disk."""
+    cache = Cache(DiskTree(str(folder)), {}, kept=kept)
+    return Project(str(folder), tree=cache.tree, memory=cache)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def notes_of(files: Mapping[str, str | bytes]) -> Notes:
+    """The pages in these files."""
+    project = project_of(files)
+    return Notes(shelf_of(project, find_pages(project)), project.catalogue)
+
+
+def index_of(files: Mapping[str, str | bytes]) -> Index:
+    """The same with the words in them."""
+    project = project_of(files)
+    notes = Notes(shelf_of(project, find_pages(project)), project.catalogue)
+    return Index(notes, lambda page: body_of(project.tree.read(page.path), page.path))
+
+
+def found_in(files: Mapping[str, str | bytes]) -> PageFindings:
+    """What is wrong with them."""
+    return findings_of(project_of(files))
+
+
+def told(files: Mapping[str, str | bytes]) -> list[tuple[Any, ...]]:
+    """The same in short: code, place, message."""
+    return [
+        (one.code, f"{one.path}:{one.place.line}:{one.place.column}", one.message) for one in found_in(files).problems
+    ]
