@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from duvet.queries.links import fragment
 from duvet.reports.html_articles import Articles
 from duvet.reports.html_header import header_view
 from duvet.reports.html_json import island, settings
 from duvet.reports.html_names import Names
-from duvet.reports.html_notes import NotesView
 from duvet.reports.html_overview import overview_view
 from duvet.reports.html_page import Page
-from duvet.reports.html_places import places_of
+from duvet.reports.html_places import Places, places_of
 from duvet.reports.html_problems import problem_view
 from duvet.reports.html_references import References
 from duvet.reports.html_rows import requirement_rows
@@ -22,6 +21,9 @@ from duvet.reports.html_sources import Sources
 from duvet.reports.html_states import CITED
 from duvet.templates import environment
 from duvet.trace.totals import Total, totals
+
+if TYPE_CHECKING:
+    from duvet.reports.html_notes import NotesView
 
 _MOST_PROBLEMS = 400
 """So many are part of the page before they are asked for."""
@@ -54,7 +56,7 @@ def _shown(page: Page) -> dict[str, object]:
     counted = totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
     references, places, names = References(page), places_of(page), Names(page)
-    notes = None if page.notes is None else NotesView(page, places)
+    notes = None if page.notes is None else _notes_view(page, places)
     return {
         **shell(),
         "page": page,
@@ -73,6 +75,12 @@ def _shown(page: Page) -> dict[str, object]:
         "notes_id": places.notes_view,
         "json": None if page.embedded is None else island(page.embedded),
     }
+
+
+def _notes_view(page: Page, places: Places) -> NotesView:
+    from duvet.reports.html_notes import NotesView
+
+    return NotesView(page, places)
 
 
 def _without_requirements(page: Page, sums: dict[str, Total]) -> list[tuple[str, str]]:

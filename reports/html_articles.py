@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -10,7 +11,6 @@ from msgspec import Struct
 from duvet.model import Specification
 from duvet.queries.links import published
 from duvet.reports.html_names import title_of
-from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
@@ -18,6 +18,10 @@ from duvet.reports.html_sections import Sections
 from duvet.trace.records import Coverage
 from duvet.trace.states import Status
 from duvet.trace.totals import Total
+
+if TYPE_CHECKING:
+    from duvet.reports.html_notes import NotesView
+
 
 _MOST_ELEMENTS = 12_000
 """So many the articles have at first; what is more a browser makes when it is asked for."""

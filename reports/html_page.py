@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet.knowledge.pages.notes import Notes
 from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
 from duvet.queries.comment_styles import CommentStyle
 from duvet.queries.reasons import PriorityRow
 from duvet.queries.since import Since
 from duvet.trace.finished import Finished
+
+if TYPE_CHECKING:
+    from duvet.knowledge.pages.notes import Notes
 
 
 class Page(Struct, frozen=True, kw_only=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from duvet.queries.reasons import shortfall
-from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
@@ -11,6 +12,10 @@ from duvet.reports.html_states import CITED, LOOKS
 from duvet.reports.html_text import escaped
 from duvet.reports.not_applicable import why
 from duvet.text import plural, shortened
+
+if TYPE_CHECKING:
+    from duvet.reports.html_notes import NotesView
+
 
 _WORDS = 56
 """The text is above the list."""

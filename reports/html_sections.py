@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from duvet.queries.links import published
 from duvet.reports.html_marks import Marking, Owner
 from duvet.reports.html_names import title_of
-from duvet.reports.html_notes import NotesView
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places, SectionPlace
 from duvet.reports.html_references import References
 from duvet.reports.html_requirements import Items
 from duvet.reports.html_text import attribute, escaped
 from duvet.trace.records import Coverage
+
+if TYPE_CHECKING:
+    from duvet.reports.html_notes import NotesView
 
 
 class Sections:

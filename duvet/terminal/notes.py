@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from duvet.config.schema import NotesRule
 
 Rules = tuple["NotesRule", ...]
+_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
+_BEGINNINGS = ("duvet.config.", "contextive.config.")
+"""What may name the configuration of the service, and what its name begins with."""
 
 
 def has_pages(where: Mapping[str, Any], rules: Rules | None) -> bool:
@@ -29,11 +33,8 @@ def has_pages(where: Mapping[str, Any], rules: Rules | None) -> bool:
 
 def said_of_pages(where: Mapping[str, Any]) -> Rules | None:
     """Which files are pages by the configuration of the service, for commands that have no other use for it."""
-    from duvet.config.service.find import CANDIDATES, VARIABLES
-
-    shown = settings()
-    named = any(shown.environ.get(name) for name in VARIABLES)
-    if not named and not any(map(_is_there, CANDIDATES)):
+    # Most projects have none, and then nothing needs to be imported.
+    if not any(map(settings().environ.get, _VARIABLES)) and not any(map(_is_of_service, _names())):
         return None
     from duvet.terminal.service import read_service
 
@@ -43,7 +44,13 @@ def said_of_pages(where: Mapping[str, Any]) -> Rules | None:
     return None
 
 
-def _is_there(path: str) -> bool:
-    import os
+def _names() -> list[str]:
+    try:
+        return os.listdir()
+    except OSError:
+        # Whoever reads the project says what is wrong with the folder.
+        return []
 
-    return os.path.lexists(path)
+
+def _is_of_service(name: str) -> bool:
+    return name.startswith(_BEGINNINGS)

@@ -6,13 +6,10 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from duvet.config.schema import PageRule, SourceRule
 from duvet.errors import DuvetError
-from duvet.knowledge.pages.files import find_pages
-from duvet.knowledge.pages.notes import Notes
-from duvet.knowledge.pages.parsing import body_of
-from duvet.knowledge.pages.shelf import shelf_of
 from duvet.model import Kind, Problem
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
@@ -27,6 +24,9 @@ from duvet.terminal.outputs import rendered
 from duvet.trace.finished import Finished
 from duvet.tree.repository import Repository
 from duvet.version import VERSION
+
+if TYPE_CHECKING:
+    from duvet.knowledge.pages.notes import Notes
 
 _NEXT = 10
 """So many of the most urgent requirements are named."""
@@ -48,6 +48,7 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
     # So it is neither told the day nor where the project is.
     ##= man/spec/page.md#settings
     ##% `title` and `logo` of `[report.html]` MUST stand on the page.
+    snippets = code_below(_cited(finished), _reader(project), rule.snippet_lines)
     notes = _notes(project, catalogue)
     return Page(
         finished=finished,
@@ -56,7 +57,7 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
         title=rule.title,
         logo=rule.logo,
         whole_text=rule.whole_text,
-        snippets=code_below(_cited(finished), _reader(project), rule.snippet_lines),
+        snippets=snippets,
         version=VERSION,
         commit=commit,
         config_path=config.path if config else "",
@@ -71,14 +72,21 @@ def page_of(project: Project, finished: Finished, problems: tuple[Problem, ...],
 
 def _notes(project: Project, catalogue: Catalogue) -> Notes | None:
     """The pages of the project; None where it has none."""
+    from duvet.knowledge.pages.files import find_pages
+
     files = find_pages(project)
     if not files.prefixes:
         return None
+    from duvet.knowledge.pages.notes import Notes
+    from duvet.knowledge.pages.shelf import shelf_of
+
     shelf = shelf_of(project, files)
     return Notes(shelf, catalogue) if shelf.pages else None
 
 
 def _texts(project: Project, notes: Notes) -> dict[str, str]:
+    from duvet.knowledge.pages.parsing import body_of
+
     found = {}
     for page in notes.pages:
         # One may have gone a moment ago.

@@ -8,6 +8,7 @@ from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
+from duvet.terminal.notes import said_of_pages
 from duvet.terminal.options import key_of, open_cache, open_project
 from duvet.terminal.outcome import Outcome, lasts, tell
 from duvet.terminal.problem_formats import Answer, tell_failure
@@ -29,7 +30,7 @@ def report_or_recall(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -
 
 def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> int:
     """The same with what is in this cache, which then holds what is new."""
-    how = key_of(where, wishes)
+    how = report_key(where, wishes)
     # Those who ask for every file that holds annotations want to see them read.
     known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
@@ -41,6 +42,12 @@ def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: 
     # Nobody waits for this.
     remember(cache, how, outcome)
     return code
+
+
+def report_key(where: Mapping[str, Any], wishes: Wishes) -> str:
+    """All that a report depends on beside the project."""
+    notes = said_of_pages(where)
+    return key_of(where, wishes) if notes is None else key_of(where, wishes, notes)
 
 
 def remember(cache: Cache, how: str, outcome: Outcome) -> None:
@@ -66,4 +73,4 @@ def _recalled(cache: Cache, how: str) -> Outcome | None:
 def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes) -> Outcome:
     from duvet.terminal.reporting import run_report
 
-    return run_report(open_project(cache, **where), wishes)
+    return run_report(open_project(cache, notes=said_of_pages(where), **where), wishes)

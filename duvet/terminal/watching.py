@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
 from duvet.project import Project
-from duvet.terminal.options import key_of, open_project
+from duvet.terminal.notes import said_of_pages
+from duvet.terminal.options import open_project
 from duvet.terminal.outcome import tell
 from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
-from duvet.terminal.recalling import remember
+from duvet.terminal.recalling import remember, report_key
 from duvet.terminal.reporting import run_report
 from duvet.terminal.settings import settings, wants_cache
 from duvet.terminal.wishes import Wishes
@@ -67,7 +68,7 @@ def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> tuple[Proje
     """One run, which has told what it came to: the project as it was read, and whether there was a report."""
     shown = settings()
     cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
-    project = open_project(cache, **where)
+    project = open_project(cache, notes=said_of_pages(where), **where)
     ##= man/spec/watch.md#reporting-again
     ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
     try:
@@ -77,7 +78,7 @@ def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> tuple[Proje
         cache.settle()
         return project, False
     tell(outcome, answer)
-    remember(cache, key_of(where, wishes), outcome)
+    remember(cache, report_key(where, wishes), outcome)
     return project, True
 
 

@@ -176,3 +176,15 @@ def test_nothing_is_written(duvet: Run, folder: Path) -> None:
     for args in (("pages",), ("pages", "show", "kettle"), ("pages", "check")):
         duvet("--no-cache", *args)
     assert files(folder) == before
+
+
+def test_the_report_follows_the_configuration_of_the_service(duvet: Run, folder: Path) -> None:
+    duvet("report", "--html", "page.html")
+    assert 'id="pages/kettle"' in (folder / "page.html").read_text()
+    make(folder, {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n", "notes/one.md": "# One\n"})
+    duvet("report", "--html", "page.html")
+    page = (folder / "page.html").read_text()
+    assert 'id="pages/one"' in page and 'id="pages/kettle"' not in page
+    make(folder, {"notes/one.md": "# Other\n"})
+    duvet("report", "--html", "page.html")
+    assert "<h4>Other</h4>" in (folder / "page.html").read_text()
