@@ -22,14 +22,15 @@ def call(name: str, words: tuple[str, ...], given: str | None, **where: Any) -> 
     """The tools are those that `duvet mcp` serves, and `duvet tools` lists. What a tool answers is written as JSON;
     what to do with it, and that there is more of it, is said on standard error.
 
-    Options stand before NAME; what follows it are the arguments of the tool. Lists are given as VALUE,VALUE or by
+    Options stand before NAME; what follows it are the arguments of the tool, also as --json. Lists are given as VALUE,VALUE or by
     repeating the argument, objects as JSON.
 
     \b
     Examples:
       duvet call search_requirements --query "error handling" --limit 5
       duvet call get_requirement_status --req-identifier 3b42c44e
-      duvet call --json '{"citation": "//= spec.md#heating"}' validate_citation
+      duvet call validate_citation --json '{"citation": "//= spec.md#heating"}'
+      duvet call validate_citation --help
       duvet call coverage_summary | jq .total
     """
     from duvet.terminal.calling import call_tool

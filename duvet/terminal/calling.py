@@ -11,9 +11,10 @@ import click
 from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.reports.json_document import document
+from duvet.terminal.one_tool import pour_help
 from duvet.terminal.service import SHELL, Assembly, assembly_of
 from duvet.terminal.settings import settings
-from duvet.terminal.shell_arguments import arguments_from
+from duvet.terminal.shell_arguments import arguments_from, without_json
 from duvet.terminal.streams import pour, say
 from duvet.tools.ctx import Caller
 from duvet.tools.errors import Code, ToolError
@@ -25,7 +26,13 @@ def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping
     assembly = assembly_of(where, mode=SHELL)
     try:
         tool = assembly.registry.require(name)
-        arguments = arguments_from(tool, words, text_of(given))
+        if {"--help", "-h"} & set(words):
+            pour_help(tool, assembly.registry)
+            return
+        rest, late = without_json(tool, words)
+        if given is not None and late is not None:
+            raise ToolError(Code.INVALID_REQUEST, "--json is given twice")
+        arguments = arguments_from(tool, rest, text_of(late if given is None else given))
         answer = called(assembly, tool, arguments)
     except ToolError as error:
         raise as_shell_error(error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,6 +17,19 @@ from duvet.tools.tool import Tool
 
 _TRUTHS = {"true": True, "false": False}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
+
+
+def without_json(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
+    """The words without `--json OBJECT`, and that object, where the tool has no argument of this name itself."""
+    rest = list(words)
+    if "json" in input_schema(tool)["properties"]:
+        return rest, None
+    for place, word in enumerate(rest):
+        if word == "--json" and place + 1 < len(rest):
+            return [*rest[:place], *rest[place + 2 :]], rest[place + 1]
+        if word.startswith("--json="):
+            return [*rest[:place], *rest[place + 1 :]], word.partition("=")[2]
+    return rest, None
 
 
 def arguments_from(tool: Tool, words: Sequence[str], given: bytes | None) -> dict[str, Any]:
@@ -80,7 +94,8 @@ def _value(name: str, kind: object, value: str | None) -> object:
         case "boolean":
             return _TRUTHS.get(value, value)
         case "integer" | "number" if _NUMBER.match(value):
-            return msgspec.json.decode(value)
+            with suppress(msgspec.MsgspecError):
+                return msgspec.json.decode(value)
         case "object" | "array" | None:
             try:
                 return msgspec.json.decode(value)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from duvet.reports.cells import visible
 from duvet.reports.listing import Column, Listing
 from duvet.terminal.calling import as_shell_error
 from duvet.terminal.listings import pour_list
+from duvet.terminal.one_tool import pour_help
 from duvet.terminal.service import SHELL, assembly_of
-from duvet.terminal.streams import pour
 from duvet.tools.errors import ToolError
-from duvet.tools.schemas import Schema, input_schema, output_schema
-from duvet.tools.tool import Tool
 
-_WIDTH = 100
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
     Column("pack", lambda row: row["pack"]),
@@ -50,49 +45,4 @@ def show_tool(name: str, where: Mapping[str, Any]) -> None:
         tool = registry.require(name)
     except ToolError as error:
         raise as_shell_error(error) from error
-    pour("".join(f"{visible(line)}\n" for line in _lines(tool, registry.pack_of(tool).name)).encode())
-
-
-def _lines(tool: Tool, pack: str) -> Iterator[str]:
-    yield f"{tool.name}: {tool.title}"
-    yield ""
-    yield from textwrap.wrap(tool.description, _WIDTH)
-    yield from _section("Arguments", _arguments(input_schema(tool)))
-    answers = output_schema(tool)["properties"]
-    rows = answers["result"]["items"]["required"] if tool.is_list else answers
-    yield from _section("Answers a list of" if tool.is_list else "Answers", [", ".join(rows)])
-    yield from _section("Think of this first", tool.safety_notes)
-    yield from _section("Hints", tool.invocation_hints)
-    yield from _section("Example", [_example(tool)])
-    yield ""
-    yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
-
-
-def _section(title: str, lines: Any) -> Iterator[str]:
-    found = list(lines)
-    if not found:
-        return
-    yield ""
-    yield f"{title}:"
-    for line in found:
-        yield from textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ")
-
-
-def _arguments(schema: Schema) -> Iterator[str]:
-    needed = schema.get("required", ())
-    for name, one in schema["properties"].items():
-        kind = "|".join(one["enum"]) if "enum" in one else one.get("type", "value")
-        shown = f"--{name.replace('_', '-')} {kind}{'' if name in needed else ' (optional)'}"
-        yield f"{shown}: {one['description']}" if one.get("description") else shown
-
-
-def _example(tool: Tool) -> str:
-    schema = input_schema(tool)
-    given = [f"--{name.replace('_', '-')} {_sample(schema['properties'][name])}" for name in schema.get("required", ())]
-    return " ".join(["duvet call", tool.name, *given])
-
-
-def _sample(schema: Schema) -> str:
-    if "enum" in schema:
-        return str(schema["enum"][0])
-    return {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}.get(str(schema.get("type")), "...")
+    pour_help(tool, registry)

@@ -68,6 +68,19 @@ def test_arguments_as_json(duvet: Run, duvet_command: str, project: Path) -> Non
     assert json.loads(done.out) == found
 
 
+def test_json_after_the_name(duvet: Run) -> None:
+    given = '{"query": "lid", "limit": 1}'
+    found = duvet("call", "--json", given, "search_requirements").out
+    for words in (("--json", given), (f"--json={given}",), ("--limit", "1", "--json", '{"query": "lid"}')):
+        assert duvet("call", "search_requirements", *words).out == found
+    twice = duvet("call", "--json", given, "search_requirements", "--json", given)
+    assert (twice.code, "--json is given twice" in twice.err) == (2, True)
+
+
+def test_help_after_the_name(duvet: Run) -> None:
+    assert duvet("call", "coverage_summary", "--help").out == duvet("tools", "coverage_summary").out
+
+
 def test_what_to_do_next_is_said_aside(duvet: Run) -> None:
     done = duvet("call", "list_uncited_requirements", "--limit", "1")
     assert "1 of 5 shown; for more give cursor=" in done.err
@@ -80,6 +93,8 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("search_requirements", "lid"), 2, '"lid" belongs to no argument\n`duvet tools search_requirements` shows'),
     (("search_requirements", "--query"), 2, "--query needs a value"),
     (("list_uncited_requirements", "--limit", "many"), 2, "limit: expected int, got str"),
+    (("list_uncited_requirements", "--limit", "05"), 2, "limit: expected int, got str"),
+    (("list_uncited_requirements", "--limit", "1e400"), 2, "limit: expected int"),
     (("list_uncited_requirements", "--level", "must"), 2, "give one of MAY, MUST, SHOULD, unspecified"),
     (("--json", "{", "coverage_summary"), 2, "--json is not JSON"),
     (("--json", "[]", "coverage_summary"), 2, "--json is no object"),
