@@ -59,9 +59,13 @@ class Log:
     ) -> None:
         """The line that is written has no line feed at its end."""
         self._write = write
+        self._clock = clock
+        self.turn_to(level, as_json=as_json)
+
+    def turn_to(self, level: Level, *, as_json: bool) -> None:
+        """From now on."""
         self._level = level
         self._lay_out = _as_json if as_json else _as_text
-        self._clock = clock
 
     def wants(self, level: Level) -> bool:
         """Whether events of this level are written."""

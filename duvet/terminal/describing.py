@@ -11,6 +11,7 @@ from duvet.reports.cells import visible
 from duvet.reports.json_document import document
 from duvet.terminal.service import Assembly, assembly_of
 from duvet.terminal.service_options import Listening
+from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour
 from duvet.text import plural
 
@@ -23,13 +24,27 @@ def check_service(listening: Listening, where: Mapping[str, Any]) -> None:
     assembly = assembly_of(where, mode=listening.mode)
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
-    lines = "".join(f"{visible(line)}\n" for line in _summary(assembly))
+    address = _address(assembly, listening)
+    lines = "".join(f"{visible(line)}\n" for line in _summary(assembly, address))
     pour(lines.encode())
     _require_whole(assembly)
 
 
+def _address(assembly: Assembly, listening: Listening) -> str:
+    """Where it would listen; DuvetError where it couldn't."""
+    if assembly.mode != "http":
+        return assembly.mode
+    from duvet.server.http.address import require_reach
+    from duvet.server.http.tokens import tokens
+    from duvet.terminal.serving_http import address_of
+
+    address = address_of(assembly, listening)
+    require_reach(address, anywhere=bool(tokens(settings().environ)))
+    return f"http at {address.authority}"
+
+
 def _require_whole(assembly: Assembly) -> None:
-    problems = problems_in(assembly)
+    problems = (*problems_in(assembly), *_of_project(assembly), *_of_providers(assembly))
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ProblemsError(problems)
     if assembly.choice.unloaded:
@@ -45,11 +60,43 @@ def problems_in(assembly: Assembly, name: str | None = None) -> tuple[Problem, .
     return tuple(problems_of(written, faults)) if written else ()
 
 
-def _summary(assembly: Assembly) -> Iterator[str]:
+def _of_project(assembly: Assembly) -> tuple[Problem, ...]:
+    """What is wrong with the configuration of the project, without which nothing is known."""
+    from duvet.config.find import find_config
+    from duvet.config.read import read_config
+    from duvet.tree.disk import DiskTree
+
+    shown, tree = settings(), DiskTree()
+    try:
+        path = find_config(tree, assembly.where["config_path"] or shown.config_path)
+        if path:
+            read_config(tree.read(path), path, shown.environ)
+    except ProblemsError as error:
+        return error.problems
+    return ()
+
+
+def _of_providers(assembly: Assembly) -> Iterator[Problem]:
+    """What is wrong with the addresses of providers."""
+    from duvet.config.at import At
+    from duvet.config.service.providers import ProviderKind
+    from duvet.llm.endpoint import endpoint_of
+    from duvet.rules import CONFIG_BAD_VALUE
+
+    for name, section in assembly.service.config.providers.items():
+        if not section.enabled or section.kind is ProviderKind.CLIENT or not assembly.service.document:
+            continue
+        try:
+            endpoint_of(name, section, None)
+        except DuvetError as error:
+            at = At(assembly.service.document, {}, keys=("providers", name, "baseUrl"), is_private=True)
+            yield at.problem(CONFIG_BAD_VALUE, error.message, error.hint)
+
+
+def _summary(assembly: Assembly, address: str) -> Iterator[str]:
     service, config = assembly.service, assembly.service.config
     yield f"configuration  {service.path or 'none'} ({service.origin})"
-    where = f"http at {config.server.host}:{config.server.port}" if assembly.mode == "http" else assembly.mode
-    yield f"server         {assembly.rule.name} {assembly.rule.version}, {where}"
+    yield f"server         {assembly.rule.name} {assembly.rule.version}, {address}"
     for pack in assembly.shown_packs:
         names = [tool.name for tool in assembly.shown_tools if assembly.registry.pack_of(tool) is pack]
         yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"

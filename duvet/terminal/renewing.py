@@ -10,6 +10,21 @@ from duvet.terminal.service import Assembly
 from duvet.tools.desk import Desk
 from duvet.tools.errors import tool_error
 
+_LASTING = (
+    "name",
+    "title",
+    "version",
+    "description",
+    "protocol_version",
+    "mode",
+    "host",
+    "port",
+    "allowed_hosts",
+    "rate",
+    "shutdown_timeout",
+)
+"""What is said, or decided, when the server starts."""
+
 
 class Renewing:
     """Looks at the configuration with each reading of the project, through the same tree: so its edits are noticed."""
@@ -42,7 +57,11 @@ class Renewing:
 
     def _turn_to(self, assembly: Assembly, desk: Desk) -> None:
         self._instructions = rendered_instructions(assembly.rule, assembly.registry)
-        desk.registry = assembly.registry
+        desk.renew(assembly.registry, assembly.house(desk.house.observers))
+        before, after = self._assembly.service.config.server, assembly.service.config.server
+        lasting = [name for name in _LASTING if getattr(before, name) != getattr(after, name)]
+        if lasting:
+            assembly.log.tell(Level.WARN, "a restart is needed for some of the configuration", keys=" ".join(lasting))
         self._assembly = assembly
 
     def _tell(self, fault: str) -> None:

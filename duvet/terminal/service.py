@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from duvet.server.live import Live
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
-    from duvet.tools.desk import Desk
+    from duvet.tools.desk import Desk, House
     from duvet.tools.seen import Observer
     from duvet.tree.protocol import Tree
 
@@ -78,7 +78,8 @@ class Assembly(Tools):
     def with_service(self, service: Service) -> Assembly:
         """The same with another configuration; what lasts is not made again."""
         other = Assembly(self._options, service, self.mode, self._shown)
-        other.__dict__.update(log=self.log, router=self.router)
+        other.set_log(self.log)
+        other.__dict__["log"] = self.log
         return other
 
     @cached_property
@@ -91,33 +92,46 @@ class Assembly(Tools):
 
     @cached_property
     def log(self) -> Log:
-        from duvet.server.log import Level, Log
+        from duvet.server.log import Log
+
+        log = Log(tell_line)
+        self.set_log(log)
+        return log
+
+    def set_log(self, log: Log) -> None:
+        """Have a log tell as much as is wanted, in the way that is wanted."""
+        from duvet.server.log import Level
 
         server = self.service.config.server
         # Who calls a tool from the shell sees what comes of it.
         level = Level.WARN if self.mode == SHELL else Level[server.log_level.value.upper()]
         if self._shown.verbose:
             level = min(level, Level.INFO)
-        return Log(tell_line, level, as_json=server.log_format.value == "json")
+        log.turn_to(level, as_json=server.log_format.value == "json")
 
     def desk(self, observers: Sequence[Observer]) -> Desk:
         """Where the tools are called; these hear of every call."""
+        from duvet.tools.desk import Desk
+
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers))
+        return desk
+
+    def house(self, observers: Sequence[Observer]) -> House:
+        """What calls happen in; what could not be had for it is told."""
         from duvet.server.log import Level
-        from duvet.tools.desk import Desk, House
+        from duvet.tools.desk import House
 
         for one in self.choice.unloaded:
             self.log.tell(Level.WARN, "a pack is left out", pack=one.name, reason=one.reason)
         for name, faults in self.offered.faults.items():
             for fault in faults:
                 self.log.tell(Level.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message)
-        house = House(
+        return House(
             services=self._services(),
             observers=observers,
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
         )
-        desk = self.renewing.desk = Desk(self.registry, self.live, house)
-        return desk
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
@@ -133,6 +147,7 @@ class Assembly(Tools):
             unloaded=self.choice.unloaded,
             providers=[name for name, one in config.providers.items() if one.enabled],
             workflows=list(config.workflows),
+            faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
         return {FACTS: facts, MODELS: self.router}
 

@@ -23,7 +23,7 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
 
     shown, server = settings(), assembly.service.config.server
     terms = Terms(
-        address=_address(listening.http or f"{_bracketed(server.host)}:{server.port}"),
+        address=address_of(assembly, listening),
         tokens=tokens(shown.environ),
         hosts=(*server.allowed_hosts, *listening.hosts),
         limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
@@ -34,11 +34,13 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
     serve(offer, terms, assembly.log, tell_line)
 
 
-def _address(given: str) -> Address:
+def address_of(assembly: Assembly, listening: Listening) -> Address:
+    """Where it is to listen, by the command line or else by the configuration."""
     from duvet.server.http.address import parse_address
 
     try:
-        return parse_address(given)
+        server = assembly.service.config.server
+        return parse_address(listening.http or f"{_bracketed(server.host)}:{server.port}")
     except QueryError as error:
         raise click.BadParameter(f"{error.message}: {error.hint}", param_hint="--http") from error
 

@@ -46,10 +46,18 @@ class Desk:
 
     def __init__(self, registry: Registry, readings: Readings, house: House = _PLAIN) -> None:
         self.registry = registry
-        """May be replaced by another at any time."""
         self._readings = readings
         self._house = house
         self._guests = Guests()
+
+    def renew(self, registry: Registry, house: House) -> None:
+        """From the next call on, these tools are called, and in this house."""
+        self.registry, self._house = registry, house
+
+    @property
+    def house(self) -> House:
+        """What calls happen in now."""
+        return self._house
 
     async def tools(self) -> Registry:
         """The tools that are switched on now."""

@@ -29,4 +29,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     unloaded: Sequence[Unloaded] = ()
     providers: Sequence[str] = ()
     workflows: Sequence[str] = ()
+    faulty: Sequence[str] = ()
+    """The workflows that can't be called."""
     clock: Callable[[], datetime] = now

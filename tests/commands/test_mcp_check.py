@@ -88,6 +88,33 @@ def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
     assert (done.code, WRONG[text] in done.err, "Traceback" in done.err) == (1, True, False)
 
 
+PROVIDER = "providers: { a: { baseUrl: %s, defaultModel: x } }"
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "http://example.org/v1", "'https://u:p@example.org'"])
+def test_providers_that_can_not_be_reached_so(duvet: Run, project: Path, url: str) -> None:
+    make(project, {"duvet.config.yaml": PROVIDER % url})
+    done = duvet("mcp", "--check")
+    assert (done.code, "duvet.config.yaml:1:" in done.err, "providers.a.baseUrl" in done.err) == (1, True, True)
+
+
+def test_where_it_would_listen(duvet: Run, duvet_command: str, project: Path) -> None:
+    assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
+    open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
+    assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
+    environ = {"DUVET_READER_TOKEN": "secret"}
+    allowed = run(duvet_command, project, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
+    assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
+    make(project, {"duvet.config.yaml": "server: { mode: http, host: 999.1.1.1 }"})
+    assert duvet("mcp", "--check").code == 1
+
+
+def test_the_project_is_checked_too(duvet: Run, project: Path) -> None:
+    make(project, {".duvet/config.toml": "x = {"})
+    done = duvet("mcp", "--check")
+    assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
+
+
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
@@ -100,6 +127,11 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
     done = duvet("mcp", "--check")
     assert done.code == 1
     assert 'workflows.bad.steps[0].tool: there is no tool "coverage_sumary"' in done.err
+    health = json.loads(duvet("call", "duvet_health").out)
+    assert (health["status"], health["problems"]) == (
+        "degraded",
+        ["the workflow bad is faulty: `duvet mcp --check` says why"],
+    )
     assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.commands.made import make
+from tests.llm.wire import Wire as Provider
+from tests.llm.wire import openai_says
 from tests.server.clients import MODERN
 from tests.server.wire import Message, Wire, enveloped, request
+from tests.specs.serving import at_work
 
 LISTS = ("tools/list_changed", "prompts/list_changed")
 FEW = '{"toolPacks": {"trace": {"tools": {"get_section": false}}, "introspect": {}}, "server": {"pageSize": 1}}'
@@ -76,6 +80,43 @@ def test_clients_without_one_are_told(wire: Start, project: Path) -> None:
     heard(process, *LISTS)
     assert len(tools_of(process.ask("tools/list", enveloped()))) == 14
     assert MODERN in process.ask("server/discover", enveloped())["result"]["supportedVersions"]
+
+
+ASKING = """
+server: {{ logLevel: {level}, name: {name} }}
+providers: {{ one: {{ baseUrl: "{url}/v1", defaultModel: small, enabled: {enabled} }} }}
+workflows:
+  w: {{ description: Asks, steps: [{{ id: ask, model: one, prompt: Hi }}] }}
+  {more}
+"""
+
+
+def test_providers_and_the_log_follow_too(wire: Start, project: Path) -> None:
+    def configure(url: str, enabled: str = "true", level: str = "warn", name: str = "a", more: str = "") -> None:
+        text = ASKING.format(url=url, enabled=enabled, level=level, name=name, more=more)
+        make(project, {"duvet.config.yaml": text})
+
+    def said(answer: Message) -> str:
+        result = answer["result"]
+        told = json.loads(result["content"][0]["text"])
+        return str(told["error"]["message"] if result.get("isError") else told["steps"][0]["result"]["text"])
+
+    with at_work(Provider()) as first, at_work(Provider()) as second:
+        first.plan(openai_says("first"))
+        second.plan(openai_says("second"))
+        configure(first.url)
+        process = wire()
+        process.greet()
+        ask = {"name": "workflow.w", "arguments": {}}
+        assert said(process.ask("tools/call", ask)) == "first"
+        configure(second.url, level="info", name="b")
+        assert said(process.ask("tools/call", ask)) == "second"
+        configure(second.url, enabled="false", more="bad: { description: x, steps: [{ id: s, tool: nothing }] }")
+        assert "it is disabled" in said(process.ask("tools/call", ask))
+        assert (len(first.asked), len(second.asked)) == (1, 1)
+        told = process.told()
+    assert "WARN a restart is needed for some of the configuration keys=name" in told
+    assert "INFO call face=mcp" in told and "WARN a workflow is faulty workflow=bad at=steps[0].tool" in told
 
 
 def test_one_that_is_wrong_changes_nothing(wire: Start, project: Path) -> None:

@@ -56,6 +56,11 @@ def listen(address: Address, anywhere: bool) -> socket.socket:
         raise DuvetError(f"can't listen at {address.authority}: {reason}", hint="choose another port") from error
 
 
+def require_reach(address: Address, anywhere: bool) -> None:
+    """DuvetError where nobody can listen there, or where others could come in and may not."""
+    _resolve(address, anywhere)
+
+
 _Resolved = tuple[int, int, int, str, tuple[str, int]]
 
 

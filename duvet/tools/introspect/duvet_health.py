@@ -37,6 +37,7 @@ async def health(asked: Input, ctx: Ctx) -> Output:
     ##= man/spec/service.md#packs
     ##% What `duvet_health` calls healthy MUST be a server whose packs are all loaded and whose project can be read.
     problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
+    problems += [f"the workflow {name} is faulty: `duvet mcp --check` says why" for name in facts.faulty]
     status = State.DEGRADED if problems else State.HEALTHY
     try:
         await ctx.reading()
@@ -48,7 +49,7 @@ async def health(asked: Input, ctx: Ctx) -> Output:
 HEALTH = Tool(
     name="duvet_health",
     title="Health of this server",
-    description='Whether this server is "healthy", "degraded" (a pack could not be loaded) or "unhealthy" (the project '
+    description='Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project '
     "can't be read), with the reasons.",
     input=Input,
     output=Output,
