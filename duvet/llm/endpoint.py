@@ -32,6 +32,12 @@ class Endpoint(Struct, frozen=True):
         """Whether it is on this machine."""
         return _is_loopback(urlsplit(self.base).hostname or "")
 
+    def without_key(self, text: str) -> str:
+        """What it says, decoded: as JSON has it, a key can be written in many ways."""
+        ##= man/spec/ask.md#keys
+        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        return self.key.hidden_in(text) if self.key else text
+
 
 def endpoint_of(name: str, section: ProviderSection, key: Key | None) -> Endpoint:
     """The endpoint of a provider; DuvetError where nothing may be sent there."""

@@ -103,9 +103,7 @@ class Http:
             data += chunk
             if len(data) > most:
                 raise ModelError(Fault.TOO_LARGE, f"{endpoint.name} answers more than {most:,} bytes")
-        ##= man/spec/ask.md#keys
-        ##% A key MUST NOT be shown or logged, whatever a provider answers.
-        return endpoint.key.hidden_in_answer(bytes(data)) if endpoint.key else bytes(data)
+        return bytes(data)
 
     def _client(self, endpoint: Endpoint) -> AsyncClient:
         import httpx2
