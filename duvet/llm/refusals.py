@@ -41,7 +41,7 @@ def _with_reason(endpoint: Endpoint, body: bytes) -> str:
     """What the provider says, where it says anything."""
     ##= man/spec/ask.md#calls
     ##% What a provider says of an error MUST be shown on one line of at most 200 characters, without control characters.
-    words = said(endpoint.without_key(_reason(body)))
+    words = said(endpoint.without_address(_reason(body)))
     return f": {words}" if words else ""
 
 

@@ -208,10 +208,40 @@ async def test_a_connection_that_is_cut(reply: Reply, wire: Wire) -> None:
 async def test_nobody_listens() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
+        ##= man/spec/ask.md#keys
+        ##= type=test
+        ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret
+        ##% in its path.
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"
         error, waits = await fails({"baseUrl": base, "defaultModel": "m"})
     assert (error.code, error.message) == (Fault.UNAVAILABLE, "one can't be reached: ConnectError")
-    assert (error.hint, waits) == (f"is {base} right, and up?", [0.5, 1.0])
+    assert (error.hint, waits) == ("is `providers.one.baseUrl` right, and up?", [0.5, 1.0])
+
+
+async def test_a_host_and_a_path_that_are_said_again(wire: Wire) -> None:
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret in
+    ##% its path.
+    host, port = wire.url.removeprefix("http://").split(":")
+    base = f"{wire.url}/tenant-7c3e/v1"
+    wire.plan(refuses(404, f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"))
+    error, _ = await fails({"baseUrl": base, "defaultModel": "m"})
+    assert error.message == "one refuses the request (404): no ***/chat, none at ***, at ***, at /***/v1/chat"
+
+
+async def test_hints_that_can_not_be_reached_are_told_of_without_the_host(wire: Wire) -> None:
+    wire.plan(FINE)
+    wire.files = {
+        "/llms.txt": Reply(404, b'{"error": "not at %s"}' % wire.url.encode()),
+        "/v1/models": Reply(is_cut=True),
+    }
+    async with routing({"providers": {"one": at(wire, discover=True, llmsTxt=True)}}) as made:
+        await made.ask()
+        assert made.log == [
+            "models can't be looked up: one can't be reached: RemoteProtocolError",
+            "llms.txt can't be looked up: one refuses the request (404): not at ***",
+        ]
 
 
 @pytest.mark.parametrize(
