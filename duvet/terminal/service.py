@@ -115,6 +115,7 @@ class Assembly(Tools):
             observers=observers,
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
+            closers=[self.router.aclose],
         )
         desk = self.renewing.desk = Desk(self.registry, self.live, house)
         return desk
