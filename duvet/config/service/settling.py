@@ -14,6 +14,7 @@ from duvet.config.documents.document import Document, DocumentError
 from duvet.config.documents.reading import read_document
 from duvet.config.read import as_table
 from duvet.config.service.expansion import Expansion
+from duvet.config.service.hiding import hiding
 from duvet.config.service.project_file import in_both
 from duvet.config.service.references import unresolved
 from duvet.config.service.tables import ServiceConfig
@@ -36,8 +37,9 @@ def settled(document: Document, environ: Mapping[str, str], project: Toml | None
     """What it says, with its variables filled in; ProblemsError with all that is wrong."""
     at = At(document, environ, is_private=True)
     expansion = Expansion()
-    values = expansion.expanded(inspect.type_info(ServiceConfig), document.values, at)
-    problems = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
-    if problems:
-        raise ProblemsError(in_order(problems))
+    kind = inspect.type_info(ServiceConfig)
+    values = expansion.expanded(kind, document.values, at)
+    found = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
+    if found:
+        raise ProblemsError(in_order(hiding(found, kind, document.values)))
     return as_table(values, ServiceConfig)
