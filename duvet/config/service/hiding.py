@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from duvet.config.fields import options
 from duvet.config.secret import Secret
+from duvet.config.variables import is_named
 from duvet.model import Problem
 from duvet.text import quoted
 
 _HIDDEN = "***"
 _SHORTEST = 4
 """Anything shorter stands in many words; it is a value where it stands between quotes alone."""
-
 _SHOWN_BITS = 64
 """Larger integers are not told."""
 _MOST = 100
@@ -68,7 +68,7 @@ def _leaves(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from _leaves(inner)
-        case str() if value:
+        case str() if value and not is_named(value):
             yield value
         case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
             yield str(value)

@@ -14,7 +14,6 @@ from duvet.config.documents.document import Document, DocumentError
 from duvet.config.documents.reading import read_document
 from duvet.config.read import as_table
 from duvet.config.service.expansion import Expansion
-from duvet.config.service.hiding import hiding
 from duvet.config.service.project_file import in_both
 from duvet.config.service.references import unresolved
 from duvet.config.service.tables import ServiceConfig
@@ -41,5 +40,7 @@ def settled(document: Document, environ: Mapping[str, str], project: Toml | None
     values = expansion.expanded(kind, document.values, at)
     found = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
     if found:
+        from duvet.config.service.hiding import hiding
+
         raise ProblemsError(in_order(hiding(found, kind, document.values)))
     return as_table(values, ServiceConfig)
