@@ -289,7 +289,7 @@ def test_nor_where_there_are_many() -> None:
 def test_names_of_variables_are_shown() -> None:
     assert found("providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}") == [
         "1:40+2 DUV005 providers.a.kind: unknown variant `$KEY`, expected one of `openai`, `anthropic`, `client`",
-        "1:78+2 DUV005 providers.b.kind: unknown variant `${KEY}`, expected one of `openai`, `anthropic`, `client`",
+        "1:76+2 DUV005 providers.b.kind: unknown variant `${KEY}`, expected one of `openai`, `anthropic`, `client`",
     ]
 
 
