@@ -24,6 +24,11 @@ def is_variable(text: str) -> bool:
     return re.search(VARIABLE, text) is not None
 
 
+def is_named(text: str) -> bool:
+    """Whether a text is one variable with a name as people give it, rather than a password with a dollar."""
+    return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
+
+
 def filled_in(text: str, environ: Mapping[str, str]) -> str:
     """The text with the values of its variables, which are not looked through again."""
 

@@ -44,7 +44,7 @@ class Anthropic:
         )
         data = await self.http.post(self.endpoint, "/messages", self._headers, body)
         answer = decoded(self.endpoint.name, data, _Completion)
-        text = "".join(block.text for block in answer.content if block.type == "text")
+        text = self.endpoint.without_key("".join(block.text for block in answer.content if block.type == "text"))
         usage = Usage(count_in(answer.usage, "input_tokens"), count_in(answer.usage, "output_tokens"))
         return with_text(self.endpoint.name, Said(text, usage, answer.stop_reason == "max_tokens"))
 

@@ -105,7 +105,7 @@ class Discovery:
         ##% `llms.txt` MUST be read from the very origin of the provider, without the key, and no more of it than 64 KiB.
         stranger = replace(endpoint, key=None)
         data = await self._http.get(stranger, f"{endpoint.origin}/{HINTS}", {}, _SECONDS, _MOST_BYTES)
-        return hints_in(data.decode(errors="replace"))
+        return hints_in(endpoint.without_key(data.decode(errors="replace")))
 
 
 async def _unless_it_fails(answer: Awaitable[Found], what: str, log: Callable[[str], None]) -> Found | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -9,7 +10,11 @@ from msgspec import Struct
 
 from duvet.config.service.providers import ProviderSection
 from duvet.errors import DuvetError
-from duvet.llm.key import USUAL, Key
+from duvet.llm.key import HIDDEN, USUAL, Key
+from duvet.llm.words import plain
+
+_LONG = 8
+"""Shorter parts of a URL stand in many words, and are no secrets."""
 
 
 class Endpoint(Struct, frozen=True):
@@ -31,6 +36,27 @@ class Endpoint(Struct, frozen=True):
     def is_local(self) -> bool:
         """Whether it is on this machine."""
         return _is_loopback(urlsplit(self.base).hostname or "")
+
+    def without_key(self, text: str) -> str:
+        """What it says, decoded: as JSON has it, a key can be written in many ways."""
+        ##= man/spec/ask.md#keys
+        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        return self.key.hidden_in(text) if self.key else text
+
+    def without_address(self, text: str) -> str:
+        """What it says of an error, cleaned, without the key and without where it is."""
+        ##= man/spec/ask.md#keys
+        ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret
+        ##% in its path.
+        pieces = "|".join(map(re.escape, sorted(self._telling, key=len, reverse=True)))
+        return re.sub(pieces, HIDDEN, plain(self.without_key(text)), flags=re.IGNORECASE)
+
+    @property
+    def _telling(self) -> set[str]:
+        """The parts of its URL that tell where it is, or may be a secret."""
+        parts = urlsplit(self.base)
+        pieces = [parts.netloc, parts.hostname or "", *parts.path.split("/")]
+        return {self.base, self.origin, *[piece for piece in pieces if len(piece) >= _LONG]}
 
 
 def endpoint_of(name: str, section: ProviderSection, key: Key | None) -> Endpoint:

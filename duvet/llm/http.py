@@ -87,7 +87,9 @@ class Http:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             # What the client says of it may quote what was sent.
             words = f"{endpoint.name} can't be reached: {type(error).__name__}"
-            raise PassingError(Fault.UNAVAILABLE, words, hint=f"is {endpoint.origin} right, and up?") from None
+            raise PassingError(
+                Fault.UNAVAILABLE, words, hint=f"is `providers.{endpoint.name}.baseUrl` right, and up?"
+            ) from None
 
     async def _read(self, endpoint: Endpoint, response: Response, most: int) -> bytes:
         encoding = response.headers.get("content-encoding", "identity").lower()
@@ -103,9 +105,7 @@ class Http:
             data += chunk
             if len(data) > most:
                 raise ModelError(Fault.TOO_LARGE, f"{endpoint.name} answers more than {most:,} bytes")
-        ##= man/spec/ask.md#keys
-        ##% A key MUST NOT be shown or logged, whatever a provider answers.
-        return endpoint.key.hidden_in_answer(bytes(data)) if endpoint.key else bytes(data)
+        return bytes(data)
 
     def _client(self, endpoint: Endpoint) -> AsyncClient:
         import httpx2

@@ -8,8 +8,10 @@ from msgspec import Struct
 
 from duvet.config.secret import Secret
 from duvet.config.service.providers import ProviderKind, ProviderSection
+from duvet.llm.words import plain
 
-_HIDDEN = "***"
+HIDDEN = "***"
+"""Stands in the place of what is covered up."""
 _SHORTEST = 4
 """Anything shorter stands in any text."""
 
@@ -38,12 +40,12 @@ class Key(Secret):
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
-        """The text with the secret covered up."""
-        return text.replace(self._text, _HIDDEN) if len(self._text) >= _SHORTEST else text
-
-    def hidden_in_answer(self, data: bytes) -> bytes:
-        """The same for what a provider has sent."""
-        return data.replace(self._text.encode(), _HIDDEN.encode()) if len(self._text) >= _SHORTEST else data
+        """The text with the secret covered up, and without what can't be seen where that takes it apart."""
+        if len(self._text) < _SHORTEST:
+            return text
+        # What is shown of a text has nothing in it that can't be seen: the secret would be one again.
+        cleaned = plain(text)
+        return cleaned.replace(self._text, HIDDEN) if self._text in cleaned else text
 
 
 def key_of(section: ProviderSection, environ: Mapping[str, str]) -> Key | None:

@@ -26,6 +26,6 @@ class _Models(Struct):
 async def listed(http: Http, endpoint: Endpoint, headers: Mapping[str, str], seconds: float) -> tuple[str, ...]:
     """The names of its models, of those that are fit to be shown."""
     data = await http.get(endpoint, f"{endpoint.base}/models", headers, seconds, _MOST_BYTES)
-    names = dict.fromkeys(one.id for one in decoded(endpoint.name, data, _Models).data)
+    names = dict.fromkeys(endpoint.without_key(one.id) for one in decoded(endpoint.name, data, _Models).data)
     fit = [name for name in names if name.isprintable() and 0 < len(name) <= MOST and " " not in name]
     return tuple(fit[:_MOST_MODELS])

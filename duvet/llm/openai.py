@@ -44,7 +44,9 @@ class OpenAi:
             raise malformed(name, "without any choice")
         first = answer.choices[0]
         usage = Usage(count_in(answer.usage, "prompt_tokens"), count_in(answer.usage, "completion_tokens"))
-        return with_text(name, Said(first.message.content, usage, first.finish_reason == "length"))
+        return with_text(
+            name, Said(self.endpoint.without_key(first.message.content), usage, first.finish_reason == "length")
+        )
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         return await listed(self.http, self.endpoint, self._headers, seconds)

@@ -9,7 +9,7 @@ from msgspec import DecodeError, json
 from duvet.llm.endpoint import Endpoint
 from duvet.llm.errors import Fault, ModelError, PassingError
 from duvet.llm.waiting import asked_to_wait
-from duvet.llm.words import plain, said
+from duvet.llm.words import said
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -39,14 +39,9 @@ def refusal(endpoint: Endpoint, response: Response, body: bytes, now: float) -> 
 
 def _with_reason(endpoint: Endpoint, body: bytes) -> str:
     """What the provider says, where it says anything."""
-    # Cleaned first: a key with something unseen in it would be one again without.
-    text = plain(_reason(body))
-    ##= man/spec/ask.md#keys
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
-    shown = endpoint.key.hidden_in(text) if endpoint.key else text
     ##= man/spec/ask.md#calls
     ##% What a provider says of an error MUST be shown on one line of at most 200 characters, without control characters.
-    words = said(shown)
+    words = said(endpoint.without_address(_reason(body)))
     return f": {words}" if words else ""
 
 

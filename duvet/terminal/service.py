@@ -131,6 +131,7 @@ class Assembly(Tools):
             observers=observers,
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
+            closers=[self.router.aclose],
         )
 
     def _services(self) -> Mapping[str, Any]:

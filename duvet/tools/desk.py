@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -23,6 +24,8 @@ from duvet.tools.tool import Answer, Question, Tool
 DEEPEST = 8
 """Handlers may call tools whose handlers call tools, so many times."""
 
+Closer = Callable[[], Awaitable[None]]
+
 
 class House(Struct, frozen=True, kw_only=True):
     """What calls happen in."""
@@ -36,6 +39,10 @@ class House(Struct, frozen=True, kw_only=True):
     clock: Callable[[], float] = time.perf_counter
     is_worthwhile: Callable[[str], bool] = lambda pack: False
     """Whether the project has anything for a pack that nobody has asked for."""
+    closers: Sequence[Closer] = ()
+    """Let go of what services hold, when all is over."""
+    patience: float = 0.5
+    """Seconds for all of them."""
 
 
 _PLAIN = House()
@@ -86,6 +93,18 @@ class Desk:
                 seen = self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure)
                 for observer in self._house.observers:
                     observer(seen)
+
+    async def aclose(self) -> None:
+        """Let go of what calls have made use of; none comes after this."""
+        import anyio
+
+        ##= man/spec/service.md#operations
+        ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be
+        ##% hung up on.
+        with anyio.move_on_after(self._house.patience, shield=True):
+            async with anyio.create_task_group() as tasks:
+                for close in self._house.closers:
+                    tasks.start_soon(_closed, close)
 
     async def _answered(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
         check_scope(tool, caller.scopes)
@@ -155,6 +174,12 @@ class Desk:
             bytes_in=_size(arguments),
             bytes_out=_size(answer.value) if answer else 0,
         )
+
+
+async def _closed(close: Closer) -> None:
+    # What can't be closed ends with the process.
+    with suppress(Exception):
+        await close()
 
 
 def _told(failure: BaseException | None) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 
-from duvet.errors import DuvetError, NotFoundError, QueryError
+from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
 from duvet.queries.names import NoSectionError
 
 
@@ -75,5 +75,13 @@ def hint_of(error: DuvetError) -> str:
         return f"/specifications/{error.specification or '{spec_id}'}/sections lists the sections"
     ##= man/spec/mcp.md#errors
     ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
+    again = "put that right and ask again: what is on disk then is read"
+    return error.hint or (again if _is_of_project(error) else "")
+
+
+def _is_of_project(error: DuvetError) -> bool:
+    """Whether files are wrong or out of reach."""
+    ##= man/spec/mcp.md#errors
+    ##% That hint MUST NOT be given for what goes wrong with anything else, such as a model.
     is_asked_wrong = isinstance(error, (NotFoundError, QueryError))
-    return error.hint or ("" if is_asked_wrong else "put that right and ask again: what is on disk then is read")
+    return not is_asked_wrong and (bool(error.path) or isinstance(error, FetchError))

@@ -46,6 +46,8 @@ class Wire(ThreadingHTTPServer):
         self.files: dict[str, Reply] = {}
         """What stands behind `GET`."""
         self.over = Event()
+        self.left = Event()
+        """Whether somebody has hung up."""
 
     @property
     def url(self) -> str:
@@ -56,6 +58,10 @@ class Wire(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Who has given up hears no answer, which is none of our business."""
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.left.set()
 
     def next(self, path: str, method: str) -> Reply:
         if method == "GET":

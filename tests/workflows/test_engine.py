@@ -19,8 +19,6 @@ from tests.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, w
 
 pytestmark = pytest.mark.anyio
 
-AGAIN = "put that right and ask again: what is on disk then is read"
-
 
 def failing(arguments: Mapping[str, Any]) -> Any:
     raise ToolError(Code.NOT_FOUND, "there is no cup", "did you mean mug?")
@@ -100,9 +98,9 @@ async def test_other_errors_of_tools() -> None:
         "upstream_error",
     )
     message = "b: the answer is no JSON: Encoding objects of type object is unsupported"
-    assert why(await ran(tool("s", "b"), world=world)) == ("tool_failed", "s", message, AGAIN, "upstream_error")
+    assert why(await ran(tool("s", "b"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
     message = "c: the answer has 16,000,003 bytes; it may have 16,000,000"
-    assert why(await ran(tool("s", "c"), world=world)) == ("tool_failed", "s", message, AGAIN, "upstream_error")
+    assert why(await ran(tool("s", "c"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
 
 
 async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
@@ -168,7 +166,7 @@ async def test_a_model_that_fails() -> None:
     assert why(found) == ("model_failed", "ask", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")
     assert states(found)[1] == ("b", "skipped", "")
     found = await ran(ask, world=World({}, vanish))
-    assert why(found) == ("model_failed", "ask", "a/b: nobody answers", AGAIN, "upstream_error")
+    assert why(found) == ("model_failed", "ask", "a/b: nobody answers", "", "upstream_error")
 
 
 @pytest.mark.parametrize(

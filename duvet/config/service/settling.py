@@ -36,8 +36,11 @@ def settled(document: Document, environ: Mapping[str, str], project: Toml | None
     """What it says, with its variables filled in; ProblemsError with all that is wrong."""
     at = At(document, environ, is_private=True)
     expansion = Expansion()
-    values = expansion.expanded(inspect.type_info(ServiceConfig), document.values, at)
-    problems = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
-    if problems:
-        raise ProblemsError(in_order(problems))
+    kind = inspect.type_info(ServiceConfig)
+    values = expansion.expanded(kind, document.values, at)
+    found = [*checked(ServiceConfig, at), *unresolved(at), *in_both(at, project), *expansion.problems]
+    if found:
+        from duvet.config.service.hiding import hiding
+
+        raise ProblemsError(in_order(hiding(found, kind, document.values)))
     return as_table(values, ServiceConfig)

@@ -102,9 +102,10 @@ class DuvetServer(Server[Any]):
 
 @asynccontextmanager
 async def _running(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Let the parts do what they do beside the requests."""
+    """Let the parts do what they do beside the requests, and close what these have opened, once for all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(server.desk.aclose)
         for part in server.parts:
             if isinstance(part, Running):
                 await stack.enter_async_context(part.running())

@@ -9,11 +9,20 @@ from typing import Any
 import anyio
 import pytest
 
+from duvet.config.service.providers import ProviderSection
+from duvet.llm.records import ModelRequest
+from duvet.llm.router import StaticRouter
 from duvet.server.http.limits import Limits
+from duvet.server.identity import Identity
+from duvet.server.live import Live
 from duvet.server.protocol.server import DuvetServer
+from duvet.tools.desk import Desk, House
+from duvet.tools.registry import Registry
+from tests.llm.wire import Wire, openai_says
 from tests.server.http.made import Waiting
 from tests.server.http.serving import HEAD, LONGEST, MODERN_HEADERS, asking, greet, running
 from tests.server.wire import enveloped, request
+from tests.specs.serving import at_work
 
 pytestmark = pytest.mark.anyio
 
@@ -87,6 +96,27 @@ async def test_what_has_not_arrived_is_not_waited_for(server: DuvetServer) -> No
                 while True:
                     found += await stream.receive()
     assert found.startswith(b"HTTP/1.1 503 ") and b"The server is about to end" in found
+
+
+async def test_models_are_hung_up_on(live: Live) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
+    ##% up on.
+    with at_work(Wire()) as wire:
+        wire.plan(openai_says("Hi"))
+        server, router = asking_models(live, wire)
+        async with running(server):
+            assert (await router.invoke(ModelRequest(prompt="Hi"))).text == "Hi"
+            assert not wire.left.is_set()
+        assert await anyio.to_thread.run_sync(wire.left.wait, LONGEST)
+
+
+def asking_models(live: Live, wire: Wire) -> tuple[DuvetServer, StaticRouter]:
+    """A server whose tools may ask a model."""
+    router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
+    desk = Desk(Registry(), live, House(closers=[router.aclose]))
+    return DuvetServer(Identity(), "", live, desk), router
 
 
 async def _wait(client: Any, session: dict[str, str], found: list[str]) -> None:

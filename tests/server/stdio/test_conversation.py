@@ -6,10 +6,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import anyio
+import pytest
 
+from duvet.project import Project
 from duvet.server.identity import Identity
+from duvet.server.live import Live
 from duvet.server.messages import LASTING, encoded
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.protocol.subscriptions import MOST as STREAMS
@@ -18,7 +22,9 @@ from duvet.server.stdio.early import Opening, early_answer, greet
 from duvet.server.stdio.lines import LONGEST as LONGEST_LINE
 from duvet.server.stdio.requests import MOST, MOST_BYTES
 from duvet.server.stdio.wire import Wire
-from tests.server.conftest import INSTRUCTIONS
+from duvet.tools.desk import Desk, House
+from duvet.tools.registry import Registry
+from tests.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.server.stdio.talking import BARE, FOREVER, Odd, said
 from tests.server.wire import Message, enveloped, hello, request
 
@@ -72,6 +78,24 @@ def test_what_is_never_answered_does_not_keep_it_from_ending(patient: DuvetServe
     answers = said(patient, lines_of(hello(), request(FOREVER, id=5), request("ping")), grace=1)
     assert [json.loads(line)["id"] for line in answers] == [0, 1, 5]
     assert json.loads(answers[-1])["error"] == {"code": -32000, "message": "Connection closed"}
+
+
+@pytest.mark.parametrize("asked", [request("ping"), request(FOREVER)])
+def test_what_calls_have_opened_is_closed(project: Path, odd: Odd, asked: Message) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
+    ##% up on.
+    closed: list[str] = []
+
+    async def close() -> None:
+        await anyio.lowlevel.checkpoint()
+        closed.append("closed")
+
+    live = Live(lambda: Project(str(project)), PAGE_SIZE)
+    desk = Desk(Registry(), live, House(closers=[close]))
+    said(DuvetServer(Identity(), INSTRUCTIONS, live, desk, parts=[odd]), lines_of(hello(), asked), grace=0.1)
+    assert closed == ["closed"]
 
 
 def test_a_client_that_reads_nothing_is_not_listened_to_for_long(server: DuvetServer) -> None:
