@@ -45,7 +45,14 @@ def called(assembly: Assembly, tool: Tool, arguments: Mapping[str, object]) -> A
     import anyio
 
     desk = assembly.desk([assembly.log.saw])
-    return anyio.run(desk.call, tool.name, arguments, Caller(face=SHELL, progress=_progress))
+
+    async def ask() -> Answer:
+        try:
+            return await desk.call(tool.name, arguments, Caller(face=SHELL, progress=_progress))
+        finally:
+            await desk.aclose()
+
+    return anyio.run(ask)
 
 
 async def _progress(done: float, total: float | None, message: str) -> None:
