@@ -121,7 +121,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import MODELS
+        from duvet.tools.services import MODELS, RUNS
 
         config = self.service.config
         facts = Facts(
@@ -134,7 +134,7 @@ class Assembly(Tools):
             providers=[name for name, one in config.providers.items() if one.enabled],
             workflows=list(config.workflows),
         )
-        return {FACTS: facts, MODELS: self.router}
+        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran}
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
