@@ -100,8 +100,8 @@ class Assembly(Tools):
             level = min(level, Level.INFO)
         return Log(tell_line, level, as_json=server.log_format.value == "json")
 
-    def desk(self, observers: Sequence[Observer]) -> Desk:
-        """Where the tools are called; these hear of every call."""
+    def desk(self, observers: Sequence[Observer], **services: object) -> Desk:
+        """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.server.log import Level
         from duvet.tools.desk import Desk, House
 
@@ -111,7 +111,7 @@ class Assembly(Tools):
             for fault in faults:
                 self.log.tell(Level.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message)
         house = House(
-            services=self._services(),
+            services={**self._services(), **services},
             observers=observers,
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
