@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct, field
 
 from duvet.tools.context import Context
-from duvet.tools.journal import Journal
 from duvet.tools.tool import Answer, Scope
 
 if TYPE_CHECKING:
     from duvet.llm.provider import Sampler
+    from duvet.tools.journal import Journal
 
 Result = TypeVar("Result")
 Progress = Callable[[float, float | None, str], Awaitable[None]]
