@@ -17,12 +17,14 @@ from msgspec import Struct, convert
 from duvet.config.service.providers import ProviderKind, ProviderSection
 from duvet.config.service.workflows import WorkflowSection
 from duvet.llm.router import StaticRouter
+from duvet.runs import Run
 from duvet.server.identity import Identity
 from duvet.server.protocol.rounds import MOST_ROUNDS
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.chosen import Chosen
 from duvet.tools.ctx import Ctx
 from duvet.tools.desk import Desk, House
+from duvet.tools.guest import GuestCtx
 from duvet.tools.registry import Registry
 from duvet.tools.services import MODELS
 from duvet.tools.tool import Pack, Scope, Tool
@@ -33,6 +35,10 @@ from tests.server.clients import MODERN
 from tests.server.protocol.made import live_of
 
 pytestmark = pytest.mark.anyio
+
+
+class Nothing(Struct, frozen=True):
+    pass
 
 
 class Size(Struct, frozen=True):
@@ -79,12 +85,22 @@ def section(steps: Sequence[Mapping[str, Any]]) -> WorkflowSection:
     return convert({"description": "Boils.", "steps": steps, "outputs": outputs}, WorkflowSection)
 
 
+def relay(asked: Nothing, ctx: GuestCtx) -> Any:
+    return ctx.call("workflow.twice").value
+
+
+GUEST = Pack(
+    "guest",
+    [Tool(name="relay", title="", description="", input=Nothing, output=Run, handler=relay, is_idempotent=False)],
+)
+
+
 def server_of(project: Path, kettle: Kettle) -> DuvetServer:
     flows = {name: from_config(name, section(steps)) for name, steps in FLOWS.items()}
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
     found = offered(flows, kettle.pack.tools, {"mine"})  # type: ignore[arg-type]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
-    registry = Registry([Chosen(kettle.pack), Chosen(found.pack)])
+    registry = Registry([Chosen(kettle.pack), Chosen(found.pack), Chosen(GUEST, is_guest=True)])
     live = live_of(project)
     return DuvetServer(Identity(), "", live, Desk(registry, live, House(services={MODELS: router})))
 
@@ -116,6 +132,14 @@ async def test_each_step_is_done_once(project: Path, era: str, name: str, counts
         answer = await client.call_tool(f"workflow.{name}")
     assert not answer.is_error, answer.content
     assert (kettle.count, model.asked) == (len(counts), [f"Is {count} much?" for count in counts])
+
+
+@pytest.mark.parametrize("era", ["legacy", MODERN])
+async def test_a_further_pack_that_calls_a_workflow(project: Path, era: str) -> None:
+    kettle = Kettle()
+    async with Client(server_of(project, kettle), mode=era, sampling_callback=Model()) as client:
+        answer = await client.call_tool("relay")
+    assert (answer.is_error, kettle.count) == (False, 2), answer.content
 
 
 @pytest.mark.parametrize("era", ["legacy", MODERN])
