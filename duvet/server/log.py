@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from msgspec import Struct, json
 
+from duvet.runs import FailureCode, Run
 from duvet.tools.seen import Seen
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -97,6 +98,22 @@ class Log:
             bytes_out=call.bytes_out,
             arguments=call.arguments,
         )
+
+    def ran(self, run: Run) -> None:
+        """Write what became of the steps of a workflow that nobody has an answer to."""
+        ##= man/spec/service.md#operations
+        ##% A workflow that is cancelled MUST be a line of the log that tells what became of each of its steps.
+        if run.error is not None and run.error.code is FailureCode.CANCELLED:
+            self.tell(
+                Level.WARN,
+                "run",
+                workflow=run.workflow,
+                status=run.status,
+                code=run.error.code.value,
+                step=run.error.step,
+                duration_ms=round(run.duration_seconds * 1000, 1),
+                steps=" ".join(f"{step.id}={step.status}" for step in run.steps),
+            )
 
 
 _LEVELS = {"upstream_error": Level.WARN, "internal": Level.ERROR}

@@ -16,7 +16,7 @@ from duvet.terminal.service import SHELL, Assembly, assembly_of
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from, without_json
 from duvet.terminal.streams import pour, say
-from duvet.tools.ctx import Caller
+from duvet.tools.ctx import Caller, nobody
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.tool import Answer, Tool
 
@@ -40,15 +40,18 @@ def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping
     _tell(answer)
 
 
-def called(assembly: Assembly, tool: Tool, arguments: Mapping[str, object]) -> Answer:
-    """What the tool answers to whoever is at the keyboard, who may do everything."""
+def called(
+    assembly: Assembly, tool: Tool, arguments: Mapping[str, object], *, tells: bool = False, **services: object
+) -> Answer:
+    """What the tool answers to whoever is at the keyboard, who may do everything, and may want to hear how far it is."""
     import anyio
 
-    desk = assembly.desk([assembly.log.saw])
+    desk = assembly.desk([assembly.log.saw], **services)
+    progress = _progress if tells or settings().verbose else nobody
 
     async def ask() -> Answer:
         try:
-            return await desk.call(tool.name, arguments, Caller(face=SHELL, progress=_progress))
+            return await desk.call(tool.name, arguments, Caller(face=SHELL, progress=progress))
         finally:
             await desk.aclose()
 
@@ -56,9 +59,8 @@ def called(assembly: Assembly, tool: Tool, arguments: Mapping[str, object]) -> A
 
 
 async def _progress(done: float, total: float | None, message: str) -> None:
-    if settings().verbose:
-        whole = f"/{total:g}" if total else ""
-        say(f"{done:g}{whole} {visible(message)}\n")
+    whole = f"/{total:g}" if total else ""
+    say(f"{done:g}{whole} {visible(message)}\n")
 
 
 def text_of(given: str | None) -> bytes | None:

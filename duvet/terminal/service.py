@@ -109,14 +109,14 @@ class Assembly(Tools):
             level = min(level, Level.INFO)
         log.turn_to(level, as_json=server.log_format.value == "json")
 
-    def desk(self, observers: Sequence[Observer]) -> Desk:
-        """Where the tools are called; these hear of every call."""
+    def desk(self, observers: Sequence[Observer], **services: object) -> Desk:
+        """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.tools.desk import Desk
 
-        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers))
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers, **services))
         return desk
 
-    def house(self, observers: Sequence[Observer]) -> House:
+    def house(self, observers: Sequence[Observer], **services: object) -> House:
         """What calls happen in; what could not be had for it is told."""
         from duvet.server.log import Level
         from duvet.tools.desk import House
@@ -127,7 +127,7 @@ class Assembly(Tools):
             for fault in faults:
                 self.log.tell(Level.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message)
         return House(
-            services=self._services(),
+            services={**self._services(), **services},
             observers=observers,
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
@@ -136,7 +136,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import MODELS
+        from duvet.tools.services import MODELS, RUNS
 
         config = self.service.config
         facts = Facts(
@@ -150,7 +150,7 @@ class Assembly(Tools):
             workflows=list(config.workflows),
             faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
-        return {FACTS: facts, MODELS: self.router}
+        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran}
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:

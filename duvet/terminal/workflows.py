@@ -14,18 +14,20 @@ from duvet.queries.names import nearest_hint
 from duvet.reports import workflow_run
 from duvet.reports.json_document import document
 from duvet.reports.listing import Column, Listing
-from duvet.runs import Run
+from duvet.runs import FailureCode, Run
 from duvet.terminal.calling import as_shell_error, called, text_of
 from duvet.terminal.describing import problems_in
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import report
 from duvet.terminal.listings import look, pour_list
 from duvet.terminal.service import SHELL, Assembly, assembly_of
-from duvet.terminal.settings import settings
+from duvet.terminal.settings import settings, wants_bar
 from duvet.terminal.shell_arguments import arguments_from
 from duvet.terminal.streams import pour, say
 from duvet.text import plural, quoted
 from duvet.tools.errors import ToolError
+from duvet.tools.services import RUNS
+from duvet.tools.tool import Tool
 from duvet.workflows.names import tool_name
 
 _COLUMNS = (
@@ -80,14 +82,32 @@ def run_workflow(
     try:
         tool = assembly.registry.require(tool_name(name))
         told = arguments_from(tool, [f"--{variable}" for variable in _checked(variables)], text_of(given))
-        run = called(assembly, tool, told).value
+        run = _ran(assembly, tool, told)
     except ToolError as error:
         if error.details is None:
             raise as_shell_error(error) from error
         run = convert(error.details, Run)
-    assert isinstance(run, Run)
     pour(workflow_run.render_json(run) if format == "json" else workflow_run.render_text(run, look()))
+    if run.error is not None and run.error.code is FailureCode.CANCELLED:
+        raise KeyboardInterrupt
     return OK if run.status == "success" else FAILED
+
+
+def _ran(assembly: Assembly, tool: Tool, told: Mapping[str, object]) -> Run:
+    """What comes of the workflow, also where it is interrupted."""
+    runs: list[Run] = []
+    try:
+        ##= man/spec/workflows.md#reports
+        ##% People at a terminal MUST be told of each step before it begins.
+        run = called(assembly, tool, told, tells=wants_bar(settings()), **{RUNS: runs.append}).value
+    except KeyboardInterrupt:
+        if not runs or runs[-1].error is None:
+            raise
+        ##= man/spec/workflows.md#reports
+        ##% Who interrupts a run MUST be shown what was done.
+        return runs[-1]
+    assert isinstance(run, Run)
+    return run
 
 
 def _checked(variables: Sequence[str]) -> Sequence[str]:

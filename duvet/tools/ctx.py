@@ -12,6 +12,7 @@ from duvet.tools.tool import Answer, Scope
 
 if TYPE_CHECKING:
     from duvet.llm.provider import Sampler
+    from duvet.tools.journal import Journal
 
 Result = TypeVar("Result")
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -33,6 +34,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     progress: Progress = nobody
     sampler: Sampler | None = None
     """Asks the caller's own model, where it offers one."""
+    journal: Journal | None = None
+    """Keeps what is done, where the caller may have to make the call again."""
     time_limit: float | None = None
     """Seconds that it waits for a tool of a further pack at most."""
     within: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ class Ctx(Struct, frozen=True, kw_only=True):
         caller = replace(
             self.caller,
             within=(*self.caller.within, self.tool),
+            journal=self.caller.journal and self.caller.journal.below(),
             progress=nobody,
             face=face or self.caller.face,
             time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,

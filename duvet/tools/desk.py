@@ -145,7 +145,7 @@ class Desk:
         seconds = given if ctx.caller.time_limit is None else min(given, ctx.caller.time_limit)
         try:
             return await self._guests.run(self.registry.pack_of(tool).name, tool, asked, ctx, seconds)
-        except (ToolError, DuvetError):
+        except (ToolError, DuvetError, PendingError):
             raise
         except Exception as error:
             ##= man/spec/service.md#packs

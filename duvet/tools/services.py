@@ -4,3 +4,5 @@ from __future__ import annotations
 
 MODELS = "models"
 """What handlers find the router of models by."""
+RUNS = "runs"
+"""What they find by that takes the record of each run of a workflow."""

@@ -69,9 +69,5 @@ class Timing:
         await anyio.sleep(seconds)
 
 
-async def nobody(done: int, total: int, message: str) -> None:
-    """Hears of a run, and keeps it to itself."""
-
-
 def nowhere(run: Run) -> None:
     """A log that keeps nothing."""

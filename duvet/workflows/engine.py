@@ -7,14 +7,16 @@ from contextvars import ContextVar
 from typing import Any
 
 from duvet.runs import Failure, FailureCode, Run, StepRun
+from duvet.tools.ctx import nobody
+from duvet.tools.journal import Journal, Rounds
 from duvet.workflows.acting import Acting
 from duvet.workflows.bounds import bounded, clipped
-from duvet.workflows.doing import Doing, Heard, Log, Timing, nobody, nowhere
+from duvet.workflows.doing import Doing, Heard, Log, Timing, nowhere
 from duvet.workflows.errors import UnresolvedError, WorkflowError
 from duvet.workflows.expecting import captured, verify
 from duvet.workflows.inputs import variables
 from duvet.workflows.nesting import check_callers
-from duvet.workflows.plain import size
+from duvet.workflows.plain import digest, size
 from duvet.workflows.records import MOST_STEPS, ModelStep, Step, Workflow
 from duvet.workflows.references import expand
 
@@ -33,24 +35,29 @@ async def run(
     progress: Heard = nobody,
     log: Log = nowhere,
     timing: Timing | None = None,
+    journal: Journal | None = None,
 ) -> Run:
     """What comes of the workflow with these variables; whatever fails in it stands in the record."""
-    return await _Running(workflow, doing, progress, log, timing or Timing()).run(given)
+    return await _Running(workflow, doing, progress, log, timing or Timing(), journal or Journal(Rounds())).run(given)
 
 
 class _Running:
     """One run."""
 
-    def __init__(self, workflow: Workflow, doing: Doing, progress: Heard, log: Log, timing: Timing) -> None:
+    def __init__(
+        self, workflow: Workflow, doing: Doing, progress: Heard, log: Log, timing: Timing, journal: Journal
+    ) -> None:
         self.workflow = workflow
         self.progress = progress
         self.log = log
         self.timing = timing
+        self.journal = journal
         self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
         self.steps: list[StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.held = 0
+        self.digest = ""
         self._acting = Acting(doing, timing, self.scope)
         self.started_at, self.start = timing.now(), timing.clock()
 
@@ -83,6 +90,7 @@ class _Running:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MOST_STEPS}"
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = variables(self.workflow, given)
+            self.digest = digest([self.workflow, self.scope["vars"]])
             await self._all_steps()
             self.outputs = expand(self.workflow.outputs, self.scope, ("outputs",))
         except WorkflowError as error:
@@ -113,7 +121,8 @@ class _Running:
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
-            result = await self._result(step)
+            result, earlier = await self._result_now_or_earlier(step)
+            begun -= earlier
             self._keep(step, result)
             status = "success"
         except (WorkflowError, UnresolvedError) as error:
@@ -132,6 +141,19 @@ class _Running:
                     result=result,
                 )
             )
+
+    async def _result_now_or_earlier(self, step: Step) -> tuple[Any, float]:
+        """What comes of a step, and how many seconds it took in an earlier round, if it was done there."""
+        ##= man/spec/workflows.md#steps
+        ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
+        self.journal.begin(f"{self.digest}-{len(self.steps)}")
+        kept = self.journal.recall()
+        if kept is not None:
+            return kept.result, kept.seconds
+        begun = self.timing.clock()
+        result = await self._result(step)
+        self.journal.keep(result, self._since(begun))
+        return result, 0.0
 
     async def _result(self, step: Step) -> Any:
         """What comes of a step in the time that it has."""

@@ -12,10 +12,10 @@ from duvet.llm.router import StaticRouter
 from duvet.runs import Run
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.services import MODELS
+from duvet.tools.services import MODELS, RUNS
 from duvet.tools.tool import Answer, Pack, Scope, Tool
 from duvet.workflows.check import check
-from duvet.workflows.doing import ModelAsked, ModelSaid
+from duvet.workflows.doing import ModelAsked, ModelSaid, nowhere
 from duvet.workflows.fault import Fault
 from duvet.workflows.inputs import workflow_inputs
 from duvet.workflows.known import Known, tools_of
@@ -68,7 +68,8 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
 
 
 async def _run(workflow: Workflow, asked: Struct, ctx: Ctx) -> Answer:
-    run = await run_workflow(workflow, asked, Through(ctx), ctx.progress)
+    log = ctx.services.get(RUNS, nowhere)
+    run = await run_workflow(workflow, asked, Through(ctx), ctx.progress, log, ctx.caller.journal)
     if run.error is None:
         return Answer(value=run)
     ##= man/spec/service.md#workflows

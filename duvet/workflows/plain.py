@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blake3 import blake3
 from msgspec import json
 
 from duvet.workflows.errors import UnresolvedError
@@ -48,6 +49,11 @@ def is_deep(value: object) -> bool:
 def size(value: object) -> int:
     """How many bytes the value takes as JSON."""
     return len(json.encode(value))
+
+
+def digest(value: object) -> str:
+    """What is the same for an equal value alone, of whatever records and plain values it is made."""
+    return blake3(repr(value).encode(errors="replace")).hexdigest(length=8)
 
 
 def as_text(value: object) -> str:

@@ -8,7 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from duvet.runs import Run
-from duvet.workflows.doing import Doing, Heard, Log, nobody, nowhere
+from duvet.tools.ctx import nobody
+from duvet.tools.journal import Journal
+from duvet.workflows.doing import Doing, Heard, Log, nowhere
 from duvet.workflows.engine import run
 from duvet.workflows.records import Workflow
 
@@ -19,7 +21,8 @@ async def run_workflow(
     doing: Doing,
     progress: Heard = nobody,
     log: Log = nowhere,
+    journal: Journal | None = None,
 ) -> Run:
     """What comes of the workflow with these arguments, be they the record that `workflow_inputs` makes or by name."""
     named = msgspec.to_builtins(given) if isinstance(given, Struct) else given
-    return await run(workflow, named, doing, progress=progress, log=log)
+    return await run(workflow, named, doing, progress=progress, log=log, journal=journal)

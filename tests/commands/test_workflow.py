@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.made import make
-from tests.commands.running import Run, runner
+from tests.commands.running import Run, runner, start
+from tests.commands.terminals import Terminal
 from tests.llm.wire import Reply, Wire, openai_says
-from tests.specs.serving import at_work
+from tests.specs.serving import LONGEST, at_work
 from tests.tools.made import FILES
 
 CONFIG = """
@@ -85,6 +87,42 @@ def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
     done = duvet("workflow", "run", "audit", "--var", "level=unspecified")
     assert done.code == 1 and "code     assert_failed" in done.out
     assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
+
+
+@pytest.fixture
+def slow(project: Path, provider: Wire) -> Path:
+    """The project, whose model does not answer."""
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
+    provider.plan(Reply(body=b"x", stops_before="headers"))
+    return project
+
+
+def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
+    ##= man/spec/workflows.md#reports
+    ##= type=test
+    ##% People at a terminal MUST be told of each step before it begins.
+    terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
+    terminal.until("1/2 summary")
+    terminal.process.send_signal(signal.SIGINT)
+    assert (terminal.code(), terminal.shown.lines) == (130, ["0/2 open", "1/2 summary", "", "interrupted", ""])
+
+
+def test_an_interruption(slow: Path, duvet_command: str) -> None:
+    ##= man/spec/workflows.md#reports
+    ##= type=test
+    ##% Who interrupts a run MUST be shown what was done.
+    process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")
+    assert process.stderr is not None
+    assert any(line == "1/2 summary\n" for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONGEST)
+    run = json.loads(out)
+    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    assert (run["status"], run["error"]["code"]) == ("error", "cancelled")
+    opened, summary = run["steps"]
+    # It is told of before it begins.
+    assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
 
 
 FAULTS = {

@@ -13,7 +13,8 @@ from duvet.server.protocol.descriptions import description
 from duvet.server.protocol.naming import named_for
 from duvet.server.protocol.parts import Request, whole_list
 from duvet.server.protocol.results import failure, result
-from duvet.server.protocol.sampling import WantedError, client_model
+from duvet.server.protocol.rounds import WantedError
+from duvet.server.protocol.sampling import with_model
 from duvet.tools.ctx import Caller, Progress
 from duvet.tools.desk import Desk
 from duvet.tools.errors import ToolError
@@ -64,10 +65,9 @@ class Calls:
             face=FACE,
             request=str(request.request_id),
             progress=_progress(request),
-            sampler=client_model(request, params),
         )
         try:
-            return result(await self._desk.call(tool.name, params.arguments or {}, caller))
+            return result(await self._desk.call(tool.name, params.arguments or {}, with_model(caller, request, params)))
         except ToolError as error:
             return failure(error)
         except WantedError as wanted:

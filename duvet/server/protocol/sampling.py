@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import mcp_types as types
-import msgspec
 from blake3 import blake3
+from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import structs
+from pydantic import ValidationError
 
 from duvet.llm.errors import Fault, ModelError
-from duvet.llm.provider import Sampler
 from duvet.llm.records import ModelRequest, Said
 from duvet.server.protocol.parts import Request
-from duvet.tools.errors import PendingError
+from duvet.server.protocol.rounds import WantedError, rounds_of
+from duvet.tools.ctx import Caller
+from duvet.tools.journal import Journal, Rounds
 
-_MOST_STATE = 1 << 20
-
-
-class WantedError(PendingError):
-    """The client has to ask its model first, and to call again with what that says."""
-
-    def __init__(self, key: str, request: types.CreateMessageRequest, said: dict[str, str]) -> None:
-        super().__init__()
-        self.result = types.InputRequiredResult(
-            input_requests={key: request}, request_state=msgspec.json.encode(said).decode()
-        )
+_NO_ANSWER = {"action": "cancel"}
+"""What the protocol lets through, and what no model says."""
+_USELESS = "the client's model answers something else than text"
 
 
-def client_model(request: Request, params: types.CallToolRequestParams) -> Sampler | None:
-    """The model of whoever has sent the request; None where it offers none."""
+def with_model(caller: Caller, request: Request, params: types.CallToolRequestParams) -> Caller:
+    """The caller with the model that it offers, if it does."""
     ##= man/spec/service.md#models
     ##% Where the configuration has a provider of the kind `client`, the model of the client that calls MUST be asked, if
     ##% that client offers it, in the way of its version of the protocol.
     offered = request.session.client_capabilities
     if offered is None or offered.sampling is None:
-        return None
-    return _Later(params) if request.protocol_version in MODERN_PROTOCOL_VERSIONS else _AtOnce(request)
+        return caller
+    if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return structs.replace(caller, sampler=_AtOnce(request))
+    rounds = rounds_of(params.request_state)
+    return structs.replace(caller, sampler=_Later(rounds, params.input_responses or {}), journal=Journal(rounds))
 
 
 class _AtOnce:
@@ -57,39 +55,42 @@ class _AtOnce:
             raise ModelError(
                 Fault.REFUSED, "the client's model does not answer", hint="allow it in the client"
             ) from error
-        return _said(result)
+        except ValidationError as error:
+            raise ModelError(Fault.MALFORMED, _USELESS) from error
+        return _said(_text(result))
 
 
 class _Later:
     """Takes answers from the call itself; where there is none yet, the call ends with the question."""
 
-    def __init__(self, params: types.CallToolRequestParams) -> None:
-        self._said = _state(params.request_state)
-        for key, answer in (params.input_responses or {}).items():
-            self._said[key] = _said(types.CreateMessageResult.model_validate(_plain(answer))).text
+    def __init__(self, rounds: Rounds, answers: types.InputResponses) -> None:
+        self._rounds = rounds
+        rounds.said.update({key: _text(answer) for key, answer in answers.items()})
 
     async def __call__(self, request: ModelRequest) -> Said:
         message = _message(request)
         # The same question has the same answer, however often the call is begun again.
         key = blake3(message.model_dump_json().encode()).hexdigest(length=8)
-        if key not in self._said:
-            raise WantedError(key, message, self._said)
-        return Said(self._said[key])
+        if key not in self._rounds.said:
+            raise WantedError(key, message, self._rounds)
+        self._rounds.asked.append(key)
+        return _said(self._rounds.said[key])
 
 
-def _state(text: str | None) -> dict[str, str]:
-    """What earlier rounds have brought, as the client hands it back."""
-    if text is None:
-        return {}
+async def with_answers(ctx: Request, call_next: CallNext) -> HandlerResult:
+    """Let what a client's model says come to whoever has asked, even where it can't be used."""
+    answers = (ctx.params or {}).get("inputResponses")
+    if ctx.method == "tools/call" and isinstance(answers, dict):
+        fitting = {key: answer if _is_text(answer) else _NO_ANSWER for key, answer in answers.items()}
+        ctx = replace(ctx, params={**(ctx.params or {}), "inputResponses": fitting})
+    return await call_next(ctx)
+
+
+def _is_text(answer: object) -> bool:
     try:
-        return msgspec.json.decode(text[:_MOST_STATE], type=dict[str, str])
-    except msgspec.MsgspecError as error:
-        raise MCPError(code=types.INVALID_PARAMS, message="Invalid requestState") from error
-
-
-def _plain(answer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return found
+        return _text(types.CreateMessageResult.model_validate(answer, by_name=False)) is not None
+    except ValidationError:
+        return False
 
 
 def _message(request: ModelRequest) -> types.CreateMessageRequest:
@@ -108,7 +109,15 @@ def _message(request: ModelRequest) -> types.CreateMessageRequest:
     )
 
 
-def _said(result: types.CreateMessageResult) -> Said:
-    if not isinstance(result.content, types.TextContent):
-        raise ModelError(Fault.MALFORMED, "the client's model answers something else than text")
-    return Said(result.content.text)
+def _text(answer: types.InputResponse) -> str | None:
+    if isinstance(answer, types.CreateMessageResult) and isinstance(answer.content, types.TextContent):
+        return answer.content.text
+    return None
+
+
+def _said(text: str | None) -> Said:
+    ##= man/spec/service.md#models
+    ##% What a client's model answers that is no text MUST fail the step that has asked.
+    if text is None:
+        raise ModelError(Fault.MALFORMED, _USELESS)
+    return Said(text)

@@ -19,6 +19,8 @@ from duvet.server.protocol.levels import Levels
 from duvet.server.protocol.parts import Part, Running, Streaming
 from duvet.server.protocol.prompts import Prompts
 from duvet.server.protocol.resources import Resources
+from duvet.server.protocol.rounds import sealing
+from duvet.server.protocol.sampling import with_answers
 from duvet.server.protocol.subscriptions import Subscriptions
 from duvet.tools.desk import Desk
 
@@ -59,7 +61,7 @@ class DuvetServer(Server[Any]):
         )
         pinned = [Pin(identity.protocol_version)] if identity.protocol_version else []
         # In this order, the outermost first; what the SDK brings along is for a kind of measuring that nobody does here.
-        self.middleware[:] = [guard, *pinned]
+        self.middleware[:] = [guard, *pinned, sealing(identity.name), with_answers]
         for part in self.parts:
             part.register(self)
 

@@ -126,10 +126,66 @@ async def test_a_client_that_refuses(project: Path) -> None:
     assert json.loads(block.text)["error"]["message"].endswith("mine: the client's model does not answer")
 
 
-@pytest.mark.parametrize("state", ["", "{", "[]", '{"a": 1}', "x" * 2_000_000])
+@pytest.mark.parametrize("state", ["", "{", "[]", '{"a": 1}', "v1.AAAA", "x" * 2_000_000])
 async def test_a_state_that_was_made_up(project: Path, state: str) -> None:
     model = Model()
     async with Client(server_of(project), mode=MODERN, sampling_callback=model) as client:
-        params = types.CallToolRequestParams(name="workflow.sum", arguments={"about": "tea"}, request_state=state)
-        with pytest.raises(MCPError, match="Invalid requestState"):
-            await client.session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+        with pytest.raises(MCPError, match="Invalid or expired requestState"):
+            await client.session.call_tool("workflow.sum", {"about": "tea"}, request_state=state)
+    assert not model.asked
+
+
+class Raw(types.Request[dict[str, Any], str]):
+    """A call of the tool with answers as they are."""
+
+    method: str = "tools/call"
+
+
+def error_of(answer: types.CallToolResult) -> dict[str, Any]:
+    (block,) = answer.content
+    assert answer.is_error and isinstance(block, types.TextContent)
+    found: dict[str, Any] = json.loads(block.text)["error"]
+    return found
+
+
+USELESS = "sum failed in the step first: mine: the client's model answers something else than text"
+ANSWERS: Mapping[str, Any] = {
+    "an image": {
+        "role": "assistant",
+        "model": "theirs",
+        "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+    },
+    "no text": {"role": "assistant", "model": "theirs", "content": {"type": "text"}},
+    "no role": {"model": "theirs", "content": {"type": "text", "text": "tea"}},
+    "nothing": {},
+    "a form": {"action": "accept", "content": {}},
+    "a list": [1],
+    "a text": "tea",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_answers_that_are_no_text(project: Path, answer: str) -> None:
+    ##= man/spec/service.md#models
+    ##= type=test
+    ##% What a client's model answers that is no text MUST fail the step that has asked.
+    async with Client(server_of(project), mode=MODERN, sampling_callback=Model()) as client:
+        name, arguments = "workflow.sum", {"about": "tea"}
+        asked = await client.session.call_tool(name, arguments, allow_input_required=True)
+        assert isinstance(asked, types.InputRequiredResult) and asked.input_requests
+        answers = dict.fromkeys(asked.input_requests, ANSWERS[answer])
+        call = {"name": name, "arguments": arguments}
+        answered = Raw(params={**call, "requestState": asked.request_state, "inputResponses": answers})
+        error = error_of(await client.session.send_request(answered, types.CallToolResult))
+    assert (error["code"], error["message"]) == ("model_failed", USELESS)
+    assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
+
+
+async def test_an_image_at_once(project: Path) -> None:
+    async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+        return types.CreateMessageResult.model_validate(ANSWERS["an image"])
+
+    async with Client(server_of(project), mode="legacy", sampling_callback=draw) as client:
+        error = error_of(await client.call_tool("workflow.sum", {"about": "tea"}))
+    assert (error["code"], error["message"]) == ("model_failed", USELESS)
+    assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
