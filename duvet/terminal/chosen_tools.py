@@ -78,7 +78,8 @@ class Tools:
         from duvet.tools.plugins import declared, loaded
         from duvet.workflows.pack import PACK
 
-        return loaded(declared(), [*BUILT_IN, PACK])
+        settings = {name: one.settings for name, one in self.service.config.tool_packs.items()}
+        return loaded(declared(), [*BUILT_IN, PACK], settings)
 
     @property
     def registry(self) -> Registry:

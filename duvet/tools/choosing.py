@@ -55,7 +55,7 @@ def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Seq
     mine = BUILT_IN | {pack.name: pack for pack in own}
     unloaded = {one.name for one in found.unloaded} - mine.keys()
     _check([*on, *wishes], [*mine, *guests], unloaded)
-    wanted = [*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes]
+    wanted = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes], key=guests.__contains__)
     chosen: list[Chosen] = []
     refused: list[Unloaded] = list(found.unloaded)
     for name in dict.fromkeys(wanted):
@@ -104,6 +104,4 @@ def _refusal(chosen: Sequence[Chosen], one: Chosen) -> str:
         Registry([*chosen, one])
     except QueryError as error:
         return error.message
-    except Exception as error:  # noqa: BLE001 - its own code makes its tools
-        return type(error).__name__
     return ""

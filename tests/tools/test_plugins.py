@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from duvet.tools.plugins import Found, Unloaded, declared, loaded
+from duvet.tools.tool import Pack
 from tests.commands.made import make
 from tests.commands.running import Done, run
 from tests.tools.installed import install_made, install_tutorial
@@ -36,6 +38,27 @@ BAD = {
         'from duvet.tools.tool import Pack\nPACK = Pack("made", lambda settings: settings["watts"])',
         "KeyError: 'watts'",
     ),
+    "unnamed": (
+        'from duvet.tools.tool import Pack\nPACK = Pack(["x"], [])',
+        "its name is not like [A-Za-z0-9_.-]{1,64}",
+    ),
+    "labelled": (
+        GOOD.format(pack="labelled", tool="x").replace("handler=", "labels=5, handler="),
+        "x: labels is no list of at most 50 texts of 200 characters",
+    ),
+    "scoped": (
+        GOOD.format(pack="scoped", tool="x").replace("handler=", "scope='reader', handler="),
+        "x: scope is no duvet.tools.tool.Scope",
+    ),
+    "quits": (
+        'import sys\nfrom duvet.tools.tool import Pack\nPACK = Pack("quits", lambda settings: sys.exit(7))',
+        "SystemExit: 7",
+    ),
+    "wordless": (
+        "class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless",
+        "Wordless",
+    ),
+    "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
     "trace": (GOOD.format(pack="trace", tool="x"), "another pack is called trace, too"),
     "clash": (
         GOOD.format(pack="clash", tool="get_section"),
@@ -153,8 +176,20 @@ def test_packs_that_can_not_be_had(duvet_command: str, project: Path, site: Path
     health = json.loads(duvet(duvet_command, project, site, "call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], len(health["problems"])) == ("degraded", len(reasons))
     checked = duvet(duvet_command, project, site, "mcp", "--check")
-    assert checked.code == 1 and "10 packs could not be loaded" in checked.err
+    assert checked.code == 1 and f"{len(reasons)} packs could not be loaded" in checked.err
     assert json.loads(duvet(duvet_command, project, site, "call", "fine").out) == {"said": "fine"}
+
+
+def test_a_tool_can_not_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
+    """Not even where the configuration names its pack first."""
+    install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
+    audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
+    config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
+    (project / "duvet.config.json").write_text(json.dumps(config))
+    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
+    assert described["leftOut"] == [
+        {"pack": "greedy", "reason": "two tools are called workflow.audit, in the packs workflows and greedy"}
+    ]
 
 
 def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +198,33 @@ def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(str(site))
     found = loaded(declared(), [], patience=0.2)
     assert [pack.name for pack in found.packs] == ["fine"]
-    assert found.unloaded == [Unloaded("endless", "its import takes more than 0.2 s")]
+    assert found.unloaded == [Unloaded("endless", "it is not there after 0.2 s")]
+
+
+SLOW = """
+import threading
+from duvet.tools.tool import Pack
+made = []
+def tools(settings):
+    made.append(settings)
+    if settings.get("waits"):
+        threading.Event().wait(60)
+    return []
+PACK = Pack("slow", tools)
+"""
+
+
+def test_tools_that_are_never_made(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
+    install_made(site, "slow", SLOW)
+    monkeypatch.syspath_prepend(str(site))
+    found = loaded(declared(), [], {"slow": {"waits": True}}, patience=0.2)
+    assert found == Found([], [Unloaded("slow", "it is not there after 0.2 s")])
+    found = loaded(declared(), [], {"slow": {"waits": False}})
+    assert found == Found([Pack("slow", ())], [])
+    assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
 
 
 def test_nothing_is_installed() -> None:
