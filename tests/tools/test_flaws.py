@@ -37,7 +37,7 @@ class Strange(Struct):
 
 
 NO_NAME = "like [A-Za-z0-9_.-]{1,64}"
-PACKS = {
+PACKS: dict[str, list[tuple[Any, str]]] = {
     "name": [
         ([], NO_NAME),
         (None, NO_NAME),
