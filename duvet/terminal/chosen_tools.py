@@ -31,8 +31,8 @@ class Tools:
 
     @cached_property
     def choice(self) -> Choice:
-        """The tools that are switched on. DuvetError where the configuration names what there isn't."""
-        return self._chosen([self.offered.pack] if self.workflows else [])
+        """The tools that are switched on. ProblemsError where the configuration names what there isn't."""
+        return self._sound(self._chosen([self.offered.pack] if self.workflows else []))
 
     @property
     def own_registry(self) -> Registry:
@@ -42,7 +42,7 @@ class Tools:
 
         names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN}
-        return choice(names, wishes, Found()).registry
+        return self._sound(choice(names, wishes, Found())).registry
 
     @cached_property
     def offered(self) -> Offered:
@@ -71,6 +71,15 @@ class Tools:
         names = [name for name in (*self.service.packs, *self._more) if name not in later]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name not in later}
         return choice(names, wishes, self._found, own)
+
+    def _sound(self, found: Choice) -> Choice:
+        """The choice; ProblemsError where it names what there isn't."""
+        if found.misnamed:
+            from duvet.model import ProblemsError
+            from duvet.tools.misnamed import problems_of
+
+            raise ProblemsError(problems_of(found.misnamed, self.service.document))
+        return found
 
     @cached_property
     def _found(self) -> Found:
