@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import EntryPoint, distributions, entry_points
 from threading import Thread
 from typing import Any
 
@@ -35,13 +36,31 @@ class Found(Struct, frozen=True):
     unloaded: Sequence[Unloaded] = ()
 
 
-def declared() -> Sequence[EntryPoint]:
+def declared() -> Sequence[EntryPoint | Unloaded]:
     """What is installed, in the order of names."""
-    return sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    try:
+        found: list[EntryPoint | Unloaded] = list(entry_points(group=GROUP))
+    except Exception:  # noqa: BLE001 - one distribution that is broken keeps all from being read
+        found = list(_one_by_one())
+    return sorted(found, key=lambda one: (one.name, one.value if isinstance(one, EntryPoint) else ""))
+
+
+def _one_by_one() -> Iterator[EntryPoint | Unloaded]:
+    names: set[str] = set()
+    for one in distributions():
+        with suppress(Exception):
+            name = one.name
+            if name in names or GROUP not in (one.read_text("entry_points.txt") or ""):
+                continue
+            names.add(name)
+            try:
+                yield from [point for point in one.entry_points if point.group == GROUP]
+            except Exception as error:  # noqa: BLE001 - as above
+                yield Unloaded(name, f"its entry points can't be read: {_reason(error)}")
 
 
 def loaded(
-    points: Iterable[EntryPoint],
+    points: Iterable[EntryPoint | Unloaded],
     taken: Iterable[str],
     settings: Settings = _NOTHING_SAID,
     patience: float = PATIENCE,
@@ -54,7 +73,7 @@ def loaded(
     unloaded: list[Unloaded] = []
     names = set(taken)
     for point in points:
-        found = _loaded(point, settings, patience)
+        found = point.reason if isinstance(point, Unloaded) else _loaded(point, settings, patience)
         if isinstance(found, Pack) and found.name in names:
             found = f"another pack is called {found.name}, too"
         if isinstance(found, Pack):

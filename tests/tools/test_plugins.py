@@ -13,6 +13,7 @@ from duvet.tools.plugins import Found, Unloaded, declared, loaded
 from duvet.tools.tool import Pack
 from tests.commands.made import make
 from tests.commands.running import Done, run
+from tests.server.wire import Wire
 from tests.tools.installed import install_made, install_tutorial
 from tests.tools.made import FILES
 
@@ -98,6 +99,28 @@ def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, s
     refused = duvet(duvet_command, project, site, "call", "boil", "--litres", "9")
     assert (refused.code, refused.out) == (2, "")
     assert "litres: expected float <= 3.0\nHow much water there is" in refused.err
+
+
+def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
+    def told() -> list[str]:
+        wire = Wire(duvet_command, project, PYTHONPATH=str(site))
+        try:
+            text = wire.greet()["result"]["instructions"]
+        finally:
+            wire.kill()
+        return [name for name in ("warm", "cool") if f"`{name}`" in text]
+
+    assert told() == told() == []
+    install_made(site, "warm", GOOD.format(pack="warm", tool="warm"))
+    assert told() == told() == ["warm"]
+    (site / "warm_pack-1.dist-info").rename(site / "warm_pack-2.dist-info")
+    (site / "warm_pack.py").write_text(GOOD.format(pack="warm", tool="cool") + "# version 2\n")
+    assert told() == ["cool"]
+    (site / "warm_pack-2.dist-info" / "entry_points.txt").unlink()
+    assert told() == []
 
 
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
@@ -199,6 +222,29 @@ def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch
     found = loaded(declared(), [], patience=0.2)
     assert [pack.name for pack in found.packs] == ["fine"]
     assert found.unloaded == [Unloaded("endless", "it is not there after 0.2 s")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"[duvet.tool_packs]\nnonsense\n", [("broken", "its entry points can't be read: TypeError: ")]),
+        (b"[others]\nnonsense\n", []),
+        (b"\xff\xfe", []),
+        (b"[duvet.tool_packs]\na = b c d(\n", [("a", "AttributeError: ")]),
+    ],
+)
+def test_entry_points_that_are_broken(
+    site: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, told: list[tuple[str, str]]
+) -> None:
+    install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
+    info = site / "broken-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_bytes(text)
+    monkeypatch.syspath_prepend(str(site))
+    found = loaded(declared(), [])
+    assert [pack.name for pack in found.packs] == ["fine"]
+    assert [(one.name, one.reason[: len(words)]) for one, (_, words) in zip(found.unloaded, told, strict=True)] == told
 
 
 SLOW = """
