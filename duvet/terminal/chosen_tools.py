@@ -31,8 +31,8 @@ class Tools:
 
     @cached_property
     def choice(self) -> Choice:
-        """The tools that are switched on. DuvetError where the configuration names what there isn't."""
-        return self._chosen([self.offered.pack] if self.workflows else [])
+        """The tools that are switched on. ProblemsError where the configuration names what there isn't."""
+        return self._sound(self._chosen([self.offered.pack] if self.workflows else []))
 
     @property
     def own_registry(self) -> Registry:
@@ -42,7 +42,7 @@ class Tools:
 
         names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN}
-        return choice(names, wishes, Found()).registry
+        return self._sound(choice(names, wishes, Found())).registry
 
     @cached_property
     def offered(self) -> Offered:
@@ -72,13 +72,23 @@ class Tools:
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name not in later}
         return choice(names, wishes, self._found, own)
 
+    def _sound(self, found: Choice) -> Choice:
+        """The choice; ProblemsError where it names what there isn't."""
+        if found.misnamed:
+            from duvet.model import ProblemsError
+            from duvet.tools.misnamed import problems_of
+
+            raise ProblemsError(problems_of(found.misnamed, self.service.document))
+        return found
+
     @cached_property
     def _found(self) -> Found:
         from duvet.tools.choosing import BUILT_IN
         from duvet.tools.plugins import declared, loaded
         from duvet.workflows.pack import PACK
 
-        return loaded(declared(), [*BUILT_IN, PACK])
+        settings = {name: one.settings for name, one in self.service.config.tool_packs.items()}
+        return loaded(declared(), [*BUILT_IN, PACK], settings)
 
     @property
     def registry(self) -> Registry:

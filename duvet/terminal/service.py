@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -54,8 +55,11 @@ class Assembly(Tools):
         from duvet.cache.key import key
         from duvet.server.instructions import instructions, rendered_instructions
         from duvet.terminal.blobs import blobs_of
+        from duvet.tools.installed import entry_points_on
 
-        how = key(self.rule, self.service.config, self._more)
+        ##= man/spec/service.md#packs
+        ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
+        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path))
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
@@ -173,8 +177,6 @@ def _read(tree: Tree, given: str | None, config_path: str | None, shown: Setting
 
 def tell_line(text: str) -> None:
     """Say a line on standard error at once."""
-    import sys
-
     say(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()

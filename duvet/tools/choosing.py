@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
 from duvet.errors import QueryError
-from duvet.queries.names import nearest_hint
-from duvet.text import quoted
 from duvet.tools.chosen import Chosen
 from duvet.tools.introspect.pack import INTROSPECT
+from duvet.tools.misnamed import Misnamed, no_pack, no_tools
 from duvet.tools.pages.pack import PAGES
 from duvet.tools.plugins import Found, Unloaded
 from duvet.tools.registry import Registry
@@ -34,47 +33,41 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True):
-    """The tools that are switched on, and the packs that could not be."""
+    """The tools that are switched on, the packs that could not be, and names that mean nothing."""
 
     registry: Registry
     unloaded: Sequence[Unloaded] = ()
+    misnamed: Sequence[Misnamed] = ()
 
 
 _UNSAID = Wish()
 
 
 def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Sequence[Pack] = ()) -> Choice:
-    """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise.
-
-    QueryError where somebody names a pack or a tool that there isn't.
-    """
+    """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise."""
     ##= man/spec/service.md#packs
     ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` MUST be off unless it is asked
     ##% for, and a further pack MUST be on once it is installed.
     guests = {pack.name: pack for pack in found.packs}
     mine = BUILT_IN | {pack.name: pack for pack in own}
-    unloaded = {one.name for one in found.unloaded} - mine.keys()
-    _check([*on, *wishes], [*mine, *guests], unloaded)
-    wanted = [*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes]
+    packs = {**mine, **guests}
     chosen: list[Chosen] = []
     refused: list[Unloaded] = list(found.unloaded)
+    wanted = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes], key=guests.__contains__)
     for name in dict.fromkeys(wanted):
         wish = wishes.get(name, _UNSAID)
-        if name in unloaded or not (wish.enabled or name in _ALWAYS):
+        if name not in packs or not (wish.enabled or name in _ALWAYS):
             continue
-        pack = mine.get(name) or guests[name]
         shown = _shown(name, on, wishes)
-        one = Chosen(pack, wish.writes, wish.switches, wish.settings, shown, is_guest=name not in mine)
+        one = Chosen(packs[name], wish.writes, wish.switches, wish.settings, shown, is_guest=name not in mine)
         ##= man/spec/service.md#packs
         ##% A further pack with a tool whose name is taken MUST be left out and told of.
         reason = _refusal(chosen, one) if one.is_guest else ""
-        if not reason:
-            one.check()
         if reason:
             refused.append(Unloaded(name, reason))
         else:
             chosen.append(one)
-    return Choice(Registry(chosen), refused)
+    return Choice(Registry(chosen), refused, list(_misnamed(on, wishes, packs, {one.name for one in found.unloaded})))
 
 
 def _shown(name: str, on: Sequence[str], wishes: Mapping[str, Wish]) -> bool | None:
@@ -89,13 +82,19 @@ def named(names: Sequence[str]) -> Sequence[Chosen]:
     return [Chosen(BUILT_IN[name]) for name in names]
 
 
-def _check(names: Sequence[str], known: Sequence[str], unloaded: set[str]) -> None:
+def _misnamed(
+    on: Sequence[str], wishes: Mapping[str, Wish], packs: Mapping[str, Pack], unloaded: Collection[str]
+) -> Iterator[Misnamed]:
+    """The names that mean nothing, each once."""
     ##= man/spec/service.md#packs
-    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error.
-    for name in names:
-        if name not in known and name not in unloaded:
-            hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
-            raise QueryError(f"there is no pack {quoted(name)}", hint=hint)
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
+    ##% them are.
+    for name in dict.fromkeys([*wishes, *on]):
+        wish = wishes.get(name)
+        if name in packs and wish is not None:
+            yield from no_tools(name, wish.switches, Chosen(packs[name], settings=wish.settings).every_name())
+        elif name not in packs and name not in unloaded:
+            yield no_pack(name, list(packs), () if wish is None else (name,))
 
 
 def _refusal(chosen: Sequence[Chosen], one: Chosen) -> str:
@@ -104,6 +103,4 @@ def _refusal(chosen: Sequence[Chosen], one: Chosen) -> str:
         Registry([*chosen, one])
     except QueryError as error:
         return error.message
-    except Exception as error:  # noqa: BLE001 - its own code makes its tools
-        return type(error).__name__
     return ""

@@ -7,9 +7,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet.errors import QueryError
-from duvet.queries.names import nearest_hint
-from duvet.text import quoted
 from duvet.tools.tool import Pack, Tool
 
 
@@ -41,13 +38,9 @@ class Chosen(Struct, frozen=True):
             tool for tool in self._every() if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
         ]
 
-    def check(self) -> None:
-        """QueryError where a tool is switched that the pack doesn't have."""
-        known = [tool.name for tool in self._every()]
-        for name in self.switches:
-            if name not in known:
-                hint = nearest_hint(name, known) or f"there are {', '.join(known)}"
-                raise QueryError(f"the pack {self.name} has no tool {quoted(name)}", hint=hint)
+    def every_name(self) -> Sequence[str]:
+        """What its tools are called, whether they are switched on or off."""
+        return [tool.name for tool in self._every()]
 
     def _every(self) -> Sequence[Tool]:
         made = self.pack.tools

@@ -56,7 +56,7 @@ class Desk:
         self.registry = registry
         self._readings = readings
         self._house = house
-        self._guests = Guests()
+        self._guests = Guests(house.clock)
 
     def renew(self, registry: Registry, house: House) -> None:
         """From the next call on, these tools are called, and in this house; what the other has opened is kept so long."""
@@ -116,35 +116,36 @@ class Desk:
             raise ToolError(
                 Code.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply"
             )
-        asked = checked_input(tool, arguments)
         try:
-            return await self._run(tool, asked, caller)
+            return await self._run(tool, arguments, caller)
         except DuvetError as error:
             raise tool_error(error) from error
 
-    async def _run(self, tool: Tool, asked: object, caller: Caller) -> Answer:
+    async def _run(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
         pack = self.registry.pack_of(tool)
-        if not pack.is_guest and isinstance(tool, Question):
+        if pack.is_guest:
+            return await self._hosted(tool, arguments, self._ctx(tool, caller))
+        asked = checked_input(tool, arguments)
+        if isinstance(tool, Question):
             handler = tool.handler
             return await self._readings.ask(lambda context: candid(context, lambda: handler(asked, context)))
-        ctx = Ctx(
+        value = tool.handler(asked, self._ctx(tool, caller))
+        return fitting(tool, await value if inspect.isawaitable(value) else value)
+
+    def _ctx(self, tool: Tool, caller: Caller) -> Ctx:
+        return Ctx(
             tool=tool.name,
             caller=caller,
             readings=self._readings,
             calls=self,
             services=self._house.services,
-            settings=pack.settings,
+            settings=self.registry.pack_of(tool).settings,
         )
-        if pack.is_guest:
-            return await self._hosted(tool, asked, ctx)
-        value = tool.handler(asked, ctx)
-        return fitting(tool, await value if inspect.isawaitable(value) else value)
 
-    async def _hosted(self, tool: Tool, asked: object, ctx: Ctx) -> Answer:
-        given = tool.time_limit or self._house.time_limit
-        seconds = given if ctx.caller.time_limit is None else min(given, ctx.caller.time_limit)
+    async def _hosted(self, tool: Tool, arguments: Mapping[str, object], ctx: Ctx) -> Answer:
+        pack = self.registry.pack_of(tool).name
         try:
-            return await self._guests.run(self.registry.pack_of(tool).name, tool, asked, ctx, seconds)
+            return await self._guests.run(pack, tool, arguments, ctx, self._house.time_limit)
         except (ToolError, DuvetError, PendingError):
             raise
         except Exception as error:

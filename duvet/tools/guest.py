@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from duvet.errors import DuvetError
+from duvet.tools.checks import checked_input
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
-from duvet.tools.errors import Code, ToolError
+from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.tools.tool import Answer, Page, Question, Tool
 
 LARGEST = 4 << 20
 """Bytes of JSON in an answer."""
 MOST_STUCK = 8
 """Calls of one pack that may be past their time before it is called no more."""
+MOST_LEFT = 64
+"""Calls of one pack that may run on with nobody waiting for them."""
+_LONGEST = 1000
 
 Result = TypeVar("Result")
 
@@ -62,78 +68,116 @@ class GuestCtx:
 
 
 class Guests:
-    """Keeps account of the calls that don't end."""
+    """Keeps account of the calls that nobody waits for any more."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._left: Counter[str] = Counter()
         self._stuck: Counter[str] = Counter()
 
-    async def run(self, pack: str, tool: Tool, asked: object, ctx: Ctx, seconds: float) -> Answer:
-        """What the tool answers; ToolError where it fails in whatever way."""
-        if self._stuck[pack] >= MOST_STUCK:
+    async def run(self, pack: str, tool: Tool, arguments: Mapping[str, object], ctx: Ctx, limit: float) -> Answer:
+        """What the tool answers; ToolError where it fails in whatever way. The limit is for those that name none."""
+        if self._stuck[pack] >= MOST_STUCK or self._left[pack] >= MOST_LEFT:
             ##= man/spec/service.md#packs
             ##% While many calls of a pack are past their time, further ones MUST be refused.
             raise ToolError(Code.UPSTREAM_ERROR, f"{tool.name} does not answer", "earlier calls still run; try later")
-        loop = asyncio.get_running_loop()
+        loop, begun = asyncio.get_running_loop(), self._clock()
+        own = tool.time_limit or limit
+        seconds = own if ctx.caller.time_limit is None else min(own, ctx.caller.time_limit)
         given: object = await ctx.reading() if isinstance(tool, Question) else GuestCtx(ctx, loop)
-        done = _in_thread(partial(_run, tool, asked, given), loop)
+        done = _in_thread(partial(_run, tool, arguments, given), self._clock, loop)
         try:
             async with asyncio.timeout(seconds):
-                value = await asyncio.shield(done)
+                outcome = await asyncio.shield(done)
         except TimeoutError:
-            ##= man/spec/service.md#packs
-            ##% A tool of a further pack that is not done in time MUST be answered for with an error, and MUST NOT keep
-            ##% other calls waiting.
-            self._leave(pack, done)
-            raise ToolError(Code.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s") from None
+            self._leave(pack, done, own - seconds)
+            raise _late(tool, seconds) from None
         except asyncio.CancelledError:
-            self._leave(pack, done)
+            self._leave(pack, done, own - (self._clock() - begun))
             raise
-        return fitting(tool, value)
+        if outcome.ended - begun > seconds:
+            raise _late(tool, seconds)
+        return outcome.answer()
 
-    def _leave(self, pack: str, done: asyncio.Future[object]) -> None:
-        self._stuck[pack] += 1
+    def _leave(self, pack: str, done: asyncio.Future[_Outcome], rest: float) -> None:
+        """Nobody waits for it, but it is stuck only once the rest of its own time is over."""
+        self._left[pack] += 1
 
-        def ended(future: asyncio.Future[object]) -> None:
-            self._stuck[pack] -= 1
-            if not future.cancelled():
-                future.exception()
+        def stick() -> None:
+            self._stuck[pack] += 1
+            done.add_done_callback(lambda _: self._stuck.subtract([pack]))
 
-        done.add_done_callback(ended)
-
-
-def _run(tool: Tool, asked: object, given: object) -> object:
-    value = tool.handler(asked, given)
-    if inspect.iscoroutine(value):
-        # A loop of its own: on that of the server it could keep everybody waiting.
-        return asyncio.run(value)
-    return value
-
-
-def _in_thread(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> asyncio.Future[object]:
-    """What the work comes to. Nobody waits for the thread when the process ends."""
-    done: asyncio.Future[object] = loop.create_future()
-
-    def settle(value: object, failure: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if failure is None:
-            done.set_result(value)
+        done.add_done_callback(lambda _: self._left.subtract([pack]))
+        ##= man/spec/service.md#packs
+        ##% A call that is cancelled MUST NOT count as past its time before it is.
+        if rest > 0:
+            timer = done.get_loop().call_later(rest, stick)
+            done.add_done_callback(lambda _: timer.cancel())
         else:
-            done.set_exception(failure)
+            stick()
+
+
+def _late(tool: Tool, seconds: float) -> ToolError:
+    ##= man/spec/service.md#packs
+    ##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST
+    ##% NOT keep other calls waiting as long as it runs Python code.
+    return ToolError(Code.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
+
+
+class _Outcome(NamedTuple):
+    """What a call came to, and when."""
+
+    result: Answer | Exception
+    ended: float
+
+    def answer(self) -> Answer:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def _run(tool: Tool, arguments: Mapping[str, object], given: object) -> Answer:
+    # Records, too, may have code that runs when they are made or written.
+    asked = checked_input(tool, arguments)
+    try:
+        value = tool.handler(asked, given)
+        if inspect.iscoroutine(value):
+            # A loop of its own: on that of the server it could keep everybody waiting.
+            value = asyncio.run(value)
+    except ToolError as error:
+        told = _words(error.message), _words(error.hint), _plain(tool, error.details)
+        raise ToolError(Code(error.code), *told) from error.__cause__
+    except DuvetError as error:
+        raise tool_error(error) from error
+    return fitting(tool, value)
+
+
+def _words(text: object) -> str:
+    """What a guest says, as something that can be sent."""
+    return str(text).encode(errors="replace").decode()[:_LONGEST]
+
+
+def _in_thread(
+    work: Callable[[], Answer], clock: Callable[[], float], loop: asyncio.AbstractEventLoop
+) -> asyncio.Future[_Outcome]:
+    """What the work comes to. Nobody waits for the thread when the process ends."""
+    done: asyncio.Future[_Outcome] = loop.create_future()
+
+    def settle(outcome: _Outcome) -> None:
+        if not done.cancelled():
+            done.set_result(outcome)
 
     def run() -> None:
-        value: object = None
-        failure: BaseException | None = None
+        result: Answer | Exception
         try:
-            value = work()
-        except (KeyboardInterrupt, SystemExit, StopIteration, GeneratorExit) as error:
-            # An event loop would take these for something that it is to do itself.
-            failure = RuntimeError(type(error).__name__)
-        except BaseException as error:  # noqa: BLE001 - handed over
-            failure = error
+            result = work()
+        except Exception as error:  # noqa: BLE001 - handed over
+            result = error
+        except BaseException as error:  # noqa: BLE001 - an event loop would take it for something that it is to do
+            result = RuntimeError(type(error).__name__)
         # The server may have ended.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, value, failure)
+            loop.call_soon_threadsafe(settle, _Outcome(result, clock()))
 
     Thread(target=copy_context().run, args=(run,), name=f"duvet guest {work!r:.40}", daemon=True).start()
     return done
@@ -142,16 +186,22 @@ def _in_thread(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> a
 def fitting(tool: Tool, value: object) -> Answer:
     """The answer that a handler meant; ToolError where it is not what the tool says that it answers."""
     answer = value if isinstance(value, Answer) else Answer(value=value)
+    fitted: Any = _plain(tool, answer.value, tool.output)
+    given = answer.page
+    page = _plain(tool, given, Page) if isinstance(given, Page) else Page(len(fitted)) if tool.is_list else None
+    return Answer(value=fitted, next_step=_words(answer.next_step), page=page if tool.is_list else None)
+
+
+def _plain(tool: Tool, value: object, kind: Any = Any) -> Any:
+    """The value as JSON has it, of this type."""
     try:
-        encoded = msgspec.json.encode(answer.value)
+        encoded = msgspec.json.encode(value)
         if len(encoded) > LARGEST:
             ##= man/spec/service.md#packs
             ##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
             raise ToolError(
                 Code.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {LARGEST:,} are the most"
             )
-        fitted = msgspec.json.decode(encoded, type=tool.output)
+        return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise ToolError(Code.UPSTREAM_ERROR, f"{tool.name} answered something else than it says") from error
-    page = answer.page if isinstance(answer.page, Page) else Page(len(fitted)) if tool.is_list else None
-    return Answer(value=fitted, next_step=str(answer.next_step)[:1000], page=page)

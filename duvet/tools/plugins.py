@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import EntryPoint, distributions, entry_points
 from threading import Thread
+from typing import Any
 
-from msgspec import Struct, inspect
+from msgspec import Struct
 
 from duvet.text import shortened
-from duvet.tools.schemas import input_schema, output_schema
-from duvet.tools.tool import Pack, Tool
+from duvet.tools.flaws import pack_flaw, tools_flaw
+from duvet.tools.tool import Pack
 
 GROUP = "duvet.tool_packs"
 PATIENCE = 10.0
-"""Seconds that the import of a pack may take."""
+"""Seconds that a pack may take until it is imported and has made its tools."""
+Settings = Mapping[str, Mapping[str, Any]]
+"""What the configuration says to packs, by their names."""
+_NOTHING_SAID: Settings = {}
 
 
 class Unloaded(Struct, frozen=True):
@@ -31,20 +36,46 @@ class Found(Struct, frozen=True):
     unloaded: Sequence[Unloaded] = ()
 
 
-def declared() -> Sequence[EntryPoint]:
+def declared() -> Sequence[EntryPoint | Unloaded]:
     """What is installed, in the order of names."""
-    return sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    try:
+        found: list[EntryPoint | Unloaded] = list(entry_points(group=GROUP))
+    except Exception:  # noqa: BLE001 - one distribution that is broken keeps all from being read
+        found = list(_one_by_one())
+    return sorted(found, key=lambda one: (one.name, one.value if isinstance(one, EntryPoint) else ""))
 
 
-def loaded(points: Iterable[EntryPoint], taken: Iterable[str], patience: float = PATIENCE) -> Found:
-    """The packs that can be had, and why the others can't; names that are taken can't be taken again."""
+def _one_by_one() -> Iterator[EntryPoint | Unloaded]:
+    names: set[str] = set()
+    for one in distributions():
+        with suppress(Exception):
+            name = one.name
+            if name in names or GROUP not in (one.read_text("entry_points.txt") or ""):
+                continue
+            names.add(name)
+            try:
+                yield from [point for point in one.entry_points if point.group == GROUP]
+            except Exception as error:  # noqa: BLE001 - as above
+                yield Unloaded(name, f"its entry points can't be read: {_reason(error)}")
+
+
+def loaded(
+    points: Iterable[EntryPoint | Unloaded],
+    taken: Iterable[str],
+    settings: Settings = _NOTHING_SAID,
+    patience: float = PATIENCE,
+) -> Found:
+    """The packs that can be had, with the tools that they make; and why the others can't.
+
+    Names that are taken can't be taken again.
+    """
     packs: list[Pack] = []
     unloaded: list[Unloaded] = []
     names = set(taken)
     for point in points:
-        found = _loaded(point, patience)
+        found = point.reason if isinstance(point, Unloaded) else _loaded(point, settings, patience)
         if isinstance(found, Pack) and found.name in names:
-            found = f"another pack is called {shortened(found.name)}, too"
+            found = f"another pack is called {found.name}, too"
         if isinstance(found, Pack):
             names.add(found.name)
             packs.append(found)
@@ -56,36 +87,42 @@ def loaded(points: Iterable[EntryPoint], taken: Iterable[str], patience: float =
     return Found(packs, unloaded)
 
 
-def _loaded(point: EntryPoint, patience: float) -> Pack | str:
-    """The pack, or why there is none. It is imported in a thread, for that may never come back."""
+def _loaded(point: EntryPoint, settings: Settings, patience: float) -> Pack | str:
+    """The pack, or why there is none. Its code runs in a thread, for that may never come back."""
     result: list[Pack | str] = []
-    thread = Thread(target=lambda: result.append(_imported(point)), name=f"duvet loads {point.name}", daemon=True)
-    thread.start()
-    thread.join(patience)
-    return result[0] if result else f"its import takes more than {patience:g} s"
+    work = Thread(target=lambda: result.append(_had(point, settings)), name=f"duvet loads {point.name}", daemon=True)
+    work.start()
+    work.join(patience)
+    ##= man/spec/service.md#packs
+    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
+    return result[0] if result else f"it is not there after {patience:g} s"
 
 
-def _imported(point: EntryPoint) -> Pack | str:
+def _had(point: EntryPoint, settings: Settings) -> Pack | str:
     try:
         found = point.load()
-        pack = getattr(found, "PACK", found)
-        return fault(pack) or pack
+        return _made(getattr(found, "PACK", found), settings)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is not ours
-        reason = shortened(str(error).partition("\n")[0])
-        return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
+        return _reason(error)
 
 
-def fault(pack: object) -> str:
-    """Why something is no pack; nothing where it is one."""
-    if not isinstance(pack, Pack):
-        return "it is no duvet.tools.tool.Pack, and has none as PACK"
-    tools = pack.tools({}) if callable(pack.tools) else pack.tools
-    for tool in tools:
-        if not isinstance(tool, Tool):
-            return "not everything in it is a duvet.tools.tool.Tool"
-        if not isinstance(inspect.type_info(tool.input), inspect.StructType) or not callable(tool.handler):
-            return f"{tool.name} has no record as input, or no handler"
-        # What can't be described raises here, and not when agents ask.
-        input_schema(tool)
-        output_schema(tool)
-    return ""
+def _made(pack: Any, settings: Settings) -> Pack | str:
+    """The pack with its tools as they are now and stay, or what is wrong with it."""
+    flaw = pack_flaw(pack)
+    if flaw:
+        return flaw
+    tools = pack.tools(settings.get(pack.name, {})) if callable(pack.tools) else pack.tools
+    ##= man/spec/service.md#packs
+    ##% A further pack MUST be left out where anything in it is of another type than it is to be, or longer than agents
+    ##% can read.
+    return tools_flaw(tools) or Pack(pack.name, tuple(tools), pack.description, pack.version)
+
+
+def _reason(error: BaseException) -> str:
+    """What was raised, in a line; even the text of it is made by the pack."""
+    kind = type(error).__name__
+    try:
+        text = str(error).encode(errors="replace").decode().partition("\n")[0]
+    except BaseException:  # noqa: BLE001 - as above
+        return kind
+    return f"{kind}: {shortened(text)}" if text else kind

@@ -26,7 +26,7 @@ def output_schema(tool: Tool) -> Schema:
     if not tool.is_list:
         return _brief(_whole(tool.output))
     rows = _brief(_whole(tool.output.__args__[0]))
-    found = {"type": "array", "items": {"type": "object", "required": rows["required"]}}
+    found = {"type": "array", "items": {"type": "object", "required": rows.get("required", [])}}
     return {"type": "object", "properties": {"result": found, **_LIST}, "required": ["result", "total"]}
 
 

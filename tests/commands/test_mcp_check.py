@@ -79,7 +79,8 @@ WRONG = {
 def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error.
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
+    ##% them are.
     ##= man/spec/service.md#calls
     ##= type=test
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
@@ -113,6 +114,58 @@ def test_the_project_is_checked_too(duvet: Run, project: Path) -> None:
     make(project, {".duvet/config.toml": "x = {"})
     done = duvet("mcp", "--check")
     assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
+
+
+MISNAMED = """
+toolPacks:
+  trase: {}
+  trace:
+    enabled: true
+    tools:
+      get_sektion: false
+      get_section: true
+      zzz: true
+  workflows:
+    tools: { workflow.awdit: false }
+workflows:
+  audit:
+    description: Counts
+    steps: [{ id: count, tool: coverage_summary }]
+"""
+TOLD = """\
+error: toolPacks.trase: there is no pack "trase" [DUV005]
+ --> duvet.config.yaml:3:3
+  = help: did you mean trace?
+
+error: toolPacks.trace.tools.get_sektion: the pack trace has no tool "get_sektion" [DUV005]
+ --> duvet.config.yaml:7:7
+  = help: did you mean get_section?
+
+error: toolPacks.trace.tools.zzz: the pack trace has no tool "zzz" [DUV005]
+ --> duvet.config.yaml:9:7
+  = help: there are validate_citation, search_requirements, get_requirement_status, list_uncited_requirements, \
+list_invalid_citations, get_citation_context, resolve_spec_id, get_prioritized_requirements, validate_citations, \
+get_requirement, get_section, suggest_citation, coverage_summary
+
+error: toolPacks.workflows.tools."workflow.awdit": the pack workflows has no tool "workflow.awdit" [DUV005]
+ --> duvet.config.yaml:11:14
+  = help: did you mean workflow.audit?
+
+error: there is no pack "introspekt"
+  = help: did you mean introspect?
+
+encountered 5 errors
+"""
+
+
+def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
+    ##% them are.
+    make(project, {"duvet.config.yaml": MISNAMED})
+    done = duvet("mcp", "--check", "--pack", "introspekt")
+    assert (done.code, done.out, done.err) == (1, "", TOLD)
 
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:

@@ -129,7 +129,10 @@ def test_one_that_is_wrong_changes_nothing(wire: Start, project: Path) -> None:
     make(project, {"duvet.config.json": '{"serfer": {}}'})
     assert tools_of(process.ask("tools/list")) == before
     first, second = process.told().splitlines()
-    assert 'ERROR the configuration stays as it was reason="there is no pack \\"trase\\""' in first
+    assert (
+        'ERROR the configuration stays as it was reason="duvet.config.json:1: toolPacks.trase: there is no pack'
+        in first
+    )
     assert "unknown field `serfer`" in second
     make(project, {"duvet.config.json": FEW})
     assert len(tools_of(process.ask("tools/list"))) == 14

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from msgspec import Struct
 
+from duvet.errors import DuvetError
 from duvet.tools.chosen import Chosen
 from duvet.tools.context import Context
 from duvet.tools.ctx import Caller
@@ -41,6 +44,22 @@ async def echo_later(asked: Words, ctx: GuestCtx) -> Said:
 
 def burst(asked: Words, ctx: GuestCtx) -> NoReturn:
     raise RuntimeError("secret of /etc/passwd")
+
+
+def give_up(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise asyncio.CancelledError
+
+
+def time_out(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise TimeoutError
+
+
+def complain(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise ToolError("what", object())  # type: ignore[arg-type]
+
+
+def deplore(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise DuvetError("no", path=5)  # type: ignore[arg-type]
 
 
 def leave(asked: Words, ctx: GuestCtx) -> NoReturn:
@@ -97,19 +116,41 @@ def tool(name: str, handler: Any, scope: Scope = Scope.READER, **more: Any) -> T
     )
 
 
-GUESTS = [tool(one.__name__, one) for one in (echo, echo_later, burst, leave, lie, odd, huge, ask_others, itself)]
+GUESTS = [
+    tool(one.__name__, one)
+    for one in (
+        echo,
+        echo_later,
+        burst,
+        give_up,
+        time_out,
+        complain,
+        deplore,
+        leave,
+        lie,
+        odd,
+        huge,
+        ask_others,
+        itself,
+    )
+]
 
 
 class Guesthouse:
     """A desk with a pack from elsewhere, and what it saw."""
 
     def __init__(
-        self, context: Context, tools: Sequence[Tool], settings: Mapping[str, Any] | None = None, seconds: float = 30
+        self,
+        context: Context,
+        tools: Sequence[Tool],
+        settings: Mapping[str, Any] | None = None,
+        seconds: float = 30,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.seen: list[Seen] = []
         self.heard: list[tuple[float, float | None, str]] = []
         pack = Chosen(Pack("guests", tools), settings=settings or {}, is_guest=True)
-        house = House(observers=[self.seen.append], time_limit=seconds)
+        house = House(observers=[self.seen.append], time_limit=seconds, clock=clock)
         self.desk = Desk(Registry([Chosen(TRACE), pack]), Fixed(context), house)
 
     async def call(self, name: str, **arguments: object) -> object:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from duvet.tools.plugins import Found, Unloaded, declared, loaded
+from duvet.tools.tool import Pack
 from tests.commands.made import make
 from tests.commands.running import Done, run
+from tests.server.wire import Wire
 from tests.tools.installed import install_made, install_tutorial
 from tests.tools.made import FILES
 
@@ -36,6 +39,27 @@ BAD = {
         'from duvet.tools.tool import Pack\nPACK = Pack("made", lambda settings: settings["watts"])',
         "KeyError: 'watts'",
     ),
+    "unnamed": (
+        'from duvet.tools.tool import Pack\nPACK = Pack(["x"], [])',
+        "its name is not like [A-Za-z0-9_.-]{1,64}",
+    ),
+    "labelled": (
+        GOOD.format(pack="labelled", tool="x").replace("handler=", "labels=5, handler="),
+        "x: labels is no list of at most 50 texts of 200 characters",
+    ),
+    "scoped": (
+        GOOD.format(pack="scoped", tool="x").replace("handler=", "scope='reader', handler="),
+        "x: scope is no duvet.tools.tool.Scope",
+    ),
+    "quits": (
+        'import sys\nfrom duvet.tools.tool import Pack\nPACK = Pack("quits", lambda settings: sys.exit(7))',
+        "SystemExit: 7",
+    ),
+    "wordless": (
+        "class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless",
+        "Wordless",
+    ),
+    "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
     "trace": (GOOD.format(pack="trace", tool="x"), "another pack is called trace, too"),
     "clash": (
         GOOD.format(pack="clash", tool="get_section"),
@@ -75,6 +99,28 @@ def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, s
     refused = duvet(duvet_command, project, site, "call", "boil", "--litres", "9")
     assert (refused.code, refused.out) == (2, "")
     assert "litres: expected float <= 3.0\nHow much water there is" in refused.err
+
+
+def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
+    def told() -> list[str]:
+        wire = Wire(duvet_command, project, PYTHONPATH=str(site))
+        try:
+            text = wire.greet()["result"]["instructions"]
+        finally:
+            wire.kill()
+        return [name for name in ("warm", "cool") if f"`{name}`" in text]
+
+    assert told() == told() == []
+    install_made(site, "warm", GOOD.format(pack="warm", tool="warm"))
+    assert told() == told() == ["warm"]
+    (site / "warm_pack-1.dist-info").rename(site / "warm_pack-2.dist-info")
+    (site / "warm_pack.py").write_text(GOOD.format(pack="warm", tool="cool") + "# version 2\n")
+    assert told() == ["cool"]
+    (site / "warm_pack-2.dist-info" / "entry_points.txt").unlink()
+    assert told() == []
 
 
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
@@ -153,8 +199,20 @@ def test_packs_that_can_not_be_had(duvet_command: str, project: Path, site: Path
     health = json.loads(duvet(duvet_command, project, site, "call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], len(health["problems"])) == ("degraded", len(reasons))
     checked = duvet(duvet_command, project, site, "mcp", "--check")
-    assert checked.code == 1 and "10 packs could not be loaded" in checked.err
+    assert checked.code == 1 and f"{len(reasons)} packs could not be loaded" in checked.err
     assert json.loads(duvet(duvet_command, project, site, "call", "fine").out) == {"said": "fine"}
+
+
+def test_a_tool_can_not_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
+    """Not even where the configuration names its pack first."""
+    install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
+    audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
+    config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
+    (project / "duvet.config.json").write_text(json.dumps(config))
+    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
+    assert described["leftOut"] == [
+        {"pack": "greedy", "reason": "two tools are called workflow.audit, in the packs workflows and greedy"}
+    ]
 
 
 def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +221,56 @@ def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.syspath_prepend(str(site))
     found = loaded(declared(), [], patience=0.2)
     assert [pack.name for pack in found.packs] == ["fine"]
-    assert found.unloaded == [Unloaded("endless", "its import takes more than 0.2 s")]
+    assert found.unloaded == [Unloaded("endless", "it is not there after 0.2 s")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"[duvet.tool_packs]\nnonsense\n", [("broken", "its entry points can't be read: TypeError: ")]),
+        (b"[others]\nnonsense\n", []),
+        (b"\xff\xfe", []),
+        (b"[duvet.tool_packs]\na = b c d(\n", [("a", "AttributeError: ")]),
+    ],
+)
+def test_entry_points_that_are_broken(
+    site: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, told: list[tuple[str, str]]
+) -> None:
+    install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
+    info = site / "broken-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_bytes(text)
+    monkeypatch.syspath_prepend(str(site))
+    found = loaded(declared(), [])
+    assert [pack.name for pack in found.packs] == ["fine"]
+    assert [(one.name, one.reason[: len(words)]) for one, (_, words) in zip(found.unloaded, told, strict=True)] == told
+
+
+SLOW = """
+import threading
+from duvet.tools.tool import Pack
+made = []
+def tools(settings):
+    made.append(settings)
+    if settings.get("waits"):
+        threading.Event().wait(60)
+    return []
+PACK = Pack("slow", tools)
+"""
+
+
+def test_tools_that_are_never_made(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
+    install_made(site, "slow", SLOW)
+    monkeypatch.syspath_prepend(str(site))
+    found = loaded(declared(), [], {"slow": {"waits": True}}, patience=0.2)
+    assert found == Found([], [Unloaded("slow", "it is not there after 0.2 s")])
+    found = loaded(declared(), [], {"slow": {"waits": False}})
+    assert found == Found([Pack("slow", ())], [])
+    assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
 
 
 def test_nothing_is_installed() -> None:

@@ -1,5 +1,5 @@
 """A pack: for each tool the record of its arguments, the record that it answers, and a handler that makes one of the
-other. It runs in a thread, and what it raises, or how long it takes, does no harm to the server."""
+other. It runs in a thread: what it raises does no harm to the server, nor how long it takes, as long as it is Python."""
 
 from __future__ import annotations
 
