@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
@@ -58,7 +59,7 @@ class Rest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            await self._post(scope, (await receive())["body"], send)
+            await self._post_while_there(scope, receive, send)
         else:
             await answer(send, 200, msgspec.json.encode(self._manifest(await self._desk.tools())))
 
@@ -76,6 +77,15 @@ class Rest:
             ##% not, and whether there are pages or not.
             "tools": [_described(tool) for tool in registry.every() if tool.scope in granted],
         }
+
+    async def _post_while_there(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        async with anyio.create_task_group() as tasks:
+            ##= man/spec/service.md#rest
+            ##% A call whose client has left MUST be cancelled.
+            tasks.start_soon(_cancel_once_left, receive, tasks.cancel_scope)
+            await self._post(scope, body, send)
+            tasks.cancel_scope.cancel()
 
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:
         request = _request_id(scope)
@@ -97,6 +107,12 @@ class Rest:
             ##= man/spec/service.md#rest
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
             await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
+
+
+async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    calling.cancel()
 
 
 def _require(registry: Registry, name: str) -> Tool:
