@@ -136,7 +136,9 @@ def _asked(body: bytes) -> _Asked:
     if not isinstance(value.get("tool"), str) or not value["tool"]:
         raise ToolError(Code.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
     try:
-        return msgspec.convert({**value, "input": value.get("input") or {}}, _Asked)
+        # Null is the same as nothing.
+        given = {name: value[name] for name in ("tool", "input") if value.get(name) is not None}
+        return msgspec.convert(given, _Asked)
     except msgspec.ValidationError as error:
         raise ToolError(Code.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE) from error
 
