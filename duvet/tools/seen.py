@@ -9,13 +9,17 @@ from msgspec import Struct
 from duvet.text import shortened
 
 _MOST = 12
+_LONGEST = 1000
+"""Characters that are looked at of a name that somebody has made up."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
     """One call of a tool."""
 
     tool: str
+    """Its name, or what was taken for one."""
     pack: str
+    """Nothing where there is no such tool."""
     face: str
     request: str
     scope: str
@@ -30,7 +34,18 @@ class Seen(Struct, frozen=True, kw_only=True):
     bytes_out: int = 0
 
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is such a tool."""
+        return bool(self.pack)
+
+
 Observer = Callable[[Seen], None]
+
+
+def shown_name(name: str) -> str:
+    """The beginning of what was taken for the name of a tool, with everything escaped that is more than ASCII."""
+    return shortened(name[:_LONGEST].encode("unicode_escape").decode())
 
 
 def summary(arguments: Mapping[str, object]) -> str:

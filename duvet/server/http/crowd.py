@@ -14,6 +14,7 @@ from duvet.server.http.hosts import headers_named
 from duvet.server.http.rate import client_of
 from duvet.server.messages import LASTING
 
+_ENDING = too_busy(503, "The server is about to end", 5)
 _ALWAYS = 8
 """Places that one client may take however few are left."""
 
@@ -29,6 +30,8 @@ class Crowd:
         self._stopping = False
         self._answered = anyio.Event()
         self._requests = requests
+        self._unanswered: set[anyio.CancelScope] = set()
+        """Requests of which nothing is answered yet, without streams."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = _is_stream(scope), client_of(scope)
@@ -37,15 +40,33 @@ class Crowd:
             return
         release = self._enter(*kind)
 
+        begun = False
+
         async def heard(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            self._unanswered.discard(work)
             if message["type"] == "http.response.body" and not message.get("more_body"):
                 release()
             await send(_with_pause(message))
 
-        try:
-            await self._app(scope, receive, heard)
-        finally:
-            release()
+        with anyio.CancelScope() as work:
+            if not kind[0]:
+                self._unanswered.add(work)
+            try:
+                await self._app(scope, receive, heard)
+            finally:
+                self._unanswered.discard(work)
+                release()
+        if work.cancelled_caught and not begun:
+            await refuse(scope, send, _ENDING)
+
+    def give_up(self) -> None:
+        """Refuse what was let in and has no answer yet."""
+        ##= man/spec/service.md#rest
+        ##% A call that is not done when the server has to end MUST be refused with 503 and a `Retry-After`.
+        for work in list(self._unanswered):
+            work.cancel()
 
     async def answered(self) -> None:
         """Let nobody in any more, and wait until every request but the streams is answered."""
@@ -59,7 +80,7 @@ class Crowd:
 
     def _refusal(self, is_stream: bool, client: str) -> Refusal | None:
         if self._stopping:
-            return too_busy(503, "The server is about to end", 5)
+            return _ENDING
         ##= man/spec/mcp.md#limits
         ##% Where too many requests are at work, or too many streams are open, a further one MUST be refused with 503 and a
         ##% `Retry-After`.

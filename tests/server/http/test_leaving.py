@@ -56,13 +56,16 @@ async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: W
     ##% A further request of a client that has 8 or more at work, and no fewer than there is room left for, MUST be refused
     ##% with 503 and a `Retry-After`; the same holds for streams.
     with anyio.fail_after(LONGEST):
-        async with serving(server, limits=Limits(requests=places)) as where, asking(where) as greedy:
-            async with AsyncExitStack() as stack:
-                await begun(stack, where, most, waiting)
-                refused = await greedy.post("/mcp", headers=MEDIA, json=hello())
-                async with asking(where, at=ELSEWHERE) as other:
-                    assert (await other.post("/api/mcp", json={"tool": "coverage_summary"})).status_code == 200
-                waiting.may_answer.set()
+        async with (
+            serving(server, limits=Limits(requests=places)) as where,
+            asking(where) as greedy,
+            asking(where, at=ELSEWHERE) as other,
+            AsyncExitStack() as stack,
+        ):
+            await begun(stack, where, most, waiting)
+            refused = await greedy.post("/mcp", headers=MEDIA, json=hello())
+            assert (await other.post("/api/mcp", json={"tool": "coverage_summary"})).status_code == 200
+            waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json() == error_of("upstream_error", "Too many requests of this client at once", "try again later")
 

@@ -137,8 +137,8 @@ async def test_bodies_that_are_wrong(server: DuvetServer, name: str) -> None:
 
 async def test_no_input_is_an_empty_one(server: DuvetServer) -> None:
     async with serving(server) as where, asking(where) as client:
-        asked = ({"tool": "coverage_summary", **given} for given in ({}, {"input": None}, {"input": {}}))
-        answers = [await client.post(API, json=one) for one in asked]
+        inputs: list[dict[str, Any]] = [{}, {"input": None}, {"input": {}}]
+        answers = [await client.post(API, json={"tool": "coverage_summary", **one}) for one in inputs]
     assert [answer.status_code for answer in answers] == [200] * 3
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
