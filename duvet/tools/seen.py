@@ -19,7 +19,6 @@ class Seen(Struct, frozen=True, kw_only=True):
     tool: str
     """Its name, or what was taken for one."""
     pack: str
-    """Nothing where there is no such tool."""
     face: str
     request: str
     scope: str
@@ -32,12 +31,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     """What was thrown, where nobody foresaw that."""
     bytes_in: int = 0
     bytes_out: int = 0
-
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is such a tool."""
-        return bool(self.pack)
+    is_known: bool = True
+    """Whether there is such a tool."""
 
 
 Observer = Callable[[Seen], None]

@@ -92,8 +92,8 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            tool = _require(await self._desk.tools(), asked.tool)
             caller = Caller(scopes=scopes(), face=FACE, request=request)
+            tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
             await refuse(scope, send, _refusal(error, told))
@@ -108,19 +108,18 @@ class Rest:
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
             await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
 
+    async def _required(self, asked: _Asked, caller: Caller) -> Tool:
+        try:
+            return await self._desk.require(asked.tool, asked.input, caller)
+        except ToolError as error:
+            message = f"Unknown tool: {shortened(asked.tool)}. The tool is not found"
+            raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
+
 
 async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     calling.cancel()
-
-
-def _require(registry: Registry, name: str) -> Tool:
-    try:
-        return registry.require(name)
-    except ToolError as error:
-        message = f"Unknown tool: {shortened(name)}. The tool is not found"
-        raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
 
 
 def _asked(body: bytes) -> _Asked:
