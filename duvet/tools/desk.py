@@ -18,7 +18,7 @@ from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import Guests, fitting
 from duvet.tools.registry import Registry
-from duvet.tools.seen import Observer, Seen, summary
+from duvet.tools.seen import Observer, Seen, shown_name, summary
 from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool
 
@@ -81,7 +81,7 @@ class Desk:
         """What the tool answers; ToolError where it can't."""
         ##= man/spec/service.md#calls
         ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
-        tool = (await self.tools()).require(name)
+        tool = await self.require(name, arguments, caller)
         begun = self._house.clock()
         answer, failure = None, None
         try:
@@ -92,9 +92,20 @@ class Desk:
             raise
         finally:
             if self._house.observers:
-                seen = self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure)
-                for observer in self._house.observers:
-                    observer(seen)
+                self._tell(self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure))
+
+    async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
+        """The tool that a caller means; ToolError where there is none, and those who hear of calls hear of that, too."""
+        tools = await self.tools()
+        try:
+            return tools.require(name)
+        except ToolError as error:
+            self._tell(_mistaken(name, arguments, caller, error))
+            raise
+
+    def _tell(self, seen: Seen) -> None:
+        for observer in self._house.observers:
+            observer(seen)
 
     async def aclose(self) -> None:
         """Let go of what calls have made use of; none comes after this."""
@@ -183,6 +194,25 @@ async def _closed(close: Closer) -> None:
     # What can't be closed ends with the process.
     with suppress(Exception):
         await close()
+
+
+def _mistaken(name: str, arguments: Mapping[str, object], caller: Caller, error: ToolError) -> Seen:
+    """A call of a tool that isn't there."""
+    ##= man/spec/service.md#operations
+    ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
+    ##% that of the tool `unknown`.
+    return Seen(
+        tool=shown_name(name),
+        pack="",
+        face=caller.face,
+        request=caller.request,
+        scope="",
+        arguments=summary(arguments),
+        seconds=0,
+        code=error.code.value,
+        bytes_in=_size(arguments),
+        is_known=False,
+    )
 
 
 def _told(failure: BaseException | None) -> tuple[str, str]:

@@ -9,12 +9,15 @@ from msgspec import Struct
 from duvet.text import shortened
 
 _MOST = 12
+_LONGEST = 1000
+"""Characters that are looked at of a name that somebody has made up."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
     """One call of a tool."""
 
     tool: str
+    """Its name, or what was taken for one."""
     pack: str
     face: str
     request: str
@@ -28,9 +31,16 @@ class Seen(Struct, frozen=True, kw_only=True):
     """What was thrown, where nobody foresaw that."""
     bytes_in: int = 0
     bytes_out: int = 0
+    is_known: bool = True
+    """Whether there is such a tool."""
 
 
 Observer = Callable[[Seen], None]
+
+
+def shown_name(name: str) -> str:
+    """The beginning of what was taken for the name of a tool, with everything escaped that is more than ASCII."""
+    return shortened(name[:_LONGEST].encode("unicode_escape").decode())
 
 
 def summary(arguments: Mapping[str, object]) -> str:

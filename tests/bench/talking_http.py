@@ -57,12 +57,14 @@ def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
 
 
 @contextmanager
-def serving_at(command: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
+def serving_at(
+    command: Sequence[str], folder: Path, **variables: str
+) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
     """A server that has just been started and says where on standard error, and is ended afterwards."""
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment(),
+        env={**environment(), **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from tests.bench.talking import resident
 from tests.bench.talking_http import serving_at
-from tests.commands.made import make
 from tests.soak.clients import Tally, Where, questions, visit
-from tests.tools.made import FILES
+from tests.soak.workplace import EDITED, TOOLS, furnish, waiting
 
 CLIENTS = 200
 SLOWEST = 1.0
@@ -27,21 +26,14 @@ SLOWEST = 1.0
 GROWTH = 1.05
 SLACK = 0.05
 """Seconds in which a request may still be on its way."""
-TOOLS: dict[str, dict[str, object]] = {
-    "coverage_summary": {},
-    "list_uncited_requirements": {},
-    "search_requirements": {"query": "error handling"},
-    "get_prioritized_requirements": {},
-    "validate_citation": {"citation": "//= docs/pot.md#lid\n//# The lid MUST fit."},
-    "get_citation_context": {"citation_id": "src/main.rs:3"},
-    "list_invalid_citations": {},
-}
 
 
 class Outcome(NamedTuple):
     """What came of it."""
 
     calls: int
+    waits: int
+    """Calls that had to wait in the server."""
     errors: Sequence[str]
     slowest: float
     before: float
@@ -66,8 +58,9 @@ class Outcome(NamedTuple):
 
 async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, seconds: float) -> Outcome:
     """Ask for so long, with edits in between, and end the server in the middle of it."""
-    asked, tally = questions(TOOLS), Tally()
-    clients = [asyncio.create_task(visit(where, asked, number, tally)) for number in range(CLIENTS)]
+    tally = Tally()
+    asked = [questions(TOOLS, waiting(number)) for number in range(CLIENTS)]
+    clients = [asyncio.create_task(visit(where, asked[number], number, tally)) for number in range(CLIENTS)]
     await _edit(edited, min(10.0, seconds / 3))
     before = resident(process.pid)
     await _edit(edited, seconds - min(10.0, seconds / 3))
@@ -77,9 +70,11 @@ async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, sec
     code = await asyncio.to_thread(process.wait, 30)
     tally.is_over = True
     await asyncio.wait(clients, timeout=30)
-    lost = sum(began < tally.ends_at - SLACK for began in tally.waiting.values())
+    unanswered = [*tally.waiting.values(), *tally.refused]
+    lost = sum(began < tally.ends_at - SLACK for began in unanswered)
     slowest = sorted(tally.seconds)[-1 - len(tally.seconds) // 100]
-    return Outcome(len(tally.seconds), tally.errors, slowest, before, after, lost, code)
+    calls = len(tally.seconds) + len(tally.waited)
+    return Outcome(calls, len(tally.waited), tally.errors, slowest, before, after, lost, code)
 
 
 async def _edit(path: Path, seconds: float) -> None:
@@ -101,11 +96,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        project = make(Path(folder) / "project", FILES)
-        with serving_at([given.duvet, "mcp", "--http", "127.0.0.1:0", "--rate", "0"], project) as (process, where):
-            found = asyncio.run(soak(process, where, project / "src/main.rs", given.seconds))
+        project, site = furnish(Path(folder))
+        command = [given.duvet, "mcp", "--http", "127.0.0.1:0", "--rate", "0"]
+        with serving_at(command, project, PYTHONPATH=str(site)) as (process, where):
+            found = asyncio.run(soak(process, where, project / EDITED, given.seconds))
     print(
-        f"soak: {found.calls:,} calls of {CLIENTS} clients in {given.seconds:g} s, {len(found.errors)} errors, "
+        f"soak: {found.calls:,} calls of {CLIENTS} clients in {given.seconds:g} s, {found.waits:,} of them of a "
+        f"workflow that waits, {len(found.errors)} errors, "
         f"p99 {found.slowest * 1000:.0f} ms, {found.before:.1f} MB before and {found.after:.1f} MB after, "
         f"{found.lost} answers lost at the end"
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tests.bench.crowd import request_of
+from tests.soak.workplace import Tools
 
 Where = tuple[str, int]
 _HOST = "host: localhost:80\r\n"
@@ -19,6 +20,8 @@ class Question(NamedTuple):
 
     request: bytes
     expected: bytes
+    waits: bool = False
+    """Whether the server has to wait before it can answer."""
 
 
 class Tally:
@@ -26,19 +29,28 @@ class Tally:
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
+        """How long each answer took that the server didn't have to wait for."""
+        self.waited: list[float] = []
+        """How long the others took."""
         self.errors: list[str] = []
         self.waiting: dict[int, float] = {}
         """When each client has asked what it waits for."""
         self.is_over = False
         self.ends_at: float | None = None
-        """When the server was told to end; what is refused from then on is no error."""
+        """When the server was told to end; what is refused that was asked from then on is no error."""
+        self.refused: list[float] = []
+        """When those had asked that were refused then."""
 
 
-def questions(tools: Mapping[str, Mapping[str, object]]) -> Sequence[Question]:
+def questions(tools: Tools, waiting: Tools) -> Sequence[Question]:
     """Every tool by the protocol and over plain HTTP, and what is asked about the server itself."""
-    found = [Question(request_of(name, arguments), b'"result"') for name, arguments in tools.items()]
-    found += [Question(_plain(name, arguments), b'"status":"ok"') for name, arguments in tools.items()]
-    return [*found, *(Question(_get(path), expected) for path, expected in _PAGES.items())]
+    calls = [*_calls(tools), *(one._replace(waits=True) for one in _calls(waiting))]
+    return [*calls, *(Question(_get(path), expected) for path, expected in _PAGES.items())]
+
+
+def _calls(tools: Tools) -> Sequence[Question]:
+    found = [Question(request_of(name, arguments), b'"isError":false') for name, arguments in tools.items()]
+    return [*found, *(Question(_plain(name, arguments), b'"status":"ok"') for name, arguments in tools.items())]
 
 
 _PAGES = {"/health": b"ok", "/ready": b"ready", "/metrics": b"duvet_tool_requests_total", "/api/mcp": b'"tools"'}
@@ -66,8 +78,9 @@ async def visit(where: Where, asked: Sequence[Question], number: int, tally: Tal
             writing.write(question.request)
             status, body = await _answer(reading)
             del tally.waiting[number]
-            tally.seconds.append(time.perf_counter() - began)
+            (tally.waited if question.waits else tally.seconds).append(time.perf_counter() - began)
             if status == 503 and tally.ends_at is not None:
+                tally.refused.append(began)
                 return
             if status != 200 or question.expected not in body:
                 tally.errors.append(f"{status} {body[:300]!r}")

@@ -96,6 +96,7 @@ class App:
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._crowd.answered()
+        self._crowd.give_up()
         self._server.close_streams()
         await self._sessions.end()
 

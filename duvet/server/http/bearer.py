@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from duvet.server.caller import calling
 from duvet.server.http.answers import Refusal, refuse
 from duvet.server.http.hosts import headers_named
-from duvet.server.http.tokens import ADMIN, READER, Caller, Tokens
+from duvet.server.http.tokens import ADMIN, READER, Holder, Tokens
 from duvet.tools.errors import Code
 
 _CHALLENGE = 'Bearer realm="duvet"'
@@ -22,20 +22,20 @@ class BearerGuard:
         self._app = app
         self._tokens = tokens
         # The SDK holds who uses a session against who has begun it.
-        self._users = {caller: _user(caller) for caller in (READER, ADMIN)}
+        self._users = {holder: _user(holder) for holder in (READER, ADMIN)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         shown = headers_named(scope, b"authorization") if self._tokens else []
-        caller = self._caller(shown)
-        if caller is None:
+        holder = self._holder(shown)
+        if holder is None:
             await refuse(scope, send, _unauthorized(bool(shown)))
             return
         ##= man/spec/mcp.md#http
         ##% A session MUST NOT be used with another token than the one that it was begun with.
-        with calling(caller.scopes):
-            await self._app({**scope, "user": self._users[caller]}, receive, send)
+        with calling(holder.scopes):
+            await self._app({**scope, "user": self._users[holder]}, receive, send)
 
-    def _caller(self, shown: list[str]) -> Caller | None:
+    def _holder(self, shown: list[str]) -> Holder | None:
         ##= man/spec/mcp.md#http
         ##% Without tokens, callers MUST NOT do more than read.
         if not self._tokens:
@@ -43,11 +43,11 @@ class BearerGuard:
         if len(shown) != 1:
             return None
         scheme, _, token = shown[0].partition(" ")
-        return self._tokens.caller(token.strip()) if scheme.lower() == "bearer" else None
+        return self._tokens.holder(token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _user(caller: Caller) -> AuthenticatedUser:
-    return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=sorted(caller.scopes)))
+def _user(holder: Holder) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token="", client_id=holder.name, scopes=sorted(holder.scopes)))
 
 
 def _unauthorized(is_wrong: bool) -> Refusal:

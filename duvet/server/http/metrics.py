@@ -10,6 +10,8 @@ from duvet.server.http.answers import answer_with
 from duvet.tools.seen import Seen
 
 PATH = "/metrics"
+UNKNOWN = "unknown"
+"""What every tool is called that isn't there."""
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -34,10 +36,12 @@ class Metrics:
         """Count a call."""
         ##= man/spec/service.md#operations
         ##% Every call of a tool MUST be counted, by its tool, by the way it came and by what came of it.
-        self._calls.labels(call.tool, call.face, "error" if call.code else "success").inc()
-        self._seconds.labels(call.tool).observe(call.seconds)
+        # Names that clients make up would fill the memory.
+        tool = call.tool if call.is_known else UNKNOWN
+        self._calls.labels(tool, call.face, "error" if call.code else "success").inc()
+        self._seconds.labels(tool).observe(call.seconds)
         if call.code:
-            self._failures.labels(call.tool, call.code).inc()
+            self._failures.labels(tool, call.code).inc()
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""

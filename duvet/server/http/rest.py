@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import anyio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
@@ -58,7 +59,7 @@ class Rest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            await self._post(scope, (await receive())["body"], send)
+            await self._post_while_there(scope, receive, send)
         else:
             await answer(send, 200, msgspec.json.encode(self._manifest(await self._desk.tools())))
 
@@ -77,13 +78,22 @@ class Rest:
             "tools": [_described(tool) for tool in registry.every() if tool.scope in granted],
         }
 
+    async def _post_while_there(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = (await receive())["body"]
+        async with anyio.create_task_group() as tasks:
+            ##= man/spec/service.md#rest
+            ##% A call whose client has left MUST be cancelled.
+            tasks.start_soon(_cancel_once_left, receive, tasks.cancel_scope)
+            await self._post(scope, body, send)
+            tasks.cancel_scope.cancel()
+
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:
         request = _request_id(scope)
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            tool = _require(await self._desk.tools(), asked.tool)
             caller = Caller(scopes=scopes(), face=FACE, request=request)
+            tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
             await refuse(scope, send, _refusal(error, told))
@@ -98,13 +108,18 @@ class Rest:
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
             await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
 
+    async def _required(self, asked: _Asked, caller: Caller) -> Tool:
+        try:
+            return await self._desk.require(asked.tool, asked.input, caller)
+        except ToolError as error:
+            message = f"Unknown tool: {shortened(asked.tool)}. The tool is not found"
+            raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
 
-def _require(registry: Registry, name: str) -> Tool:
-    try:
-        return registry.require(name)
-    except ToolError as error:
-        message = f"Unknown tool: {shortened(name)}. The tool is not found"
-        raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
+
+async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    calling.cancel()
 
 
 def _asked(body: bytes) -> _Asked:
@@ -120,7 +135,9 @@ def _asked(body: bytes) -> _Asked:
     if not isinstance(value.get("tool"), str) or not value["tool"]:
         raise ToolError(Code.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
     try:
-        return msgspec.convert({**value, "input": value.get("input") or {}}, _Asked)
+        # Null is the same as nothing.
+        given = {name: value[name] for name in ("tool", "input") if value.get(name) is not None}
+        return msgspec.convert(given, _Asked)
     except msgspec.ValidationError as error:
         raise ToolError(Code.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE) from error
 

@@ -17,29 +17,29 @@ _ADMIN = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
-class Caller(Struct, frozen=True):
+class Holder(Struct, frozen=True):
     """Somebody whose token is known, or anybody where there are no tokens."""
 
     name: str
     scopes: frozenset[Scope]
 
 
-READER = Caller("reader", frozenset({Scope.READER}))
-ADMIN = Caller("admin", frozenset(Scope))
+READER = Holder("reader", frozenset({Scope.READER}))
+ADMIN = Holder("admin", frozenset(Scope))
 
 
 class Tokens(Struct, frozen=True):
     """Each token, by who shows it; digests, for these are of one length."""
 
-    known: tuple[tuple[bytes, Caller], ...] = ()
+    known: tuple[tuple[bytes, Holder], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.known)
 
-    def caller(self, token: str) -> Caller | None:
+    def holder(self, token: str) -> Holder | None:
         """Who shows it. Every token is compared, and as a whole, so that time tells nothing."""
         shown = _digest(token)
-        found = [caller for digest, caller in self.known if compare_digest(digest, shown)]
+        found = [holder for digest, holder in self.known if compare_digest(digest, shown)]
         return found[0] if found else None
 
 
@@ -48,7 +48,7 @@ def tokens(environ: Mapping[str, str]) -> Tokens:
     found = {ADMIN: _setting(environ, _ADMIN), READER: _setting(environ, _READER)}
     if found[ADMIN] and found[ADMIN] == found[READER]:
         raise QueryError(f"{_READER[0]} and {_ADMIN[0]} are the same", hint="readers would be admins")
-    return Tokens(tuple((_digest(token), caller) for caller, token in found.items() if token))
+    return Tokens(tuple((_digest(token), holder) for holder, token in found.items() if token))
 
 
 def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:

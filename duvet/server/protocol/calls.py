@@ -59,29 +59,29 @@ class Calls:
     async def call(
         self, request: Request, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = _require(await self._desk.tools(), params.name)
+        arguments = params.arguments or {}
         caller = Caller(
             scopes=scopes(),
             face=FACE,
             request=str(request.request_id),
             progress=_progress(request),
         )
+        tool = await self._required(params.name, arguments, caller)
         try:
-            return result(await self._desk.call(tool.name, params.arguments or {}, with_model(caller, request, params)))
+            return result(await self._desk.call(tool.name, arguments, with_model(caller, request, params)))
         except ToolError as error:
             return failure(error)
         except WantedError as wanted:
             return wanted.result
 
-
-def _require(registry: Registry, name: str) -> Tool:
-    try:
-        return registry.require(name)
-    except ToolError as error:
-        ##= man/spec/mcp.md#errors
-        ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one that
-        ##% exists from answering a result with `isError`.
-        raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=_hint(error)) from error
+    async def _required(self, name: str, arguments: dict[str, Any], caller: Caller) -> Tool:
+        try:
+            return await self._desk.require(name, arguments, caller)
+        except ToolError as error:
+            ##= man/spec/mcp.md#errors
+            ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one that
+            ##% exists from answering a result with `isError`.
+            raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=_hint(error)) from error
 
 
 def _hint(error: ToolError) -> dict[str, str] | None:

@@ -18,9 +18,10 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.tools.choosing import named
 from duvet.tools.chosen import Chosen
 from duvet.tools.context import Context
+from duvet.tools.ctx import Ctx
 from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Pack, Question, Scope
+from duvet.tools.tool import Answer, Pack, Question, Scope, Tool
 
 LARGE = "x" * (16 << 20)
 """More than the system holds for somebody who doesn't read."""
@@ -56,11 +57,38 @@ class GetParams(types.RequestParams):
 
 
 class Waiting:
-    """Methods of the tests: one waits until it may answer, one answers a lot, one an array."""
+    """Methods of the tests: one waits until it may answer, one answers a lot, one an array; and a tool that waits."""
 
     def __init__(self) -> None:
         self.asked = anyio.Event()
         self.may_answer = anyio.Event()
+        self.given_up = anyio.Event()
+        """Once a call of the tool was cancelled."""
+        self.at_work = 0
+        """Calls of the tool."""
+
+    @property
+    def tool(self) -> Tool:
+        return Tool(
+            name="wait",
+            title="Wait",
+            description="Waits until it may answer.",
+            input=Nothing,
+            output=Done,
+            handler=self._handle,
+        )
+
+    async def _handle(self, asked: Nothing, ctx: Ctx) -> Done:
+        self.at_work += 1
+        self.asked.set()
+        try:
+            await self.may_answer.wait()
+        except anyio.get_cancelled_exc_class():
+            self.given_up.set()
+            raise
+        finally:
+            self.at_work -= 1
+        return Done(done=True)
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("tests/wait", types.RequestParams, self._wait)
@@ -96,5 +124,6 @@ class Listening:
 
 def server_with(live: Live, waiting: Waiting | None = None) -> DuvetServer:
     """The server over a project, with these."""
-    desk = Desk(Registry([*named(["trace"]), Chosen(Pack("mending", [MEND]))]), live)
-    return DuvetServer(Identity(), "", live, desk, parts=[waiting or Waiting(), Listening()])
+    waiting = waiting or Waiting()
+    desk = Desk(Registry([*named(["trace"]), Chosen(Pack("mending", [waiting.tool, MEND]))]), live)
+    return DuvetServer(Identity(), "", live, desk, parts=[waiting, Listening()])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 
 import anyio
+import anyio.lowlevel
+import httpx2
 import pytest
 
 from duvet.config.service.providers import ProviderSection
@@ -20,7 +23,7 @@ from duvet.tools.desk import Desk, House
 from duvet.tools.registry import Registry
 from tests.llm.wire import Wire, openai_says
 from tests.server.http.made import Waiting
-from tests.server.http.serving import HEAD, LONGEST, MODERN_HEADERS, asking, greet, running
+from tests.server.http.serving import HEAD, LONGEST, MODERN_HEADERS, asking, call, greet, running
 from tests.server.wire import enveloped, request
 from tests.specs.serving import at_work
 
@@ -55,6 +58,34 @@ async def test_an_answer_that_never_comes_is_not_waited_for(server: DuvetServer,
                 await waiting.asked.wait()
                 tasks.cancel_scope.cancel()
     assert found == []
+
+
+async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
+    ##= man/spec/service.md#rest
+    ##= type=test
+    ##% A call that is not done when the server has to end MUST be refused with 503 and a `Retry-After`.
+    found: dict[str, httpx2.Response] = {}
+
+    async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
+        found[how] = await asked
+
+    with anyio.fail_after(LONGEST):
+        async with (
+            running(server, limits=Limits(stopping=0.1)) as (where, served),
+            asking(where) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(ask, "rest", client.post("/api/mcp", json={"tool": "wait"}))
+            tasks.start_soon(ask, "mcp", call(client, "wait", {}))
+            while waiting.at_work < 2:
+                await anyio.lowlevel.checkpoint()
+            served.leave()
+    ending = {"code": "upstream_error", "hint": "try again later"}
+    sentence = "The server is about to end"
+    assert found["rest"].json() == {"status": "error", "error": sentence, **ending}
+    assert found["mcp"].json() == {"status": "error", "error": {"message": sentence, **ending}}
+    assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
+    assert waiting.given_up.is_set()
 
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from duvet.server.http.metrics import Metrics
+from duvet.server.log import Level, Log
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.desk import Desk, House
 from tests.server.http.command import Command
@@ -39,7 +41,6 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
         for _ in range(3):
             await client.post(API, json={"tool": "coverage_summary"})
         await client.post(API, json={"tool": "search_requirements"})
-        await client.post(API, json={"tool": "nothing"})
         await call(client, "coverage_summary", {})
     text = metrics.text().decode()
     assert counted(text, "duvet_tool_requests_total") == {
@@ -53,6 +54,36 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
         ("search_requirements",): 1,
     }
     assert counted(text, "duvet_info") == {("1.0",): 1}
+
+
+async def test_unknown_tools_are_told_of(server: DuvetServer) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
+    ##% that of the tool `unknown`.
+    metrics = Metrics("1.0")
+    lines: list[str] = []
+    log = Log(lines.append, Level.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
+    desk = Desk(server.desk.registry, server.live, House(observers=[log.saw, metrics.saw]))
+    async with serving(DuvetServer(server.identity, "", server.live, desk)) as where, asking(where) as client:
+        given = {"tool": "nöthing\n" + "x" * 5000, "input": {"secret": "words"}}
+        await client.post(API, json=given, headers={"x-request-id": "r-1"})
+        await call(client, "nowhere", {})
+    told = "duration_ms=0 status=error code=not_found"
+    assert lines == [
+        (
+            f'2026-05-04T00:00:00.000Z INFO call face=rest request=r-1 tool="n\\\\xf6thing\\\\n{"x" * 68} …" {told} '
+            'bytes_in=18 bytes_out=0 arguments="secret=str(5)"'
+        ),
+        f'2026-05-04T00:00:00.000Z INFO call face=mcp request=1 tool=nowhere {told} bytes_in=2 bytes_out=0 arguments=""',
+    ]
+    text = metrics.text().decode()
+    assert counted(text, "duvet_tool_requests_total") == {
+        ("rest", "error", "unknown"): 1,
+        ("mcp", "error", "unknown"): 1,
+    }
+    assert counted(text, "duvet_tool_failures_total") == {("not_found", "unknown"): 2}
+    assert counted(text, "duvet_tool_request_seconds_count") == {("unknown",): 2}
 
 
 async def test_requests_are_counted_by_paths_that_there_are(server: DuvetServer) -> None:

@@ -96,10 +96,13 @@ BODIES: dict[str, tuple[Any, dict[str, str]]] = {
         {"tool": "get_sektion"},
         refused("invalid_request", "Unknown tool: get_sektion. The tool is not found", "did you mean get_section?"),
     ),
-    "odd input": (
-        {"tool": "get_section", "input": [1]},
-        refused("invalid_request", "Invalid request format: 'input' is no object", SHAPE),
-    ),
+    **{
+        f"input {odd!r}": (
+            {"tool": "coverage_summary", "input": odd},
+            refused("invalid_request", "Invalid request format: 'input' is no object", SHAPE),
+        )
+        for odd in ([1], [], 0, False, "", "{}", 1.5)
+    },
     "missing": (
         {"tool": "search_requirements", "input": {}},
         refused(
@@ -130,6 +133,14 @@ async def test_bodies_that_are_wrong(server: DuvetServer, name: str) -> None:
         given = {"content": body} if isinstance(body, bytes) else {"json": body}
         answer = await client.post(API, **given)
     assert (answer.status_code, answer.json()) == (400, expected)
+
+
+async def test_no_input_is_an_empty_one(server: DuvetServer) -> None:
+    async with serving(server) as where, asking(where) as client:
+        inputs: list[dict[str, Any]] = [{}, {"input": None}, {"input": {}}]
+        answers = [await client.post(API, json={"tool": "coverage_summary", **one}) for one in inputs]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert answers[0].json() == answers[1].json() == answers[2].json()
 
 
 async def test_statuses(server: DuvetServer) -> None:

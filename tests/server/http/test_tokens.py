@@ -30,12 +30,12 @@ WRONG = {
 )
 def test_one_setting_has_two_names(names: tuple[str, ...]) -> None:
     found = tokens(dict.fromkeys(names, "secret"))
-    assert (found.caller("secret"), found.caller("other"), found.caller("")) == (READER, None, None)
+    assert (found.holder("secret"), found.holder("other"), found.holder("")) == (READER, None, None)
 
 
 def test_admins_may_do_everything() -> None:
     found = tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"})
-    assert found.caller("a") == ADMIN
+    assert found.holder("a") == ADMIN
     assert ADMIN.scopes == {Scope.READER, Scope.MAINTAINER}
     assert READER.scopes == {Scope.READER}
 
