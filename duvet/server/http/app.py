@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
+import anyio.lowlevel
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from msgspec import Struct
 from starlette.applications import Starlette
@@ -38,6 +39,8 @@ from duvet.server.protocol.server import DuvetServer
 
 MCP = "/mcp"
 _LIMITS = Limits()
+_TURNS = 3
+"""Of the loop: it looks what has come, reads that, and begins to answer."""
 
 
 class Trust(Struct, frozen=True):
@@ -93,6 +96,7 @@ class App:
         ##= man/spec/mcp.md#http
         ##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within
         ##% 5 seconds with the exit code 0.
+        await _let_in()
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
             await self._crowd.answered()
@@ -107,6 +111,14 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         async with self._sessions.run():
             yield
+
+
+async def _let_in() -> None:
+    """Let those in whose requests the system has received, and the server had no time for yet."""
+    ##= man/spec/service.md#rest
+    ##% A call that has arrived as a whole when the server is told to end MUST be let in.
+    for _ in range(_TURNS):
+        await anyio.lowlevel.checkpoint()
 
 
 def _by_path(apps: Mapping[str, ASGIApp]) -> ASGIApp:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
+import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
@@ -28,6 +31,8 @@ from tests.server.wire import enveloped, request
 from tests.specs.serving import at_work
 
 pytestmark = pytest.mark.anyio
+BODY = json.dumps({"tool": "coverage_summary"}).encode()
+CALL = b"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 async def test_an_answer_at_work_is_finished(server: DuvetServer, waiting: Waiting) -> None:
@@ -86,6 +91,33 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
     assert found["mcp"].json() == {"status": "error", "error": {"message": sentence, **ending}}
     assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
     assert waiting.given_up.is_set()
+
+
+async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
+    ##= man/spec/service.md#rest
+    ##= type=test
+    ##% A call that has arrived as a whole when the server is told to end MUST be let in.
+    with anyio.fail_after(LONGEST):
+        async with running(server) as (where, served):
+            with socket.create_connection(where) as client:
+                client.setblocking(False)
+                client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert (await _received(client)).startswith(b"HTTP/1.1 200 ")
+                _keep_busy()
+                await anyio.lowlevel.checkpoint()
+                client.send(CALL)
+                served.leave()
+                found = await _received(client)
+    assert found.startswith(b"HTTP/1.1 200 ")
+
+
+async def _received(client: socket.socket) -> bytes:
+    return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
+
+
+def _keep_busy() -> None:
+    """Make the server look next whether it is to end, as it does every tenth of a second, before it reads anything."""
+    time.sleep(0.3)
 
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
