@@ -15,6 +15,7 @@ from duvet.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import Origin, find_sources
 from duvet.specs.urls import is_url
+from duvet.tree.memory import MemoryTree
 from duvet.tree.protocol import Tree
 
 BY_DEFAULT = (NotesRule(patterns=("docs/**/*.md",)),)
@@ -85,11 +86,17 @@ def find_pages(project: Project) -> Files:
     found = wanted.files(project.tree)
     # Whoever follows the project has to look for others as well.
     project.listings.append((lambda tree: list(wanted.files(tree).prefixes), list(found.prefixes)))
-    outside = _outside(project, found.prefixes) if project.on_disk else []
+    outside = _outside(project, found.prefixes) if _is_of_disk(project) else []
     if not outside:
         return found
     inside = {path: prefix for path, prefix in found.prefixes.items() if path not in outside}
     return Files(inside, (*found.problems, *map(_told, outside)))
+
+
+def _is_of_disk(project: Project) -> bool:
+    """Whether there are files on disk in the project, be it with others laid over them."""
+    tree = project.tree
+    return project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
 
 
 def _outside(project: Project, paths: Iterable[str]) -> list[str]:

@@ -167,7 +167,10 @@ def test_one_spelling() -> None:
 def test_slugs_that_clash() -> None:
     ##= man/spec/pages.md#slugs
     ##= type=test
-    ##% Two pages with one slug MUST be an error that names both files.
+    ##% Two pages with one slug MUST be an error at each of the files that names the other.
     files: dict[str, str | bytes] = {"docs/a.md": "# First\n", "docs/z.md": "---\nslug: a\n---\n# Second\n"}
-    assert told(files) == [("DUV100", "docs/z.md:0:0", "the slug `a` is that of docs/a.md, too")]
+    assert told(files) == [
+        ("DUV100", "docs/a.md:0:0", "the slug `a` is that of docs/z.md, too"),
+        ("DUV100", "docs/z.md:0:0", "the slug `a` is that of docs/a.md, too"),
+    ]
     assert [page.title for page in notes_of(files).pages] == ["First"]
