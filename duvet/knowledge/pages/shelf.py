@@ -19,7 +19,7 @@ from duvet.tree.recorded import RecordedTree
 from duvet.tree.seen import Seen
 
 _Rows = dict[str, tuple[Seen | None, Parsed]]
-_HOW = "1"
+_HOW = "2"
 """Tells results of this way to read pages from those of another."""
 
 
