@@ -46,13 +46,20 @@ class Scanned(Struct, frozen=True):
     problems: list[Problem] = []
 
 
-def find_sources(given: Iterable[tuple[SourceRule, Origin]], tree: Tree, root: str, report: Report) -> list[Wanted]:
-    """Every file that a rule matches, once, with every different style."""
+def find_sources(
+    given: Iterable[tuple[SourceRule, Origin]],
+    tree: Tree,
+    root: str,
+    report: Report,
+    within: Callable[[Tree], Tree] | None = None,
+) -> list[Wanted]:
+    """Every file that a rule matches, once, with every different style; `within` leaves more out of what it lets see."""
     styles: dict[str, dict[Style, None]] = {}
     for rule, origin in given:
         style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
         view = _view(rule, origin, tree, root, report)
-        for path in find_files("pattern", rule.patterns, view, report, origin):
+        seen = within(view) if within else view
+        for path in find_files("pattern", rule.patterns, seen, report, origin):
             ##= man/spec/trace.md#sources
             ##% A file that several patterns match MUST be read once in each different style.
             styles.setdefault(path, {})[style] = None

@@ -13,6 +13,7 @@ from duvet.terminal.settings import settings
 
 if TYPE_CHECKING:
     from duvet.config.schema import NotesRule
+    from duvet.tree.protocol import Tree
 
 Rules = tuple["NotesRule", ...]
 _VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
@@ -31,17 +32,15 @@ def has_pages(where: Mapping[str, Any], rules: Rules | None) -> bool:
     return False
 
 
-def said_of_pages(where: Mapping[str, Any]) -> Rules | None:
+def said_of_pages(where: Mapping[str, Any], tree: Tree | None = None) -> Rules | None:
     """Which files are pages by the configuration of the service, for commands that have no other use for it."""
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings().environ.get, _VARIABLES)) and not any(map(_is_of_service, _names())):
         return None
-    from duvet.terminal.service import read_service
+    from duvet.config.service.noting import service_notes
+    from duvet.tree.disk import DiskTree
 
-    # Whoever serves is told what is wrong with it.
-    with suppress(DuvetError):
-        return read_service(None, where["config_path"]).config.notes()
-    return None
+    return service_notes(tree or DiskTree(), settings().environ, where["config_path"] or settings().config_path)
 
 
 def _names() -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -22,6 +20,7 @@ from duvet.queries.since import Since, since
 from duvet.reports.html_page import Page
 from duvet.terminal.outputs import rendered
 from duvet.trace.finished import Finished
+from duvet.tree.inside import Inside
 from duvet.tree.repository import Repository
 from duvet.version import VERSION
 
@@ -132,20 +131,12 @@ def _cited(finished: Finished) -> Iterator[tuple[int, str, Span]]:
 
 def _reader(project: Project) -> Callable[[str], str | None]:
     """Reads sources of the project; what else a pattern leads to may be nobody else's business."""
-    root = os.path.realpath(project.root)
-    inside: dict[str, bool] = {}
-
-    def is_inside(path: str) -> bool:
-        real = os.path.realpath(project.disk.at(path))
-        return real == root or real.startswith(os.path.join(root, ""))
+    inside = Inside(project.root, project.disk)
 
     def read(path: str) -> str | None:
-        folder = posixpath.dirname(path)
-        if folder not in inside:
-            inside[folder] = is_inside(folder)
         ##= man/spec/page.md#code
         ##% Nothing MUST be shown of a source outside of the folder of the project, by whatever link it is reached.
-        if not inside[folder] or (os.path.islink(project.disk.at(path)) and not is_inside(path)):
+        if not inside.has(path):
             return None
         try:
             return project.tree.read(path).decode()

@@ -8,7 +8,7 @@ from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
-from duvet.terminal.notes import said_of_pages
+from duvet.terminal.notes import Rules, said_of_pages
 from duvet.terminal.options import key_of, open_cache, open_project
 from duvet.terminal.outcome import Outcome, lasts, tell
 from duvet.terminal.problem_formats import Answer, tell_failure
@@ -23,30 +23,32 @@ def report_or_recall(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -
     """The exit code; where nothing has changed since a run with these options, its reports are there already."""
     try:
         cache = open_cache(settings())
-        return tell(_run(None, where, wishes), answer) if cache is None else report_with(cache, where, wishes, answer)
+        if cache is None:
+            return tell(_run(None, where, wishes, said_of_pages(where)), answer)
+        return report_with(cache, where, wishes, answer)
     except DuvetError as error:
         return tell_failure(error, answer)
 
 
 def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> int:
     """The same with what is in this cache, which then holds what is new."""
-    how = report_key(where, wishes)
+    notes = said_of_pages(where)
+    how = report_key(where, wishes, notes)
     # Those who ask for every file that holds annotations want to see them read.
     known = None if settings().verbose else _recalled(cache, how)
     if known is not None:
         ##= man/spec/problems.md#formats
         ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
         return tell(known, answer)
-    outcome = _run(cache, where, wishes)
+    outcome = _run(cache, where, wishes, notes)
     code = tell(outcome, answer)
     # Nobody waits for this.
     remember(cache, how, outcome)
     return code
 
 
-def report_key(where: Mapping[str, Any], wishes: Wishes) -> str:
+def report_key(where: Mapping[str, Any], wishes: Wishes, notes: Rules | None) -> str:
     """All that a report depends on beside the project."""
-    notes = said_of_pages(where)
     return key_of(where, wishes) if notes is None else key_of(where, wishes, notes)
 
 
@@ -70,7 +72,7 @@ def _recalled(cache: Cache, how: str) -> Outcome | None:
     return known
 
 
-def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes) -> Outcome:
+def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes, notes: Rules | None) -> Outcome:
     from duvet.terminal.reporting import run_report
 
-    return run_report(open_project(cache, notes=said_of_pages(where), **where), wishes)
+    return run_report(open_project(cache, notes=notes, **where), wishes)

@@ -62,7 +62,10 @@ def _run(where: Mapping[str, Any], wanted: Request, answer: Answer) -> int:
         return run_mending(where, wanted, answer)
     if STDIN in wanted.names:
         project, texts = with_stdin(where, wanted)
-        return told(_validated(project), wanted, answer, texts=texts)
+        ##= man/spec/pages.md#checks
+        ##% It MUST do so with `--fix` and `--diff` as well, and of a page that it is given on standard input.
+        read = _found(project)
+        return told(read.trace, wanted, answer, texts=texts, pages=read.pages)
     found = _findings(where)
     return told(found.trace, wanted, answer, pages=found.pages)
 
@@ -102,15 +105,17 @@ def with_stdin(where: Mapping[str, Any], wanted: Request) -> tuple[Project, dict
     if sys.stdin is None:
         raise DuvetError("standard input is closed", path=STDIN)
     data = sys.stdin.buffer.read()
-    project = open_quietly(open_cache(settings()), where)
+    project = open_quietly(open_cache(settings()), where, said_of_pages(where))
     path = _as_input(wanted.stdin_path or "", project)
     return overlaid(project, {path: data}), {path: data.decode(errors="replace")}
 
 
 def _as_input(name: str, project: Project) -> str:
     """The path of a file as the patterns call it."""
+    from duvet.knowledge.pages.files import find_pages
+
     inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
-    found = choose([name], inputs, project.root, project.tree).paths
+    found = choose([name], [*inputs, *find_pages(project).prefixes], project.root, project.tree).paths
     return found[0] if len(found) == 1 else plain(name, project.root, project.tree)
 
 

@@ -68,17 +68,19 @@ def run(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> tuple[Proje
     """One run, which has told what it came to: the project as it was read, and whether there was a report."""
     shown = settings()
     cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
-    project = open_project(cache, notes=said_of_pages(where), **where)
+    project = open_project(cache, **where)
     ##= man/spec/watch.md#reporting-again
     ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
     try:
+        notes = said_of_pages(where, cache.tree)
+        project = open_project(cache, notes=notes, **where)
         outcome = run_report(project, wishes)
     except DuvetError as error:
         tell_failure(error, answer)
         cache.settle()
         return project, False
     tell(outcome, answer)
-    remember(cache, report_key(where, wishes), outcome)
+    remember(cache, report_key(where, wishes, notes), outcome)
     return project, True
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from posixpath import join, normpath
+
+from duvet.tree.inside import leads_inside
 
 
 def whole(root: str, path: str) -> str:
@@ -17,4 +18,4 @@ def is_inside(root: str, path: str) -> bool:
     ##% A path from a client MUST lead to a file of the project, or be refused.
     if "\0" in path or not whole(root, path).startswith(root.rstrip("/") + "/"):
         return False
-    return os.path.realpath(whole(root, path)).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    return leads_inside(root, whole(root, path))

@@ -21,6 +21,12 @@ _READ_ONLY = {
     "GIT_ALLOW_PROTOCOL": "",
 }
 
+_NO_PROGRAMS = (
+    # Whoever has made a repository says in its configuration what else is to be run; these go before that.
+    *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "log.showSignature=false"),
+    "--no-pager",
+)
+
 
 class Git:
     """Runs git in a folder."""
@@ -65,7 +71,9 @@ class Git:
             "stderr": PIPE if complaints else DEVNULL,
         }
         try:
-            return Popen(["git", "--no-pager", *args], cwd=self.folder or None, env=self.environ, **streams)
+            ##= man/spec/diff.md#reading
+            ##% git MUST NOT be made to run a program that the configuration of a repository names.
+            return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
             raise _not_started(error, self.folder) from error
 

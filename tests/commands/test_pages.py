@@ -126,7 +126,7 @@ def test_what_is_wrong(duvet: Run, folder: Path) -> None:
     (folder / "docs/image.md").write_bytes(b"\0\1")
     done = duvet("pages", "check", "--format", "json")
     assert done.code == 1
-    assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV104", "DUV100"]
+    assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV100", "DUV104", "DUV100"]
 
 
 WRONG = [
@@ -188,3 +188,88 @@ def test_the_report_follows_the_configuration_of_the_service(duvet: Run, folder:
     make(folder, {"notes/one.md": "# Other\n"})
     duvet("report", "--html", "page.html")
     assert "<h4>Other</h4>" in (folder / "page.html").read_text()
+
+
+UNSET = """\
+providers:
+  model:
+    type: openai
+    apiKey: $DUVET_TEST_UNSET
+pages:
+  - pattern: notes/**/*.md
+"""
+
+
+def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% What is wrong with other tables of the configuration of the service, or a variable that is not set, MUST NOT keep
+    ##% its table `pages` from being in force.
+    make(
+        folder, {"duvet.config.yaml": f"{UNSET}nonsense: 1\n", "notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n"}
+    )
+    assert duvet("pages") == (0, "one\t2026-05-01\t\tnotes/one.md\tOne\n", "1 page\n")
+    assert duvet("validate") == (0, "", "checked 3 annotations in 2 files: no problems\n")
+    duvet("report", "--html", "page.html")
+    page = (folder / "page.html").read_text()
+    assert 'id="pages/one"' in page and 'id="pages/kettle"' not in page
+
+
+FAULTS = {
+    "pages: [{patern: x}]\n": "duvet.config.yaml:1:10",
+    "pages: [\n": "duvet.config.yaml:2:1",
+    f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n": "duvet.config.yaml:9:1",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+@pytest.mark.parametrize("args", [("pages",), ("pages", "check"), ("validate",), ("report", "--html", "page.html")])
+def test_pages_that_nobody_can_tell(text: str, args: tuple[str, ...], duvet: Run, folder: Path) -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% A configuration of the service that can't tell which files are pages MUST be an error that names it.
+    make(folder, {"duvet.config.yaml": text})
+    for more in ((), ("--no-cache",)):
+        done = duvet(*more, *args)
+        assert (done.code, done.out) == (1, "") and f" --> {FAULTS[text]}\n" in done.err
+    assert not (folder / "page.html").exists()
+
+
+def test_pages_that_stand_in_both_files(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"})
+    make(folder, {".duvet/config.toml": CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"})
+    done = duvet("pages")
+    assert (done.code, done.out) == (1, "") and "this stands in `.duvet/config.toml:6:3`, too" in done.err
+
+
+def test_validate_with_mending_and_with_standard_input(duvet: Run, folder: Path, tmp_path: Path) -> None:
+    ##= man/spec/pages.md#checks
+    ##= type=test
+    ##% It MUST do so with `--fix` and `--diff` as well, and of a page that it is given on standard input.
+    expected = (0, "", f"{DANGLING}checked 3 annotations in 2 files: 1 warning\n")
+    assert duvet("validate", "--diff") == duvet("validate", "--fix") == expected
+    make(tmp_path, {"elsewhere/secret.md": "[[nowhere]]", "tea/docs/d.md": "---\nslug: cups\n---\n"})
+    given = tmp_path / "given"
+    given.write_text("x [[nowhere]]")
+    (folder / "docs/link.md").symlink_to(tmp_path / "elsewhere/secret.md")
+    for option in ((), ("--fix",), ("--diff",)):
+        assert [duvet("validate", *option, f"docs/{name}.md").code for name in ("d", "cups", "kettle")] == [1, 1, 0]
+        if option == ("--fix",):
+            continue
+        with given.open("rb") as stream:
+            done = duvet("validate", *option, "--stdin-path", "docs/../docs/kettle.md", "-", stdin=stream)
+        assert (done.code, done.out) == (0, "")
+        assert done.err == (
+            "warning: there is no page `nowhere` [DUV103]\n --> docs/kettle.md:1:3\n  |\n1 | x [[nowhere]]\n"
+            "  |   ^^^^^^^^^^^\n  = help: write the page, or take the link out\n\n1 warning\n"
+            "checked 0 annotations in 0 files: 1 warning\n"
+        )
+
+
+def test_what_is_mended_in_a_page(duvet: Run, folder: Path) -> None:
+    config = TRACE[".duvet/config.toml"] + "[[source]]\npattern = 'docs/*.rs.md'\n"
+    text = "//= docs/spec.md#brewing\n//# Tea MUST be  hott.\n\n[[nowhere]]\n"
+    make(folder, {".duvet/config.toml": config, "docs/a.rs.md": text})
+    done = duvet("validate", "--fix", "docs/a.rs.md")
+    assert (folder / "docs/a.rs.md").read_text() == text.replace(" hott", "hot")
+    assert "--> docs/a.rs.md:4:1\n" in done.err

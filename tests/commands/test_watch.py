@@ -214,3 +214,11 @@ def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
     assert not (kettle / ".duvet/requirements/spec/pouring.toml").exists()
     append("src/a.rs")(kettle)
     assert watched.told().changed == "src/a.rs"
+
+
+def test_a_configuration_of_the_service_that_is_wrong_for_a_time(kettle: Path, watch: Watch) -> None:
+    make(kettle, {"duvet.config.yaml": "pages: 1\n"})
+    watched = watch("report", "--watch")
+    assert "error: pages: " in watched.until()
+    save_by_rename("duvet.config.yaml", "pages: []\n")(kettle)
+    assert watched.told() == Told("duvet.config.yaml", 0, PASS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -31,11 +32,14 @@ class _Container(Struct):
     name_span: Span = (0, 0)
 
 
-def parse_yaml(text: str, path: str) -> PlacedDocument:
-    """The document in a text, or DocumentError; a text without values holds nothing."""
+def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = meaning) -> PlacedDocument:
+    """The document in a text, or DocumentError; a text without values holds nothing.
+
+    `scalar` says what a word without quotes means.
+    """
     import yaml
 
-    builder = _Builder(Draft(text, path, "YAML"))
+    builder = _Builder(Draft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # Event by event: a tree would be nested as deeply as a hostile file wants.
@@ -54,8 +58,9 @@ def parse_yaml(text: str, path: str) -> PlacedDocument:
 class _Builder:
     """Values and their places, from what the parser tells one after another."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
+        self.scalar = scalar
         self.spans: dict[Keys, Spans] = {}
         self._documents = 0
         self._whole: Any = None
@@ -159,7 +164,7 @@ class _Builder:
         if not event.implicit[0]:
             return event.value
         try:
-            return meaning(event.value)
+            return self.scalar(event.value)
         except ValueError:
             raise self.draft.refused("number of too many digits", *_span(event)) from None
 

@@ -26,3 +26,11 @@ def meaning(word: str) -> str | int | float | bool | None:
     if _FLOAT.fullmatch(word):
         return float(word.replace(".", "", 1) if word[-1:] in "fFnN" else word)
     return word
+
+
+def as_written(word: str) -> str | bool | None:
+    """The same, but that numbers are the words that they are written as."""
+    if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):
+        return word
+    value = meaning(word)
+    return value if isinstance(value, bool) or value is None else word

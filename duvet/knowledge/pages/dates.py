@@ -19,6 +19,9 @@ _LONGEST = 10.0
 """Seconds that git may take: without it there are other times."""
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
 _COMMIT = "\x01"
+_RENAMED = "R"
+_ASIDE = ("/", "../")
+"""What the folders begin with of which the repository may know nothing, and refuse to say anything."""
 
 
 class Dates(Struct, frozen=True):
@@ -58,10 +61,17 @@ def _head(project: Project) -> str:
 
 def _asked(project: Project, folders: Iterable[str]) -> dict[str, float]:
     environ = {name: project.environ[name] for name in _VARIABLES if name in project.environ}
+    known = [folder or "." for folder in folders if not folder.startswith(_ASIDE)]
+    if not known:
+        return {}
     try:
+        ##= man/spec/pages.md#dates
+        ##% The configuration of a repository MUST NOT change what its dates are.
         process = Git(project.root, environ).open(
-            *("-c", "core.quotePath=false", "log", "--no-renames", "--diff-filter=A", "--name-only", "--relative"),
-            *(f"--format=tformat:{_COMMIT}%at", "HEAD", "--", *(folder or "." for folder in folders)),
+            *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
+            # Renames that change nothing are found without a look into files, which a clone may lack.
+            *("log", "-z", "--no-show-signature", "--no-color", "--find-renames=100%", "--diff-filter=AR"),
+            *("--name-status", "--relative", f"--format=tformat:{_COMMIT}%at", "HEAD", "--", *known),
         )
         try:
             out, _ = process.communicate(timeout=_LONGEST)
@@ -76,13 +86,23 @@ def _asked(project: Project, folders: Iterable[str]) -> dict[str, float]:
 
 def _read(out: str) -> dict[str, float]:
     found: dict[str, float] = {}
+    # The names that files have now, by those that they had.
+    heirs: dict[str, Collection[str]] = {}
     moment = 0.0
-    for line in out.splitlines():
-        if line.startswith(_COMMIT):
-            moment = float(line[1:])
-        elif line:
+    words = iter(out.split("\0"))
+    for word in words:
+        if word.startswith(_COMMIT):
+            moment = float(word[1:])
+        elif word.lstrip("\n").startswith(_RENAMED):
+            ##= man/spec/pages.md#dates
+            ##% A page that was renamed and not changed in the same commit, within the folders that the patterns name,
+            ##% MUST keep the date of its first commit.
+            before, after = next(words), next(words)
+            heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
+        elif word:
+            path = next(words)
             # The newest commit comes first, and the first one counts.
-            found[line] = moment
+            found.update(dict.fromkeys(heirs.pop(path, (path,)), moment))
     return found
 
 

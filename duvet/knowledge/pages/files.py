@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -13,8 +12,12 @@ from duvet.knowledge.pages.slugs import prefix_of
 from duvet.model import Place, Problem
 from duvet.project import Project
 from duvet.rules import PAGE_UNREAD
+from duvet.sources.inner import InnerTree
 from duvet.sources.scan import Origin, find_sources
 from duvet.specs.urls import is_url
+from duvet.tree.disk import DiskTree
+from duvet.tree.inside import Inside
+from duvet.tree.memory import MemoryTree
 from duvet.tree.protocol import Tree
 
 BY_DEFAULT = (NotesRule(patterns=("docs/**/*.md",)),)
@@ -28,21 +31,40 @@ class Wanted(Struct, frozen=True):
     root: str
     is_said: bool
     """Whether anybody has said which they are."""
+    is_of_disk: bool = False
+    """Whether links may lead out of the project."""
 
     def files(self, tree: Tree) -> Files:
         """Those that there are."""
         problems: list[Problem] = []
         found: dict[str, str] = {}
+        inside = Inside(self.root, DiskTree(self.root))
+        outside: dict[str, None] = {}
+
+        def inner(view: Tree) -> Tree:
+            ##= man/spec/pages.md#hostile-input
+            ##% A folder outside of the folder of the project MUST NOT be entered for pages, and that MUST be one warning
+            ##% for each link that leads there.
+            return InnerTree(view, inside, lambda folder: outside.update({folder: None})) if self.is_of_disk else view
+
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
                 source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
                 ##= man/spec/pages.md#files
                 ##% Where the configuration names pages, those files MUST be pages that a pattern matches and `exclude`
                 ##% doesn't, and no others.
-                for one in find_sources([(source, self._origin(number, index))], tree, self.root, problems.append):
-                    found.setdefault(one.path, prefix_of(pattern))
+                given = [(source, self._origin(number, index))]
+                for one in find_sources(given, tree, self.root, problems.append, inner):
+                    ##= man/spec/pages.md#hostile-input
+                    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached,
+                    ##% and that MUST be a warning.
+                    if self.is_of_disk and not inside.has(one.path):
+                        outside[one.path] = None
+                    else:
+                        found.setdefault(one.path, prefix_of(pattern))
         left_out = frozenset() if self.is_said else frozenset(self._specifications())
-        return Files({path: prefix for path, prefix in found.items() if path not in left_out}, tuple(problems))
+        prefixes = {path: prefix for path, prefix in found.items() if path not in left_out}
+        return Files(prefixes, (*problems, *map(_told, outside)))
 
     def _origin(self, number: int, index: int) -> Origin:
         config = self.config
@@ -76,7 +98,7 @@ def wanted_of(project: Project) -> Wanted:
     said = project.options.notes
     if said is None and config is not None:
         said = config.notes
-    return Wanted(BY_DEFAULT if said is None else said, config, project.root, said is not None)
+    return Wanted(BY_DEFAULT if said is None else said, config, project.root, said is not None, _is_of_disk(project))
 
 
 def find_pages(project: Project) -> Files:
@@ -85,33 +107,13 @@ def find_pages(project: Project) -> Files:
     found = wanted.files(project.tree)
     # Whoever follows the project has to look for others as well.
     project.listings.append((lambda tree: list(wanted.files(tree).prefixes), list(found.prefixes)))
-    outside = _outside(project, found.prefixes) if project.on_disk else []
-    if not outside:
-        return found
-    inside = {path: prefix for path, prefix in found.prefixes.items() if path not in outside}
-    return Files(inside, (*found.problems, *map(_told, outside)))
-
-
-def _outside(project: Project, paths: Iterable[str]) -> list[str]:
-    """The files that are none of the project, whatever links lead to them."""
-    ##= man/spec/pages.md#hostile-input
-    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached, and that MUST be
-    ##% a warning.
-    root = os.path.realpath(project.root)
-    folders: dict[str, bool] = {}
-
-    def is_inside(path: str) -> bool:
-        real = os.path.realpath(project.disk.at(path))
-        return real == root or real.startswith(os.path.join(root, ""))
-
-    found = []
-    for path in paths:
-        folder = posixpath.dirname(path)
-        if folder not in folders:
-            folders[folder] = is_inside(folder)
-        if not folders[folder] or (os.path.islink(project.disk.at(path)) and not is_inside(path)):
-            found.append(path)
     return found
+
+
+def _is_of_disk(project: Project) -> bool:
+    """Whether there are files on disk in the project, be it with others laid over them."""
+    tree = project.tree
+    return project.on_disk or (isinstance(tree, MemoryTree) and tree.below is not None)
 
 
 def _told(path: str) -> Problem:

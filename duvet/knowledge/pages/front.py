@@ -11,10 +11,19 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.config.documents.document import Document, DocumentError
-from duvet.model import Problem
+from duvet.model import Place, Problem
 from duvet.text import shortened
 
-_FRONT = re.compile(r"---[ \t]*\r?\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FRONT = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_TABLE = re.compile(
+    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
+    [ \t]*(?:\{
+        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
+        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
+    )""",
+    re.VERBOSE,
+)
+"""How a table begins in YAML."""
 _MOST = 1 << 16
 _MOST_TAGS = 100
 _LONGEST = 300
@@ -32,20 +41,51 @@ class Front(Struct, frozen=True):
 
 def body_start(text: str) -> int:
     """Where the text of a page begins."""
-    found = _FRONT.match(text, 0, _MOST) if text.startswith("---") else None
-    return found.end() if found else 0
+    found = _block(text)
+    ##= man/spec/pages.md#files
+    ##% What stands before a second `---` and is no table MUST be read as text, with a warning unless a blank line follows
+    ##% the first.
+    return found.end() if found and _is_table(found) else 0
+
+
+def is_doubtful(text: str) -> bool:
+    """Whether a page begins as if it had front matter, and has none."""
+    found = _block(text)
+    return found is not None and not _is_table(found)
+
+
+def _block(text: str) -> re.Match[str] | None:
+    return _FRONT.match(text, 0, _MOST) if text.startswith("---") else None
+
+
+def _is_table(block: re.Match[str]) -> bool:
+    return not block[1] or _TABLE.match(block[1]) is not None
+
+
+def no_front_matter(path: str) -> Problem:
+    """The problem that what should be front matter is none."""
+    message = "what stands before the second `---` is no table, so it is read as text"
+    return rules.PAGE_FRONT_MATTER.problem(message, path, Place(1, 1), hint=_TABLE_HINT)
+
+
+_TABLE_HINT = "write lines such as `key: value`, or leave the line after the first `---` blank"
 
 
 def front_matter(text: str, path: str) -> Front:
     """What stands before the text of a page."""
-    from duvet.config.documents.reading import read_document
+    from duvet.config.documents.limits import require_modest
+    from duvet.config.documents.yaml_document import parse_yaml
+    from duvet.config.documents.yaml_scalars import as_written
 
     inside = text.rstrip().removesuffix("...").removesuffix("---")
     try:
         ##= man/spec/pages.md#hostile-input
         ##% Front matter that is no YAML, nested too deeply, or stands for too many values MUST be left aside with a
         ##% warning, and the page kept.
-        document = read_document(inside.encode(), path)
+        ##= man/spec/pages.md#files
+        ##% Numbers in front matter MUST be taken as they are written.
+        document = parse_yaml(inside, path, as_written)
+        require_modest(document)
     except DocumentError as error:
         problem = rules.PAGE_FRONT_MATTER.problem(error.message, path, error.place, hint=error.hint)
         return Front(problems=(problem,))
@@ -83,9 +123,9 @@ _DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str):
         raise TypeError
-    return " ".join(str(value).split())
+    return " ".join(value.split())
 
 
 def _moment(value: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duvet import rules
 from duvet.errors import DuvetError, UnreadableError
-from duvet.knowledge.pages.front import Front, body_start, front_matter
+from duvet.knowledge.pages.front import Front, body_start, front_matter, is_doubtful, no_front_matter
 from duvet.knowledge.pages.markdown import read_text
 from duvet.knowledge.pages.records import Parsed
 from duvet.knowledge.pages.slugs import fault_of, plain
@@ -71,7 +71,8 @@ def _parsed(text: str, path: str, problems: tuple[Problem, ...]) -> Parsed:
     front = front_matter(text[:start], path) if start else Front()
     found = read_text(text[start:], 1 + text.count("\n", 0, start))
     slug = None if front.slug is None else plain(front.slug)
-    problems = (*problems, *front.problems)
+    doubts = (no_front_matter(path),) if is_doubtful(text) else ()
+    problems = (*problems, *doubts, *front.problems)
     if slug is not None and (fault := fault_of(slug)):
         return Parsed(problems=(*problems, bad_slug(slug, fault, path)), is_page=False)
     return Parsed(slug or "", front.title or found.title, front.created, front.tags, found.links, problems)

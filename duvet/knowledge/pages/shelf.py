@@ -19,7 +19,7 @@ from duvet.tree.recorded import RecordedTree
 from duvet.tree.seen import Seen
 
 _Rows = dict[str, tuple[Seen | None, Parsed]]
-_HOW = "1"
+_HOW = "2"
 """Tells results of this way to read pages from those of another."""
 
 
@@ -50,7 +50,8 @@ def shelf_of(project: Project, files: Files, earlier: Shelf | None = None) -> Sh
         if fault := fault_of(slug):
             problems.append(bad_slug(slug, fault, path))
         elif slug in pages:
-            problems.append(_clash(slug, pages[slug].path, path))
+            first = pages[slug].path
+            problems += (_clash(slug, first, path), _clash(slug, path, first))
         else:
             pages[slug] = _page(project, path, slug, parsed, dates)
     ##= man/spec/pages.md#tools
@@ -73,11 +74,11 @@ def _page(project: Project, path: str, slug: str, parsed: Parsed, dates: Dates) 
     return Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
 
 
-def _clash(slug: str, first: str, second: str) -> Problem:
+def _clash(slug: str, other: str, path: str) -> Problem:
     ##= man/spec/pages.md#slugs
-    ##% Two pages with one slug MUST be an error that names both files.
-    message = f"the slug `{slug}` is that of {first}, too"
-    return rules.PAGE_SLUG_CLASH.problem(message, second, hint="give one of them another `slug` in its front matter")
+    ##% Two pages with one slug MUST be an error at each of the files that names the other.
+    message = f"the slug `{slug}` is that of {other}, too"
+    return rules.PAGE_SLUG_CLASH.problem(message, path, hint="give one of them another `slug` in its front matter")
 
 
 def _dates(project: Project, files: Files, rows: _Rows, earlier: Shelf | None) -> Dates:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from duvet.knowledge.pages.dates import dates_of
 from duvet.knowledge.pages.files import find_pages
 from duvet.knowledge.pages.shelf import Shelf, shelf_of
+from duvet.tree.disk import DiskTree
+from duvet.tree.revisions import Revisions
 from tests.commands.made import make
-from tests.histories import commit, history
+from tests.histories import ENVIRON, commit, git, history
 from tests.knowledge.pages.made import TRACE, notes_of, project_in
 
 DAY = 86_400.0
@@ -94,3 +97,78 @@ def test_git_is_asked_again_after_a_commit_alone(tmp_path: Path) -> None:
     project = project_in(folder)
     third = shelf_of(project, find_pages(project), again)
     assert third.dates.head != first.dates.head and dates(third) == {"a": FIRST, "b": FIRST}
+
+
+def test_names_that_git_would_quote(tmp_path: Path) -> None:
+    names = ('q"uote', "tab\tbed", "line\nend", "\x01", "R100", "A")
+    folder = history(tmp_path / "tea", {**TRACE, **{f"docs/{name}.md": name for name in names}})
+    project = project_in(folder)
+    assert dates_of(project, {"docs/"}, None).first == {
+        **{f"docs/{name}.md": FIRST for name in names},
+        "docs/spec.md": FIRST,
+    }
+
+
+def test_a_page_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/pages.md#dates
+    ##= type=test
+    ##% A page that was renamed and not changed in the same commit, within the folders that the patterns name, MUST keep the
+    ##% date of its first commit.
+    folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x\n"})
+    for before, after, day in (("a", "b", 2), ("b", "c", 3)):
+        monkeypatch.setitem(ENVIRON, "GIT_AUTHOR_DATE", f"2026-01-0{day}T12:00:00Z")
+        git(folder, "mv", f"docs/{before}.md", f"docs/{after}.md")
+        commit(folder)
+    make(folder, {"docs/a.md": "another\n"})
+    commit(folder)
+    assert dates(shelf_in(folder)) == {"c": FIRST, "a": FIRST + 2 * DAY}
+
+
+def test_what_the_configuration_of_a_repository_says(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#dates
+    ##= type=test
+    ##% The configuration of a repository MUST NOT change what its dates are.
+    folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
+    for name, value in (
+        *(("log.showRoot", "false"), ("log.follow", "true"), ("color.ui", "always"), ("diff.renames", "copies")),
+        *(("log.showSignature", "true"), ("format.pretty", "raw"), ("core.quotePath", "true")),
+    ):
+        git(folder, "config", name, value)
+    assert dates(shelf_in(folder)) == {"a": FIRST}
+
+
+def test_a_program_that_a_repository_names(tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading
+    ##= type=test
+    ##% git MUST NOT be made to run a program that the configuration of a repository names.
+    folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
+    signed = git(folder, "cat-file", "commit", "HEAD").replace("\n\n", f"\n{SIGNATURE}\n\n", 1)
+    (tmp_path / "signed").write_text(f"{signed}\n")
+    git(folder, "update-ref", "HEAD", git(folder, "hash-object", "-t", "commit", "-w", str(tmp_path / "signed")))
+    program, trace = tmp_path / "program", tmp_path / "was-run"
+    program.write_text(f"#!/bin/sh\ntouch '{trace}'\n")
+    program.chmod(0o755)
+    for name in ("gpg.program", "core.fsmonitor", "core.pager", "diff.external"):
+        git(folder, "config", name, str(program))
+    git(folder, "config", "log.showSignature", "true")
+    git(folder, "log", "-1")
+    assert trace.exists()
+    trace.unlink()
+    assert dates(shelf_in(folder)) == {"a": FIRST}
+    revisions = Revisions(str(folder), ENVIRON)
+    head = revisions.find("HEAD")
+    assert head is not None
+    with revisions.tree(head, DiskTree(str(folder))) as tree:
+        assert tree.read("docs/a.md") == b"x"
+    assert not trace.exists()
+
+
+SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+
+
+def test_folders_that_are_not_of_the_repository(tmp_path: Path) -> None:
+    make(tmp_path, {"out/x.md": "x"})
+    folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
+    found = {"docs/a.md": FIRST, "docs/spec.md": FIRST}
+    assert dates_of(project_in(folder), {"docs/", "../out/", ":(top)x/"}, None).first == found
+    assert dates_of(project_in(folder), {"../out/"}, None).first == {}

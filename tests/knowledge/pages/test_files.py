@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.knowledge.pages.parsing import body_of
 from duvet.knowledge.pages.slugs import fault_of, prefix_of
 from tests.knowledge.pages.made import CONFIG, notes_of, told
 
@@ -167,7 +168,70 @@ def test_one_spelling() -> None:
 def test_slugs_that_clash() -> None:
     ##= man/spec/pages.md#slugs
     ##= type=test
-    ##% Two pages with one slug MUST be an error that names both files.
+    ##% Two pages with one slug MUST be an error at each of the files that names the other.
     files: dict[str, str | bytes] = {"docs/a.md": "# First\n", "docs/z.md": "---\nslug: a\n---\n# Second\n"}
-    assert told(files) == [("DUV100", "docs/z.md:0:0", "the slug `a` is that of docs/a.md, too")]
+    assert told(files) == [
+        ("DUV100", "docs/a.md:0:0", "the slug `a` is that of docs/z.md, too"),
+        ("DUV100", "docs/z.md:0:0", "the slug `a` is that of docs/a.md, too"),
+    ]
     assert [page.title for page in notes_of(files).pages] == ["First"]
+
+
+TEXTS = {
+    "---\n\n[[b]]\n\n---\n": 0,
+    "---\n \t\r\nslug: [[b]]\n---\n": 0,
+    "---\nSome words on [[b]].\n---\nMore\n": 1,
+    "---\n# Heading\n[[b]]\n---\n": 1,
+    "---\n- [[b]]\n- b: c\n---\n": 1,
+    "---\nhttps://example.org/[[b]]\n---\n": 1,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_between_rules(text: str) -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% What stands before a second `---` and is no table MUST be read as text, with a warning unless a blank line follows
+    ##% the first.
+    files: dict[str, str | bytes] = {"docs/a.md": text, "docs/b.md": ""}
+    notes = notes_of(files)
+    assert notes.outlinks(notes.require("a")) == ("b",)
+    assert body_of(text.encode(), "x") == text
+    message = "what stands before the second `---` is no table, so it is read as text"
+    assert told(files) == [("DUV102", "docs/a.md:1:1", message)] * TEXTS[text]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "slug: x",
+        "# why\n\nslug: x",
+        '"slug" : x',
+        "'slug': x",
+        "{slug: x}",
+        "-a: b\nslug: x",
+        "a b:\nslug: x",
+        "a:b: c\nslug: x",
+    ],
+)
+def test_front_matter_in_other_spellings(front: str) -> None:
+    files: dict[str, str | bytes] = {"docs/a.md": f"---\n{front}\n---\n"}
+    assert (slugs(files), told(files)) == (["x"], [])
+
+
+@pytest.mark.parametrize("line", ["a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000])
+def test_long_lines_between_rules(line: str) -> None:
+    text = f"---\n{line}\n---\n"
+    assert body_of(text.encode(), "x") == text
+
+
+def test_numbers_in_front_matter() -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% Numbers in front matter MUST be taken as they are written.
+    many = "1" * 5000
+    text = f"---\nslug: 007\ntitle: 1.10\ntags: [010, 0x1F, 1e3, .inf, &a 1_0, *a]\nmore: {many}\n---\n"
+    files: dict[str, str | bytes] = {"docs/a.md": text}
+    (page,) = notes_of(files).pages
+    assert (page.slug, page.title, page.tags) == ("007", "1.10", ("010", "0x1F", "1e3", ".inf", "1_0"))
+    assert told(files) == []

@@ -8,6 +8,7 @@ import pytest
 
 from duvet.knowledge.pages.parsing import MOST, body_of
 from duvet.knowledge.pages.problems import findings_of
+from duvet.tree.recorded import RecordedTree
 from tests.commands.made import make
 from tests.knowledge.pages.made import CONFIG, TRACE, found_in, notes_of, project_in, told
 
@@ -123,5 +124,27 @@ def test_files_outside_of_the_project(tmp_path: Path) -> None:
     (folder / "docs/loop").symlink_to("..")
     found = findings_of(project_in(folder))
     outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
-    assert outside == ["../elsewhere/secret.md", "docs/folder/secret.md", "docs/link.md"]
+    assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
+
+
+def test_folders_outside_of_the_project(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#hostile-input
+    ##= type=test
+    ##% A folder outside of the folder of the project MUST NOT be entered for pages, and that MUST be one warning for each
+    ##% link that leads there.
+    make(tmp_path / "out", {f"{number}/{name}.md": "x" for number in range(9) for name in "ab"})
+    patterns = ["docs/**/*.md", "docs/*.md", "docs/*/3/*.md", "docs/out/**/*.md", "*/named/**/*.md"]
+    named = CONFIG + f"[[pages]]\npattern = {patterns}\nexclude = 'docs/left'\n"
+    folder = make(tmp_path / "tea", {**TRACE, ".duvet/config.toml": named, "docs/a.md": ""})
+    for link in ("out", "named", "left"):
+        (folder / f"docs/{link}").symlink_to(tmp_path / "out")
+    project = project_in(folder)
+    found = findings_of(project)
+    assert found.files == ("docs/a.md", "docs/spec.md")
+    assert [(one.code, one.path, one.severity) for one in found.problems] == [
+        ("DUV104", "docs/named", "warning"),
+        ("DUV104", "docs/out", "warning"),
+    ]
+    assert isinstance(project.tree, RecordedTree)
+    assert not [path for path in project.tree.seen if "out/" in path or "named/" in path]
