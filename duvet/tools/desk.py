@@ -16,7 +16,7 @@ from duvet.errors import DuvetError
 from duvet.tools.checks import check_scope, checked_input
 from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
-from duvet.tools.guest import Guests, fitting
+from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
 from duvet.tools.registry import Registry
 from duvet.tools.seen import Observer, Seen, summary
 from duvet.tools.soundness import candid
@@ -138,7 +138,7 @@ class Desk:
         if pack.is_guest:
             return await self._hosted(tool, asked, ctx)
         value = tool.handler(asked, ctx)
-        return fitting(tool, await value if inspect.isawaitable(value) else value)
+        return fitting(tool, await value if inspect.isawaitable(value) else value, LARGEST_OF_OURS)
 
     async def _hosted(self, tool: Tool, asked: object, ctx: Ctx) -> Answer:
         given = tool.time_limit or self._house.time_limit

@@ -21,6 +21,8 @@ from duvet.tools.tool import Answer, Page, Question, Tool
 
 LARGEST = 4 << 20
 """Bytes of JSON in an answer."""
+LARGEST_OF_OURS = 32 << 20
+"""The same of the packs that come with duvet, which cut what is long themselves."""
 MOST_STUCK = 8
 """Calls of one pack that may be past their time before it is called no more."""
 
@@ -139,19 +141,20 @@ def _in_thread(work: Callable[[], object], loop: asyncio.AbstractEventLoop) -> a
     return done
 
 
-def fitting(tool: Tool, value: object) -> Answer:
+def fitting(tool: Tool, value: object, most: int = LARGEST) -> Answer:
     """The answer that a handler meant; ToolError where it is not what the tool says that it answers."""
     answer = value if isinstance(value, Answer) else Answer(value=value)
     try:
         encoded = msgspec.json.encode(answer.value)
-        if len(encoded) > LARGEST:
+        if len(encoded) > most:
             ##= man/spec/service.md#packs
             ##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
             raise ToolError(
-                Code.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {LARGEST:,} are the most"
+                Code.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {most:,} are the most"
             )
         fitted = msgspec.json.decode(encoded, type=tool.output)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise ToolError(Code.UPSTREAM_ERROR, f"{tool.name} answered something else than it says") from error
     page = answer.page if isinstance(answer.page, Page) else Page(len(fitted)) if tool.is_list else None
-    return Answer(value=fitted, next_step=str(answer.next_step)[:1000], page=page)
+    next_step, warning = (str(words)[:1000] for words in (answer.next_step, answer.warning))
+    return Answer(value=fitted, next_step=next_step, warning=warning, page=page)
