@@ -10,13 +10,15 @@ from msgspec import Struct
 from duvet.knowledge.pages.notes import Notes
 from duvet.knowledge.pages.records import Page
 from duvet.knowledge.pages.shelf import Shelf
-from duvet.knowledge.pages.words import Words, folded
+from duvet.knowledge.pages.words import Words, flat, folded
 
 Read = Callable[[Page], str | None]
 """The text of a page; None where it is gone."""
 
 _MOST_CHANGED = 200
 """When more pages than these have changed, all are gone through again."""
+_MOST_KEPT = 64 << 20
+"""So many bytes of texts are kept; others are read again where words are looked for as they stand."""
 
 
 class _Base(Struct, frozen=True):
@@ -24,6 +26,8 @@ class _Base(Struct, frozen=True):
 
     shelf: Shelf
     words: Words
+    texts: dict[str, bytes]
+    """Folded, by their paths."""
 
     def changed_in(self, shelf: Shelf) -> list[str]:
         """The files that are not as they were then."""
@@ -39,15 +43,38 @@ class Index:
         self.notes = notes
         self.read = read
         kept = _kept(notes, earlier) if earlier else None
-        self._base = kept or _Base(notes.shelf, Words(enumerate(map(self._text, notes.pages))))
+        self._base = kept or self._gone_through()
         ##= man/spec/pages.md#freshness
         ##% When one page has been edited, no other MUST be read again as Markdown.
         self._stale = frozenset(self._base.changed_in(notes.shelf))
         changed = [page for page in notes.pages if page.path in self._stale]
-        self._recent = {page.path: folded(self._text(page)) for page in changed}
+        self._recent = {page.path: self._text(page) for page in changed}
+
+    def _gone_through(self) -> _Base:
+        texts: dict[str, bytes] = {}
+
+        def kept() -> Iterator[str]:
+            room = _MOST_KEPT
+            for page in self.notes.pages:
+                text = self._text(page)
+                data = text.encode()
+                if len(data) <= room:
+                    room -= len(data)
+                    texts[page.path] = data
+                yield text
+
+        return _Base(self.notes.shelf, Words(enumerate(kept())), texts)
 
     def _text(self, page: Page) -> str:
-        return f"{page.title}\n{self.read(page) or ''}"
+        # No phrase goes over the end of a title.
+        return f"{flat(page.title)}\n{flat(self.read(page) or '')}"
+
+    def has_phrase(self, page: Page, phrase: str) -> bool:
+        """Whether it has these words as they stand, with one blank between them."""
+        if page.path in self._stale:
+            return phrase in self._recent[page.path]
+        text = self._base.texts.get(page.path)
+        return phrase in self._text(page) if text is None else phrase.encode() in text
 
     def holding(self, part: str) -> set[str]:
         """The paths of the pages that have this in a word."""
