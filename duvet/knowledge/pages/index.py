@@ -25,6 +25,7 @@ class _Base(Struct, frozen=True):
     """The pages as they were when all were gone through."""
 
     shelf: Shelf
+    paths: list[str]
     words: Words
     texts: dict[str, bytes]
     """Folded, by their paths."""
@@ -63,7 +64,8 @@ class Index:
                     texts[page.path] = data
                 yield text
 
-        return _Base(self.notes.shelf, Words(enumerate(kept())), texts)
+        shelf = self.notes.shelf
+        return _Base(shelf, [page.path for page in shelf.pages], Words(enumerate(kept())), texts)
 
     def _text(self, page: Page) -> str:
         # No phrase goes over the end of a title.
@@ -88,18 +90,26 @@ class Index:
         recent = (path for path, text in self._recent.items() if any(one.startswith(part) for one in text.split()))
         return {*self._current(self._base.words.beginning(part)), *recent}
 
-    def _current(self, numbers: Iterable[int]) -> Iterator[str]:
-        pages = self._base.shelf.pages
-        return (path for number in numbers if (path := pages[number].path) not in self._stale)
+    def _current(self, numbers: Iterable[int]) -> set[str]:
+        paths = self._base.paths
+        return {paths[number] for number in numbers} - self._stale
 
     def of(self, paths: set[str]) -> list[Page]:
         """These pages, the newest first."""
         return [page for page in self.notes.pages if page.path in paths]
 
+    def titled(self, paths: set[str]) -> list[tuple[str, Page]]:
+        """These pages, the newest first, with their titles as they are compared."""
+        places = self._places
+        return [self._titles[place] for place in sorted(places[path] for path in paths if path in places)]
+
     @cached_property
-    def titles(self) -> list[tuple[str, Page]]:
-        """All pages, the newest first, with their titles as they are compared."""
+    def _titles(self) -> list[tuple[str, Page]]:
         return [(folded(page.title), page) for page in self.notes.pages]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {page.path: place for place, page in enumerate(self.notes.pages)}
 
 
 def _kept(notes: Notes, earlier: Index) -> _Base | None:

@@ -57,9 +57,7 @@ def _best(index: Index, paths: set[str], phrase: str, words: Sequence[str]) -> I
     phrased: list[Page] = []
     titled: list[Page] = []
     others: list[Page] = []
-    for title, page in index.titles:
-        if page.path not in paths:
-            continue
+    for title, page in index.titled(paths):
         if phrase in title:
             (called if phrase == title else phrased).append(page)
         else:
@@ -70,8 +68,14 @@ def _best(index: Index, paths: set[str], phrase: str, words: Sequence[str]) -> I
     yield from _exact_first(index, others, phrase) if len(words) > 1 else others
 
 
-def _exact_first(index: Index, pages: list[Page], phrase: str) -> list[Page]:
-    return sorted(pages, key=lambda page: not index.has_phrase(page, phrase))
+def _exact_first(index: Index, pages: list[Page], phrase: str) -> Iterator[Page]:
+    apart: list[Page] = []
+    for page in pages:
+        if index.has_phrase(page, phrase):
+            yield page
+        else:
+            apart.append(page)
+    yield from apart
 
 
 def excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
