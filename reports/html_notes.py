@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 from markupsafe import Markup
 
@@ -10,12 +12,14 @@ from duvet.knowledge.pages.markdown import rewritten
 from duvet.knowledge.pages.notes import Notes
 from duvet.knowledge.pages.records import Link
 from duvet.knowledge.pages.records import Page as Note
+from duvet.knowledge.pages.requirements import Named
 from duvet.knowledge.pages.rows import shown_moment
 from duvet.queries.catalogue import SHOWN
-from duvet.reports.html_markdown import markdown_html
+from duvet.queries.links import fragment
+from duvet.reports.html_markdown import NOWHERE, markdown_html
 from duvet.reports.html_page import Page
 from duvet.reports.html_places import Places
-from duvet.reports.html_text import escaped
+from duvet.reports.html_text import attribute, escaped
 
 VIEW = "pages"
 _MOST_TEXT = 1_000_000
@@ -32,6 +36,7 @@ class NotesView:
         self.texts = page.texts
         self.places = places
         self.catalogue = page.catalogue
+        self._by_path = {note.path: note for note in self.notes.pages}
 
     def view(self) -> Markup:
         """All pages, the newest first."""
@@ -56,7 +61,7 @@ class NotesView:
         ##% it, unless they are too long together.
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, shown_moment(note.created)[:10], ", ".join(note.tags))))
-        body = f"<p>Its text stands in {escaped(note.path)}.</p>\n" if text is None else self._body(text)
+        body = f"<p>Its text stands in {escaped(note.path)}.</p>\n" if text is None else self._body(note, text)
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
         indexes = {index: None for named in self.notes.requirements(note) for index in named.indexes}
@@ -67,18 +72,43 @@ class NotesView:
             f"{_named('Requirements', self._requirements(indexes))}</article>\n"
         )
 
-    def _body(self, text: str) -> str:
-        return markdown_html(rewritten(text, self._rewritten))
+    def _body(self, note: Note, text: str) -> str:
+        folder = posixpath.dirname(note.path)
+        return markdown_html(rewritten(text, self._rewritten), lambda goal: self._leads(folder, goal))
+
+    def _leads(self, folder: str, goal: str) -> str:
+        ##= man/spec/pages.md#report
+        ##% A link of Markdown to the file of a page MUST lead to that page.
+        path = unquote(goal.partition("#")[0])
+        note = self._by_path.get(posixpath.normpath(posixpath.join(folder, path))) if path else None
+        return self.places.notes[note.slug].link if note else ""
 
     def _rewritten(self, target: str, heading: str, label: str) -> str:
         """A link as Markdown has them; as it was where it leads nowhere."""
         words = _plain(label or (f"{target}#{heading}" if heading else target))
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"
-        named = self.notes.references.meant(Link(target, heading, 0, 0, 0))
-        if named is None or not named.indexes:
-            return f"\\[\\[{words}\\]\\]"
-        return f"[{words}](<{self.places.requirements[named.indexes[0]].link}>)"
+        link = Link(target, heading, 0, 0, 0)
+        named = self.notes.references.meant(link)
+        goal = self._goal(named) if named else ""
+        if goal:
+            return f"[{words}](<{goal}>)"
+        shown = f"\\[\\[{words}\\]\\]"
+        return f'[{shown}](<{NOWHERE}> "{_plain(link.written)}")' if label else shown
+
+    def _goal(self, named: Named) -> str:
+        """Where it is shown on the page; nothing where it isn't."""
+        ##= man/spec/pages.md#report
+        ##% A link to a specification or a section that the report shows MUST lead there.
+        if named.indexes:
+            return self.places.requirements[named.indexes[0]].link
+        if named.specification is None:
+            return ""
+        if named.section is not None:
+            place = self.places.sections[named.specification].get(named.section)
+            return place.spot.link if place else ""
+        anchor = self.places.specifications.get(self.catalogue.specifications[named.specification].id)
+        return attribute(fragment(anchor)) if anchor else ""
 
     def _links(self, pages: Iterable[Note]) -> str:
         found = [f'<a href="{self.places.notes[one.slug].link}">{escaped(one.title)}</a>' for one in pages]
@@ -96,4 +126,4 @@ def _named(name: str, links: str) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>&!" else char for char in text)
+    return "".join(f"\\{char}" if char in '\\`*_[]<>&!|"~' else char for char in text)

@@ -31,9 +31,10 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     """The record of the arguments; ToolError where they are none."""
     ##= man/spec/mcp.md#tools
     ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
-    _check_names(tool, arguments)
     # What is left out by one client is null by another.
     given = {name: value for name, value in arguments.items() if value is not None}
+    _check_required(tool, given)
+    _check_names(tool, arguments)
     for name, value in given.items():
         _check_text(name, value)
     try:
@@ -42,12 +43,28 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
         raise _refused(tool, str(error)) from error
 
 
+def _check_required(tool: Tool, given: Mapping[str, object]) -> None:
+    ##= man/spec/mcp.md#tools
+    ##% Of the arguments that are wrong, one that is missing MUST be named first.
+    for field in msgspec.structs.fields(tool.input):
+        if field.required and field.encode_name not in given:
+            unknown = _unknown(tool, given)
+            said = f"{unknown.message}: {unknown.hint}" if unknown else _hint(tool, field.encode_name)
+            raise MissingArgumentError(field.encode_name, said)
+
+
 def _check_names(tool: Tool, arguments: Mapping[str, object]) -> None:
+    if unknown := _unknown(tool, arguments):
+        raise unknown
+
+
+def _unknown(tool: Tool, arguments: Mapping[str, object]) -> ToolError | None:
     known = tool.input.__struct_encode_fields__
-    for name in arguments:
-        if name not in known:
-            hint = nearest_hint(shortened(name), known) or f"there are {', '.join(known)}"
-            raise ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
+    name = next((name for name in arguments if name not in known), None)
+    if name is None:
+        return None
+    hint = nearest_hint(shortened(name), known) or f"there are {', '.join(known)}"
+    return ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
 
 
 def _check_text(name: str, value: object) -> None:

@@ -16,7 +16,7 @@ from duvet.errors import DuvetError
 from duvet.tools.checks import check_scope, checked_input
 from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
-from duvet.tools.guest import Guests, fitting
+from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
 from duvet.tools.registry import Registry
 from duvet.tools.seen import Observer, Seen, shown_name, summary
 from duvet.tools.soundness import candid
@@ -141,7 +141,7 @@ class Desk:
             handler = tool.handler
             return await self._readings.ask(lambda context: candid(context, lambda: handler(asked, context)))
         value = tool.handler(asked, self._ctx(tool, caller))
-        return fitting(tool, await value if inspect.isawaitable(value) else value)
+        return fitting(tool, await value if inspect.isawaitable(value) else value, LARGEST_OF_OURS)
 
     def _ctx(self, tool: Tool, caller: Caller) -> Ctx:
         return Ctx(

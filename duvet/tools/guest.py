@@ -24,6 +24,8 @@ from duvet.tools.tool import Answer, Page, Question, Tool
 
 LARGEST = 4 << 20
 """Bytes of JSON in an answer."""
+LARGEST_OF_OURS = 32 << 20
+"""The same of the packs that come with duvet, which cut what is long themselves."""
 MOST_STUCK = 8
 """Calls of one pack that may be past their time before it is called no more."""
 MOST_LEFT = 64
@@ -183,24 +185,25 @@ def _in_thread(
     return done
 
 
-def fitting(tool: Tool, value: object) -> Answer:
+def fitting(tool: Tool, value: object, most: int = LARGEST) -> Answer:
     """The answer that a handler meant; ToolError where it is not what the tool says that it answers."""
     answer = value if isinstance(value, Answer) else Answer(value=value)
-    fitted: Any = _plain(tool, answer.value, tool.output)
+    fitted: Any = _plain(tool, answer.value, tool.output, most)
     given = answer.page
     page = _plain(tool, given, Page) if isinstance(given, Page) else Page(len(fitted)) if tool.is_list else None
-    return Answer(value=fitted, next_step=_words(answer.next_step), page=page if tool.is_list else None)
+    next_step, warning = _words(answer.next_step), _words(answer.warning)
+    return Answer(value=fitted, next_step=next_step, warning=warning, page=page if tool.is_list else None)
 
 
-def _plain(tool: Tool, value: object, kind: Any = Any) -> Any:
+def _plain(tool: Tool, value: object, kind: Any = Any, most: int = LARGEST) -> Any:
     """The value as JSON has it, of this type."""
     try:
         encoded = msgspec.json.encode(value)
-        if len(encoded) > LARGEST:
+        if len(encoded) > most:
             ##= man/spec/service.md#packs
             ##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
             raise ToolError(
-                Code.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {LARGEST:,} are the most"
+                Code.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {most:,} are the most"
             )
         return msgspec.json.decode(encoded, type=kind)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:

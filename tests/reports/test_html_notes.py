@@ -123,3 +123,66 @@ def test_markdown(text: str, expected: str) -> None:
     ##= type=test
     ##% Tags in a page MUST be shown as text, and links that lead neither into the report nor to the web MUST NOT be links.
     assert markdown_html(text) == expected
+
+
+SHOWN = {
+    "| a | *b* |\n|---|:-:|\n| 1 \\| 2 | <i> |": '<table>\n<thead><tr><th scope="col">a</th><th scope="col"><em>b</em></th>'
+    "</tr></thead>\n<tbody>\n<tr><td>1 | 2</td><td>&lt;i&gt;</td></tr>\n</tbody></table>\n",
+    "- [ ] a\n- [x] b": "<ul>\n<li>\u2610 a</li><li>\u2611 b</li></ul>\n",
+}
+COMMENTS = {
+    "<!-- a\n\nb -->": "",
+    "<!-- a --> <b>": "<p> &lt;b&gt;</p>\n",
+    "a <!-- b --> c": "<p>a  c</p>",
+    "<div>\n<!-- a\nb -->\n</div>": "<p>&lt;div&gt;\n\n&lt;/div&gt;</p>\n",
+    "<!-- <script>x</script>": "",
+    "<!-- a --><script>x</script>": "<p>&lt;script&gt;x&lt;/script&gt;</p>\n",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SHOWN.items())
+def test_tables_and_tasks(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Tables and lists of tasks in a page MUST be shown as such.
+    assert markdown_html(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), COMMENTS.items())
+def test_comments(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Comments in a page MUST NOT be shown.
+    assert markdown_html(text) == expected
+
+
+LINKS = {
+    "[[spec]]": '<a href="#spec">spec</a>',
+    "[[spec#history|then]]": '<a href="#spec/history">then</a>',
+    "[[gone]]": "[[gone]]",
+    '[[gone"&<b>#x|The *"label"*]]': '<span title="gone&quot;&amp;&lt;b&gt;#x">[[The *"label"*]]</span>',
+    "[[spec#nothing|words]]": '<span title="spec#nothing">[[words]]</span>',
+    "[a](../b%20c.md#x)": '<a href="#pages/b-c">a</a>',
+    "[a](./own.md)": '<a href="#pages/in/own">a</a>',
+    "[a](../../docs/spec.md)": "a",
+    "[a](/docs/in/own.md)": "a",
+    "[a](../../../b.md)": "a",
+    "[a](nowhere: 'b\"c')": '<span title="b&quot;c">a</span>',
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LINKS.items())
+def test_where_links_lead(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link to a specification or a section that the report shows MUST lead there.
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link of Markdown to the file of a page MUST lead to that page.
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link with words of its own that leads nowhere MUST be shown as none, with its words and with what it names.
+    page = written({"docs/in/own.md": f"Look: {text}.\n\n| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
+    assert f"<p>Look: {expected}.</p>" in page
+    assert '<td><a href="#pages/b-c">d</a></td>' in page
+    html5lib.HTMLParser(strict=True).parse(page)

@@ -40,6 +40,13 @@ def test_a_caller_needs_the_scope_of_the_tool(context: Context, arguments: dict[
 REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (SEARCH, {}, "query is missing", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": None}, "query is missing", 'Words, "a phrase", an id, file:line or spec#section'),
+    (
+        SEARCH,
+        {"limit": "5", "slug": "x"},
+        "query is missing",
+        'search_requirements has no argument "slug": there are limit, cursor, spec, level, query, status',
+    ),
+    (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
     (SEARCH, {"query": 1}, "query: expected str, got int", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": {}}, "query: expected str, got object", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": "a" * (LONGEST + 1)}, "query has more than 20,000 characters", ""),
@@ -71,6 +78,9 @@ def test_arguments_that_are_wrong_are_named(
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Of the arguments that are wrong, one that is missing MUST be named first.
     with pytest.raises(ToolError) as raised:
         ask(context, tool, arguments)
     assert (raised.value.code, raised.value.message) == (Code.INVALID_REQUEST, message)

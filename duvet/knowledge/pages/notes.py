@@ -79,7 +79,7 @@ class Notes:
     def _is_of_trace(self, link: Link) -> bool:
         if link.target in self.by_slug:
             return False
-        return self.references.is_id(link) or self.references.meant(link) is not None
+        return self.references.is_id(link) or self.references.specification(link) is not None
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
         """The slugs of the other pages that link to it, in their order."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from duvet.knowledge.pages.records import REQUIREMENT, Link
-from duvet.queries.catalogue import Catalogue
+from duvet.queries.catalogue import Catalogue, SpecificationCard
 from duvet.queries.names import section_named, specifications_named
 
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")
@@ -22,6 +22,8 @@ class Named(Struct, frozen=True):
     written: str
     indexes: tuple[int, ...]
     """The requirements; a specification as a whole, and a section that has none, mean none."""
+    specification: int | None = None
+    section: str | None = None
 
 
 class References:
@@ -35,6 +37,11 @@ class References:
     def is_id(self, link: Link) -> bool:
         """Whether it can mean nothing but a requirement."""
         return link.target.lower().startswith(REQUIREMENT)
+
+    def specification(self, link: Link) -> SpecificationCard | None:
+        """The specification that it names, be it with a section that isn't there."""
+        numbers = [] if self.is_id(link) else self._named(link.target)
+        return self.catalogue.specifications[numbers[0]] if numbers else None
 
     def meant(self, link: Link) -> Named | None:
         """What it means, None where that is nothing of the trace."""
@@ -52,10 +59,10 @@ class References:
             return Named(link.written, indexes) if indexes else None
         for number in self._named(link.target):
             if not link.heading:
-                return Named(link.written, ())
+                return Named(link.written, (), number)
             section = section_named(self.catalogue.specifications[number], link.heading)
             if section is not None:
-                return Named(link.written, self.catalogue.stated.get((number, section), ()))
+                return Named(link.written, self.catalogue.stated.get((number, section), ()), number, section)
         return None
 
     def _named(self, name: str) -> list[int]:

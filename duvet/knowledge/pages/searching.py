@@ -10,13 +10,11 @@ from msgspec import Struct
 
 from duvet.knowledge.pages.index import Index
 from duvet.knowledge.pages.records import Page
-from duvet.knowledge.pages.words import folded
+from duvet.knowledge.pages.words import flat
 
 MOST = 20
 _MOST_WORDS = 32
 _BEFORE, _AFTER = 50, 100
-_LOOKED_INTO = 40
-"""In so many of the newest pages that are found the words are looked for as they stand."""
 
 
 class Hit(Struct, frozen=True):
@@ -29,7 +27,7 @@ class Hit(Struct, frozen=True):
 
 def search(index: Index, query: str) -> list[Hit]:
     """The pages that hold every word of the query, be it as a part of another, the best first."""
-    phrase = " ".join(folded(query).split())
+    phrase = flat(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MOST_WORDS]
     ##= man/spec/pages.md#search
     ##% `search` MUST find the pages that hold every word of the query in their title or their text, whatever its case,
@@ -59,9 +57,7 @@ def _best(index: Index, paths: set[str], phrase: str, words: Sequence[str]) -> I
     phrased: list[Page] = []
     titled: list[Page] = []
     others: list[Page] = []
-    for title, page in index.titles:
-        if page.path not in paths:
-            continue
+    for title, page in index.titled(paths):
         if phrase in title:
             (called if phrase == title else phrased).append(page)
         else:
@@ -72,14 +68,14 @@ def _best(index: Index, paths: set[str], phrase: str, words: Sequence[str]) -> I
     yield from _exact_first(index, others, phrase) if len(words) > 1 else others
 
 
-def _exact_first(index: Index, pages: list[Page], phrase: str) -> list[Page]:
-    looked = pages[:_LOOKED_INTO]
-    exact = {page.path for page in looked if phrase in _flat(index.read(page) or "")}
-    return [*sorted(looked, key=lambda page: page.path not in exact), *pages[_LOOKED_INTO:]]
-
-
-def _flat(text: str) -> str:
-    return " ".join(folded(text).split())
+def _exact_first(index: Index, pages: list[Page], phrase: str) -> Iterator[Page]:
+    apart: list[Page] = []
+    for page in pages:
+        if index.has_phrase(page, phrase):
+            yield page
+        else:
+            apart.append(page)
+    yield from apart
 
 
 def excerpt(text: str, phrase: str, words: Sequence[str]) -> str:

@@ -13,14 +13,17 @@ _NEVER = frozenset("[]|#\\")
 _CONTROLS = {"Cc", "Cs", "Zl", "Zp"}
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What makes the rest of a line look like something else."""
+_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""Those in links, however many, stand for one; controls are none, for slugs with them are refused."""
 _SPECIAL = re.compile(r"[*?\[]")
 
 
 def plain(text: str) -> str:
     """One spelling for each name."""
     ##= man/spec/pages.md#slugs
-    ##% A slug in any script MUST be found however its characters are composed.
-    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split(" ")).strip()
+    ##% A slug in any script MUST be found however its characters are composed, and however many blanks stand together in
+    ##% it.
+    return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
 def slug_of(path: str, prefix: str) -> str:

@@ -15,15 +15,20 @@ def folded(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
+def flat(text: str) -> str:
+    """The same with one blank between words."""
+    return " ".join(folded(text).split())
+
+
 class Words:
-    """The words of numbered texts. Everything between blanks is a word, so that no part of a text is missed."""
+    """The words of numbered texts that are folded. Everything between blanks is a word, so that no part of a text is missed."""
 
     def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
         found: dict[str, array[int]] = {}
         self.count = 0
         for number, text in texts:
             self.count += 1
-            for word in set(folded(text).split()):
+            for word in set(text.split()):
                 numbers = found.get(word)
                 if numbers is None:
                     found[word] = array("I", (number,))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, json
 
 from duvet.errors import NotFoundError
 from duvet.knowledge.pages.named import Requirement, requirements_of
@@ -19,6 +20,7 @@ HINT = "list_pages has the slugs"
 
 
 _MOST = 4_000_000
+"""Characters, and bytes of JSON: no answer has more of the text."""
 _CUT = "mcp"
 """The face whose answers are short unless more is asked for: agents pay for them."""
 
@@ -50,8 +52,12 @@ async def get(asked: Input, ctx: Ctx) -> Answer:
             ##= man/spec/pages.md#hostile-input
             ##% A page that goes while it is read MUST be answered as one that is not found.
             raise NotFoundError(f"Page '{page.slug}' not found", hint="it was removed a moment ago")
-        content = _part(text, asked, ctx.caller.face)
+        part = _part(text, asked, ctx.caller.face)
+        content = _sendable(part)
         end = asked.offset + len(content)
+        goes_on = end < len(text)
+        is_cut = len(content) < len(part)
+        more = f"The text goes on: give offset={end}{'' if is_cut else ', or a higher limit'}."
         return Answer(
             value=Output(
                 slug=page.slug,
@@ -60,9 +66,10 @@ async def get(asked: Input, ctx: Ctx) -> Answer:
                 outlinks=known.outlinks(page),
                 backlinks=known.backlinks(page),
                 requirements=requirements_of(known, page),
-                next_offset=end if end < len(text) else None,
+                next_offset=end if goes_on else None,
             ),
-            next_step=f"The text goes on: give offset={end}, or a higher limit." if end < len(text) else "",
+            next_step=more if goes_on else "",
+            warning="The text is too long for one answer and was cut." if is_cut else "",
         )
 
     return await ask(ctx, notes, question)
@@ -78,6 +85,16 @@ def _part(text: str, asked: Input, face: str) -> str:
     if face != _CUT or len(rest.encode()) <= MOST_BYTES:
         return rest
     return rest.encode()[:MOST_BYTES].decode(errors="ignore")
+
+
+def _sendable(text: str) -> str:
+    """As much of it as an answer has room for."""
+    ##= man/spec/pages.md#tools
+    ##% A text that is too long for one answer MUST be cut at 4,000,000 bytes of JSON, with a warning and with where the
+    ##% rest begins.
+    if len(json.encode(text)) <= _MOST:
+        return text
+    return text[: bisect_right(range(len(text)), _MOST, key=lambda end: len(json.encode(text[:end]))) - 1]
 
 
 GET_PAGE = Tool(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.knowledge.pages.parsing import body_of
-from duvet.knowledge.pages.slugs import fault_of, prefix_of
+from duvet.knowledge.pages.slugs import fault_of, plain, prefix_of
 from tests.knowledge.pages.made import CONFIG, notes_of, told
 
 
@@ -110,6 +110,8 @@ BAD = {
     "a\0b": "it has the control character U+0000 in it",
     "a\x1b[31m": "it has the control character U+001B in it",
     "a\u202eb": "it has the control character U+202E in it",
+    "a\nb": "it has the control character U+000A in it",
+    "a\tb": "it has the control character U+0009 in it",
     "a\u2028b": "it has the control character U+2028 in it",
     "a|b": "no link can be written with the `|` in it",
     "a\\b": "no link can be written with the `\\` in it",
@@ -120,7 +122,7 @@ BAD = {
 
 @pytest.mark.parametrize(("slug", "reason"), BAD.items(), ids=map(ascii, BAD))
 def test_slugs_that_are_refused(slug: str, reason: str) -> None:
-    assert fault_of(slug) == reason
+    assert fault_of(plain(slug)) == reason
 
 
 GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
@@ -159,10 +161,17 @@ def test_pages_with_bad_slugs_are_left_out() -> None:
 def test_one_spelling() -> None:
     ##= man/spec/pages.md#slugs
     ##= type=test
-    ##% A slug in any script MUST be found however its characters are composed.
+    ##% A slug in any script MUST be found however its characters are composed, and however many blanks stand together in
+    ##% it.
     notes = notes_of({"docs/cafe\u0301.md": "", "docs/b.md": "[[caf\u00e9]]"})
     assert notes.require("cafe\u0301") is notes.require("caf\u00e9")
     assert notes.backlinks(notes.require("caf\u00e9")) == ("b",)
+    blanks = notes_of(
+        {"docs/two  blanks.md": "", "docs/no\u00a0break.md": "", "docs/b.md": "[[two  blanks]] [[no\u00a0break]]"}
+    )
+    for slug in ("two  blanks", "two blanks", "no\u00a0break", "no break"):
+        assert blanks.backlinks(blanks.require(slug)) == ("b",)
+    assert list(blanks.dangling()) == []
 
 
 def test_slugs_that_clash() -> None:

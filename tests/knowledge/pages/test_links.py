@@ -96,14 +96,28 @@ def test_links_that_lead_nowhere() -> None:
             "docs/a.md",
             6,
             26,
-            "there is no page `spec#nothing`",
-            "write the page, or take the link out",
+            "`spec` has no section `nothing`",
+            "name one of its sections, or none",
         ),
         ("DUV103", "warning", "docs/a.md", 7, 1, "there is no requirement `req:0000`", id_hint),
         ("DUV103", "warning", "docs/a.md", 7, 14, "there is no requirement `req:x`", id_hint),
         ("DUV103", "warning", "docs/a.md", 7, 24, "there is no page `q`", "write the page, or take the link out"),
     ]
     assert (found.pages, found.links, found.files) == (2, 7, ("docs/a.md", "docs/brewing.md"))
+
+
+def test_sections_that_are_missing() -> None:
+    ##= man/spec/pages.md#checks
+    ##= type=test
+    ##% Of a link to a section that its specification doesn't have, the section MUST be said to be missing.
+    files = {"docs/a.md": "[[docs/spec.md#brewin]] [[spec#nosuch]] [[gone#x]]"}
+    assert [(one.message, one.hint) for one in found_in(files).problems] == [
+        ("`docs/spec.md` has no section `brewin`", "did you mean brewing?"),
+        ("`spec` has no section `nosuch`", "name one of its sections, or none"),
+        ("there is no page `gone#x`", "write the page, or take the link out"),
+    ]
+    notes = notes_of(files)
+    assert notes.outlinks(notes.require("a")) == ("gone",)
 
 
 def test_loops() -> None:

@@ -63,6 +63,20 @@ def test_no_more_than_twenty() -> None:
     assert [hit.slug for hit in hits[:3]] == ["027", "026", "025"]
 
 
+def test_an_old_page_with_the_words_as_they_stand() -> None:
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
+    ##% before those that have them apart; others come the newest first.
+    files: dict[str, str | bytes] = {
+        f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\nwarm is the tea\n" for n in range(60)
+    }
+    files["docs/old.md"] = "---\ncreated: 2025-01-01\n---\nThe tea is\n  warmer.\n"
+    files["docs/long.md"] = "---\ncreated: 2024-01-01\ntitle: tea is\n---\nwarm\n"
+    index = index_of(files)
+    assert [hit.slug for hit in search(index, "TEA is warm")[:2]] == ["old", "027"]
+
+
 BEFORE, AFTER = "b" * 60, "a" * 110
 EXCERPTS = {
     "in the middle": (f"{BEFORE}Hit{AFTER}", "hit", f"...{'b' * 50}Hit{'a' * 100}..."),

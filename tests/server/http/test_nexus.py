@@ -8,7 +8,7 @@ import pytest
 
 from duvet.llm.errors import ModelError, NoModelError
 from duvet.llm.records import ModelRequest, ModelResponse, Resolved
-from tests.server.http.nexus import ALPHA, API, BETA, DELTA, FIVE, GAMMA, NOTES, nexus, post
+from tests.server.http.nexus import ALPHA, API, BETA, DELTA, FIVE, GAMMA, NOTES, dated, nexus, post
 from tests.server.http.serving import ADMIN, BOTH, READER
 
 pytestmark = pytest.mark.anyio
@@ -300,16 +300,27 @@ async def test_criterion_6_1(tmp_path: Path) -> None:
 
 
 async def test_criterion_6_2(tmp_path: Path) -> None:
-    files = {"docs/a.md": "[[b]] [[a]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": "[[d]]", "docs/d.md": ""}
-    async with nexus(tmp_path, files) as client:
-        found = (await post(client, "get_connections", slug="a"))[1]
-    assert found["localGraph"] == {
-        "nodes": [{"id": "a", "title": "a", "connections": 1}, {"id": "b", "title": "b", "connections": 2}],
-        "edges": [
-            {"source": found["localGraph"]["edges"][0]["source"], "target": found["localGraph"]["edges"][0]["target"]}
-        ],
+    files = {
+        "docs/a.md": dated(4, "[[b]] [[a]]"),
+        "docs/b.md": dated(3, "[[c]]"),
+        "docs/c.md": dated(2, "[[a]] [[d]]"),
+        "docs/d.md": dated(1, "# The last"),
     }
-    assert set(found["localGraph"]["edges"][0].values()) == {"a", "b"}
+    async with nexus(tmp_path, files) as client:
+        around_a = (await post(client, "get_connections", slug="a"))[1]["localGraph"]
+        around_d = (await post(client, "get_connections", slug="d"))[1]["localGraph"]
+    assert around_a == {
+        "nodes": [
+            {"id": "a", "title": "a", "connections": 2},
+            {"id": "b", "title": "b", "connections": 2},
+            {"id": "c", "title": "c", "connections": 3},
+        ],
+        "edges": [{"source": "a", "target": "b"}, {"source": "c", "target": "a"}, {"source": "b", "target": "c"}],
+    }
+    assert around_d == {
+        "nodes": [{"id": "d", "title": "The last", "connections": 1}, {"id": "c", "title": "c", "connections": 3}],
+        "edges": [{"source": "c", "target": "d"}],
+    }
 
 
 async def test_criterion_6_3(tmp_path: Path) -> None:
@@ -343,7 +354,7 @@ async def test_criterion_7_3(tmp_path: Path, tool: str, name: str) -> None:
     ##= type=test
     ##% A required argument that is empty or blank MUST be refused as one that is missing.
     async with nexus(tmp_path) as client:
-        for given in ({}, {name: ""}, {name: " \n"}, {name: None}):
+        for given in ({}, {name: ""}, {name: " \n"}, {name: None}, {"other": 1}):
             status, found = await post(client, tool, **given)
             assert (status, found["error"]) == (400, f"Missing required parameter: {name}")
         status, found = await post(client, tool, **{name: 5})

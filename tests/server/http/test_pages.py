@@ -155,3 +155,32 @@ async def test_the_configuration_decides(
     folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
     with Command(duvet_command, folder) as command:
         assert await shown_to(command) == (shown, called)
+
+
+async def test_a_page_that_is_too_long_for_one_answer(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% A text that is too long for one answer MUST be cut at 4,000,000 bytes of JSON, with a warning and with where the
+    ##% rest begins.
+    text = '"\u00e9\n' * 5_000_000
+    files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
+    async with nexus(tmp_path, files) as client:
+        answer = await client.post(API, json={"tool": "get_page", "input": {"slug": "a"}})
+        rest = await client.post(API, json={"tool": "get_page", "input": {"slug": "a", "offset": 1_999_999}})
+        asked = await client.post(
+            API, json={"tool": "get_page", "input": {"slug": "a", "offset": 1, "limit": 4_000_000}}
+        )
+        hub = await client.post(API, json={"tool": "get_page", "input": {"slug": "hub"}})
+    found = answer.json()
+    end = found["result"]["next_offset"]
+    assert (answer.status_code, found["result"]["content"]) == (200, text[:end])
+    assert len(json.dumps(text[:end], ensure_ascii=False).encode()) in range(3_999_998, 4_000_001)
+    assert (found["warning"], found["next_step"]) == (
+        "The text is too long for one answer and was cut.",
+        f"The text goes on: give offset={end}.",
+    )
+    # The first 4 MiB of a page are all that is read of it.
+    assert rest.json()["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]
+    assert "next_offset" not in rest.json()["result"] and "warning" not in rest.json()
+    assert asked.json()["result"]["next_offset"] == end + 1
+    assert hub.status_code == 200 and len(hub.json()["result"]["outlinks"]) == 10_000
