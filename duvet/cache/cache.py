@@ -10,7 +10,7 @@ from duvet.cache.blobs import Blobs, NoBlobs
 from duvet.cache.environment import RecordedEnvironment
 from duvet.cache.results import Results
 from duvet.tree.disk import CACHE_FOLDER, DiskTree
-from duvet.tree.recorded import RecordedTree
+from duvet.tree.recorded import Look, RecordedTree
 from duvet.tree.seen import Seen, digest
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ class Cache:
         *,
         kept: bool = True,
         today: date | None = None,
+        pinned: Mapping[str, Look] | None = None,
     ) -> None:
         self.blobs = Blobs(disk.at(CACHE_FOLDER)) if kept else NoBlobs()
-        self.tree = RecordedTree(disk, now)
+        self.tree = RecordedTree(disk, now, pinned)
         self.environ = RecordedEnvironment(environ, self.tree)
         self.results = Results(self.blobs, self.tree, environ, today)
         self._parsed: dict[str, Parsed[Any]] = {}

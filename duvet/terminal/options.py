@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from duvet.progress import Progress
     from duvet.project import Project
     from duvet.terminal.wishes import Gate
+    from duvet.tree.recorded import Look
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -136,14 +137,14 @@ def _source_rules(patterns: tuple[str, ...]) -> tuple[SourceRule, ...]:
     return tuple(map(source_rule, patterns))
 
 
-def open_cache(shown: Settings) -> Cache | None:
+def open_cache(shown: Settings, pinned: Mapping[str, Look] | None = None) -> Cache | None:
     """The cache of the project in the working directory; none where there is no project, or none is wanted."""
     if not wants_cache(shown):
         return None
     from duvet.cache.cache import Cache
     from duvet.tree.disk import DiskTree
 
-    return Cache(DiskTree(), shown.environ, today=shown.today)
+    return Cache(DiskTree(), shown.environ, today=shown.today, pinned=pinned)
 
 
 def key_of(where: Mapping[str, Any], *more: object) -> str:

@@ -21,6 +21,7 @@ from duvet.reports.html_page import Page
 from duvet.terminal.outputs import rendered
 from duvet.trace.finished import Finished
 from duvet.tree.inside import Inside
+from duvet.tree.recorded import ChangedError, RecordedTree
 from duvet.tree.repository import Repository
 from duvet.version import VERSION
 
@@ -131,7 +132,8 @@ def _cited(finished: Finished) -> Iterator[tuple[int, str, Span]]:
 
 def _reader(project: Project) -> Callable[[str], str | None]:
     """Reads sources of the project; what else a pattern leads to may be nobody else's business."""
-    inside = Inside(project.root, project.disk)
+    inside, tree = Inside(project.root, project.disk), project.tree
+    again = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 
     def read(path: str) -> str | None:
         ##= man/spec/page.md#code
@@ -139,7 +141,11 @@ def _reader(project: Project) -> Callable[[str], str | None]:
         if not inside.has(path):
             return None
         try:
-            return project.tree.read(path).decode()
+            return again(path).decode()
+        except ChangedError:
+            ##= man/spec/page.md#code
+            ##% The code MUST be of the same text of its source as the comment above it, whoever writes to that in between.
+            raise
         except (DuvetError, UnicodeDecodeError):
             ##= man/spec/page.md#code
             ##% A source that can't be read any more MUST NOT fail the run.

@@ -15,6 +15,7 @@ from duvet.terminal.problem_formats import Answer, tell_failure
 from duvet.terminal.progress import Lines
 from duvet.terminal.settings import settings
 from duvet.terminal.wishes import Wishes
+from duvet.tree.recorded import ChangedError, Look
 
 _NAME = "report"
 
@@ -22,7 +23,7 @@ _NAME = "report"
 def report_or_recall(where: Mapping[str, Any], wishes: Wishes, answer: Answer) -> int:
     """The exit code; where nothing has changed since a run with these options, its reports are there already."""
     try:
-        cache = open_cache(settings())
+        cache = open_cache(settings(), {})
         if cache is None:
             return tell(_run(None, where, wishes, said_of_pages(where)), answer)
         return report_with(cache, where, wishes, answer)
@@ -40,7 +41,7 @@ def report_with(cache: Cache, where: Mapping[str, Any], wishes: Wishes, answer: 
         ##= man/spec/problems.md#formats
         ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
         return tell(known, answer)
-    outcome = _run(cache, where, wishes, notes)
+    outcome, cache = _run_of_one_moment(cache, where, wishes, notes)
     code = tell(outcome, answer)
     # Nobody waits for this.
     remember(cache, how, outcome)
@@ -70,6 +71,20 @@ def _recalled(cache: Cache, how: str) -> Outcome | None:
         progress.started = started
         progress.end("Checked that nothing has changed since the last run")
     return known
+
+
+def _run_of_one_moment(
+    cache: Cache, where: Mapping[str, Any], wishes: Wishes, notes: Rules | None
+) -> tuple[Outcome, Cache]:
+    """What comes of it, where no file is read as two different ones; and the cache that knows of it."""
+    pinned: dict[str, Look] = {}
+    while True:
+        try:
+            return _run(cache, where, wishes, notes), cache
+        except ChangedError as error:
+            # What is there now is what this run is about: each file changes once at most, however often it is written.
+            pinned[error.path] = error.look
+            cache = open_cache(settings(), pinned) or cache
 
 
 def _run(cache: Cache | None, where: Mapping[str, Any], wishes: Wishes, notes: Rules | None) -> Outcome:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from duvet.errors import UnreadableError
 from duvet.tree.disk import DiskTree, fault
@@ -15,11 +16,32 @@ from duvet.tree.record import Record, listing
 from duvet.tree.seen import Seen, digest, is_fresh, marks
 
 
+class Look(NamedTuple):
+    """What a file held and looked like at one moment."""
+
+    data: bytes
+    info: os.stat_result
+
+
+class ChangedError(UnreadableError):
+    """A file that was read is another by now."""
+
+    def __init__(self, path: str, look: Look) -> None:
+        super().__init__("it has changed meanwhile", path=path)
+        self.look = look
+
+
 class RecordedTree:
     """The files on disk, with a record of every question and its answer."""
 
-    def __init__(self, disk: DiskTree, now: int | None = None) -> None:
+    def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, Look] | None = None) -> None:
+        """Files that are pinned are as they were at that moment, whatever becomes of them.
+
+        Where nothing can be pinned, nobody can begin anew with it, and what has changed is read as it is.
+        """
         self.disk = disk
+        self.pinned = pinned or {}
+        self._begins_anew = pinned is not None
         self.now = time.time_ns() if now is None else now
         self.record = Record()
         self.seen: dict[str, Seen | None] = {}
@@ -40,12 +62,23 @@ class RecordedTree:
 
     def read(self, path: str) -> bytes:
         try:
-            data, info = self.disk.read_with_marks(path)
+            data, info = self._look(path)
         except UnreadableError as error:
             self._missed(path, error, self.record.absent)
             raise
         self._saw(path, marks(info, digest(data) if is_fresh(info, self.now) else b""))
         return data
+
+    def read_again(self, path: str) -> bytes:
+        """What was read before; ChangedError with what is there now, where that is something else."""
+        look = self._look(path)
+        self._saw(path, marks(look.info, digest(look.data) if is_fresh(look.info, self.now) else b""))
+        if self.seen[path] is None and self._begins_anew:
+            raise ChangedError(path, look)
+        return look.data
+
+    def _look(self, path: str) -> Look:
+        return self.pinned.get(path) or Look(*self.disk.read_with_marks(path))
 
     def _saw(self, path: str, seen: Seen) -> None:
         was = self.seen.setdefault(path, seen)
@@ -102,8 +135,9 @@ class RecordedTree:
 
     def compared(self, path: str, seen: Seen) -> Seen | None:
         """The same without an entry on the record."""
+        pin = self.pinned.get(path)
         try:
-            info = os.stat(self.disk.at(path))
+            info = pin.info if pin else os.stat(self.disk.at(path))
         except (OSError, ValueError):
             return None
         if not seen.looks_like(info):
@@ -148,7 +182,7 @@ class RecordedTree:
     def _content_compared(self, path: str, seen: Seen) -> Seen | None:
         """The marks as they are now, if the content is the same."""
         try:
-            data, info = self.disk.read_with_marks(path)
+            data, info = self._look(path)
         except UnreadableError:
             return None
         if not seen.looks_like(info) or digest(data) != seen.digest:

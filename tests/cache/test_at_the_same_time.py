@@ -80,6 +80,9 @@ def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Pa
     ##= man/spec/cache.md#freshness
     ##= type=test
     ##% An answer MUST be the same with the cache and without it.
+    ##= man/spec/page.md#code
+    ##= type=test
+    ##% The code MUST be of the same text of its source as the comment above it, whoever writes to that in between.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
     right: list[set[Answer]] = [set() for _ in range(8)]
     for text in TEXTS:
