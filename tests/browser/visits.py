@@ -35,7 +35,8 @@ class Visits:
         """A context in which nothing has been opened yet, offline unless its pages are served."""
         given: dict[str, Any] = {"viewport": WIDE, "offline": not served, "service_workers": "block", **options}
         context = self._browser.new_context(**given)
-        context.set_default_timeout(5_000)
+        # Nothing waits for so long but where the machine is busy.
+        context.set_default_timeout(30_000)
         self._contexts.append(context)
         context.on("request", lambda request: self._requested(request, served))
         context.on("dialog", self._dialog)
