@@ -133,6 +133,7 @@ class Assembly(Tools):
         return House(
             services={**self._services(), **services},
             observers=observers,
+            measures=lambda: self.log.wants(Level.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
             closers=[self.router.aclose],

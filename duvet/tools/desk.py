@@ -35,6 +35,8 @@ class House(Struct, frozen=True, kw_only=True):
     """What handlers may use, by name."""
     observers: Sequence[Observer] = ()
     """Hear of each call when it is over."""
+    measures: Callable[[], bool] = lambda: True
+    """Whether anybody wants to know how large calls are that succeed."""
     time_limit: float = 30.0
     """Seconds that a tool of a further pack may take, where it doesn't say."""
     clock: Callable[[], float] = time.perf_counter
@@ -81,7 +83,10 @@ class Desk:
         """What the tool answers; ToolError where it can't."""
         ##= man/spec/service.md#calls
         ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
-        tool = await self.require(name, arguments, caller)
+        return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
+
+    async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> Answer:
+        """The same of a tool that has just been required."""
         begun = self._house.clock()
         answer, failure = None, None
         try:
@@ -175,18 +180,20 @@ class Desk:
         failure: BaseException | None,
     ) -> Seen:
         code, reason = _told(failure)
+        # To write an answer once more, only to know its size, takes as long as many a tool.
+        measured = failure is not None or self._house.measures()
         return Seen(
             tool=tool.name,
             pack=self.registry.pack_of(tool).name,
             face=caller.face,
             request=caller.request,
             scope=tool.scope.value,
-            arguments=summary(arguments),
+            arguments=summary(arguments) if measured else "",
             seconds=seconds,
             code=code,
             reason=reason,
-            bytes_in=_size(arguments),
-            bytes_out=_size(answer.value) if answer else 0,
+            bytes_in=_size(arguments) if measured else 0,
+            bytes_out=_size(answer.value) if measured and answer else 0,
         )
 
 

@@ -68,7 +68,7 @@ class Calls:
         )
         tool = await self._required(params.name, arguments, caller)
         try:
-            return result(await self._desk.call(tool.name, arguments, with_model(caller, request, params)))
+            return result(await self._desk.call_tool(tool, arguments, with_model(caller, request, params)))
         except ToolError as error:
             return failure(error)
         except WantedError as wanted:
