@@ -16,18 +16,26 @@ from duvet.config.schema import (
     NotesRule,
     PageRule,
     Report,
-    ServerRule,
     SourceRule,
     Table,
     TableError,
     Words,
 )
 from duvet.config.server import ServerTable
-from duvet.config.tables import Choice, ConfigTable, SchemaName, SourceTable, as_tuple, named
+from duvet.config.tables import (
+    Choice,
+    ConfigTable,
+    Excluded,
+    Included,
+    Patterns,
+    SchemaName,
+    SourceTable,
+    as_tuple,
+    named,
+    notes_rule,
+)
 from duvet.config.wording import missing_field
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-
-Patterns = str | Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class ExtendedSource(SourceTable, frozen=True, kw_only=True):
@@ -37,10 +45,7 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
         Patterns | None,
         Meta(description="Which files, as one pattern of paths or several; by default those of the language"),
     ] = None
-    exclude: Annotated[
-        str | tuple[str, ...],
-        Meta(description="Which of these files to leave out, or folders with all that is in them"),
-    ] = ()
+    exclude: Excluded = ()
     gitignore: Annotated[
         bool,
         Meta(
@@ -104,15 +109,12 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 class PagesTable(Table, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
 
-    pattern: Annotated[Patterns, Meta(description="Which files, as one pattern of paths or several")]
-    exclude: Annotated[
-        str | tuple[str, ...],
-        Meta(description="Which of these files to leave out, or folders with all that is in them"),
-    ] = ()
+    pattern: Included
+    exclude: Excluded = ()
 
     def rule(self) -> NotesRule:
         """The rule that this table stands for."""
-        return NotesRule(patterns=as_tuple(self.pattern), exclude=as_tuple(self.exclude))
+        return notes_rule(self.pattern, self.exclude)
 
 
 class SpecText(Choice):
@@ -195,6 +197,3 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         return tuple(one.rule() for one in self.pages) or None
-
-    def serving(self) -> ServerRule:
-        return self.server.rule()

@@ -32,7 +32,6 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
         toml=toml,
         not_applicable=table.not_owed(),
         page=table.page(),
-        server=table.serving(),
         notes=table.notes(),
     )
 

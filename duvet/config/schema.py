@@ -158,7 +158,6 @@ class Config(Struct, frozen=True):
     """The file, to find places in."""
     not_applicable: tuple[NotApplicableRule, ...] = ()
     page: PageRule = PageRule()
-    server: ServerRule = ServerRule()
     notes: tuple[NotesRule, ...] | None = None
     """Which files are pages; None where nothing is said of that."""
 

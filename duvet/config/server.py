@@ -1,18 +1,13 @@
-"""The table of the server, which can be read without the rest of the file."""
+"""The table of the server in the configuration of the project."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
-from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta, ValidationError, convert
+from msgspec import Meta
 
-from duvet.config.find import find_config
-from duvet.config.schema import OURS, ServerRule, Table, Words
-from duvet.config.toml import parse
-from duvet.errors import DuvetError
-from duvet.tree.protocol import Tree
+from duvet.config.schema import ServerRule, Table, Words
 
 _DEFAULT = ServerRule()
 
@@ -67,34 +62,7 @@ class ServerTable(Table, frozen=True, kw_only=True):
     page_size: PageSize = _DEFAULT.page_size
     packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
 
-    def rule(self) -> ServerRule:
-        """The rule that this table stands for."""
-        version = self.protocol_version
-        return ServerRule(
-            name=self.name,
-            title=self.title,
-            version=self.version,
-            description=self.description,
-            protocol_version=None if version is None else version.value,
-            page_size=self.page_size,
-            packs=tuple(pack.value for pack in self.packs),
-        )
-
-
-def server_rule(tree: Tree, config_path: str | None) -> ServerRule:
-    """What a configuration says about the server; the defaults where it says nothing, or can't be read."""
-    with suppress(DuvetError, ValidationError):
-        path = find_config(tree, config_path)
-        if path is not None:
-            return _table(tree.read(path), path).rule()
-    return _DEFAULT
-
-
-def _table(data: bytes, path: str) -> ServerTable:
-    # Most files have no such table, and an answer waits.
-    if b"server" not in data:
-        return ServerTable()
-    ##= man/spec/mcp.md#handshake
-    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
-    values = parse(data, path).values
-    return convert(values.get("server", {}) if values.get("$schema") == OURS else {}, ServerTable)
+    @property
+    def pack_names(self) -> tuple[str, ...]:
+        """The packs by their names."""
+        return tuple(pack.value for pack in self.packs)

@@ -18,13 +18,18 @@ from duvet.config.schema import (
     NotesRule,
     PageRule,
     Report,
-    ServerRule,
     SourceRule,
     SpecificationRule,
     Table,
     Template,
 )
 from duvet.model import Format, Kind
+
+Patterns = str | Annotated[tuple[str, ...], Meta(min_length=1)]
+Included = Annotated[Patterns, Meta(description="Which files, as one pattern of paths or several")]
+Excluded = Annotated[
+    str | tuple[str, ...], Meta(description="Which of these files to leave out, or folders with all that is in them")
+]
 
 
 class Choice(StrEnum):
@@ -172,10 +177,6 @@ class ConfigTable(Table, frozen=True, kw_only=True):
         """What this configuration says of pages; None where that is nothing."""
         return None
 
-    def serving(self) -> ServerRule:
-        """What this configuration says about the server."""
-        return ServerRule()
-
 
 def named(*, extended: bool) -> Meta:
     """For editors: the names of one schema alone."""
@@ -187,6 +188,11 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[UpstreamSource, ...], Meta(description="Source files to scan")] = ()
     schema: Annotated[SchemaName, named(extended=False)] = field(name="$schema")
+
+
+def notes_rule(pattern: str | tuple[str, ...], exclude: str | tuple[str, ...]) -> NotesRule:
+    """The rule that a table of pages stands for, in whichever file."""
+    return NotesRule(patterns=as_tuple(pattern), exclude=as_tuple(exclude))
 
 
 def as_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ import pytest
 from duvet.config.find import CONFIG_PATH
 from duvet.config.read import read_config
 from duvet.config.schema import OURS, ServerRule
-from duvet.config.server import PackName, server_rule
+from duvet.config.server import PackName
+from duvet.config.service.read import service_config
 from duvet.tools.choosing import BUILT_IN, BY_DEFAULT
 from duvet.tree.memory import MemoryTree
 
@@ -32,24 +33,28 @@ TEA = ServerRule(
 )
 
 
+def rule(tree: MemoryTree, path: str | None = None) -> ServerRule:
+    return service_config(tree, {}, project_path=path).rule
+
+
 def quick(text: str) -> ServerRule:
-    return server_rule(MemoryTree({CONFIG_PATH: text.encode()}), None)
+    return rule(MemoryTree({CONFIG_PATH: text.encode()}))
 
 
 def test_all_of_it() -> None:
     assert quick(BEGIN + SERVER) == TEA
-    assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).server == TEA
+    assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 
 
 def test_nothing_of_it() -> None:
-    assert quick(BEGIN) == read_config(BEGIN.encode(), CONFIG_PATH, {}).server == ServerRule()
-    assert server_rule(MemoryTree({}), None) == ServerRule()
+    assert quick(BEGIN) == ServerRule()
+    assert rule(MemoryTree({})) == ServerRule()
 
 
 def test_a_file_that_is_named() -> None:
     tree = MemoryTree({"other.toml": (BEGIN + SERVER).encode()})
-    assert server_rule(tree, "other.toml") == TEA
-    assert server_rule(tree, "absent.toml") == ServerRule()
+    assert rule(tree, "other.toml") == TEA
+    assert rule(tree, "absent.toml") == ServerRule()
 
 
 def test_only_our_schema_knows_it() -> None:
@@ -68,7 +73,7 @@ def test_what_is_wrong_in_it_leaves_the_defaults(wrong: str) -> None:
     ##= man/spec/mcp.md#handshake
     ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
     assert quick(BEGIN + wrong) == ServerRule()
-    assert server_rule(MemoryTree({CONFIG_PATH: b"server \xff"}), None) == ServerRule()
+    assert rule(MemoryTree({CONFIG_PATH: b"server \xff"})) == ServerRule()
 
 
 def test_packs_are_those_that_there_are() -> None:

@@ -57,6 +57,8 @@ def in_both(at: At, project: Toml | None) -> Iterator[Problem]:
 def server_table(project: Toml | None) -> ServerTable | None:
     """The table `server` of the project; none where it has none, or one that can't be read."""
     if project and "server" in project.values:
+        ##= man/spec/mcp.md#handshake
+        ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
         with suppress(ValidationError):
             return as_table(project.values["server"], ServerTable)
     return None

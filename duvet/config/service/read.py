@@ -59,5 +59,5 @@ def service_config(
     ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
     if table is not None:
         config = replace(config, server=as_section(table))
-    packs = config.packs() if table is None else config.packs(table.rule().packs)
+    packs = config.packs() if table is None else config.packs(table.pack_names)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=packs)

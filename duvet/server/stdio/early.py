@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from duvet.config.server import ProtocolVersion
 from duvet.server.capabilities import CAPABILITIES
 from duvet.server.identity import Identity
 from duvet.server.messages import RefusedError, checked, decoded, encoded, is_id
@@ -15,7 +16,7 @@ from duvet.server.stdio.blocking import read_some, write_all
 from duvet.server.stdio.lines import LONGEST
 from duvet.server.stdio.wire import Wire
 
-HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+HANDSHAKES = tuple(version.value for version in ProtocolVersion)
 """The versions that are agreed on in a handshake; the last one is offered to who asks for another."""
 
 _Object = dict[str, Any]

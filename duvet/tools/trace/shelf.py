@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from duvet.errors import FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
-from duvet.queries.catalogue import SpecificationCard
 from duvet.sources.filtered import FilteredTree
 from duvet.specs.library import Library
 from duvet.tools.context import Context
@@ -56,10 +55,6 @@ class Shelf(Library):
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
-
-    def card_of(self, locator: Locator) -> SpecificationCard | None:
-        number = self.number_of(locator)
-        return None if number is None else self.cards[number]
 
     def load(self, locator: Locator) -> Specification:
         number = self.number_of(locator)
