@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -40,7 +40,7 @@ def page_of(
 ) -> tuple[list[_Row], Page]:
     """The rows of the part that is asked for; keys tell items apart even after an edit of the project."""
     start = _start(items, wish, key)
-    rows = list(_fitting(map(row, islice(items, start, None)), wish))
+    rows = list(_wanted(map(row, islice(items, start, None)), wish))
     end = start + len(rows)
     return rows, Page(len(items), _cursor(items, end, wish, key) if end < len(items) else None)
 
@@ -54,18 +54,22 @@ def more(shown: int, page: Page) -> str:
     return f"{shown} of {page.total} shown; for more give cursor={page.next_cursor}, or a higher limit."
 
 
-def _fitting(rows: Iterator[_Row], wish: Wish) -> Iterator[_Row]:
+def _wanted(rows: Iterator[_Row], wish: Wish) -> Iterator[_Row]:
     """As many as may be; the first one in any case, or a list would never end."""
     ##= man/spec/mcp.md#tools
     ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
     ##% for more or that size is 0.
     if wish.limit is not None or not wish.page_size:
         yield from islice(rows, wish.limit)
-        return
-    left = MOST_BYTES
-    for number, row in enumerate(islice(rows, wish.page_size)):
-        left -= len(json.encode(row)) + 1
-        if left < 0 and number:
+    else:
+        yield from fitting(islice(rows, wish.page_size), MOST_BYTES, least=1)
+
+
+def fitting(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
+    """As many of the first rows as so many bytes of JSON have room for."""
+    for number, row in enumerate(rows):
+        room -= len(json.encode(row)) + 1
+        if room < 0 and number >= least:
             return
         yield row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct, json
@@ -15,7 +15,7 @@ from duvet.queries.references import Citations, Found, Requirements
 from duvet.text import shortened
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MOST_BYTES, fitting
 from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.arguments import NO_LEVEL
 from duvet.tools.trace.brief import Brief
@@ -147,15 +147,7 @@ def _fitting(citations: Sequence[Citation], room: int) -> list[Cited]:
         told = [replace(one, context_lines=None) for one in told]
     if len(json.encode(told)) > room:
         told = [replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in told]
-    return list(_first(told, room))
-
-
-def _first(told: Iterable[Cited], room: int) -> Iterable[Cited]:
-    for one in told:
-        room -= len(json.encode(one)) + 1
-        if room < 0:
-            return
-        yield one
+    return list(fitting(told, room))
 
 
 def _cited(one: Citation) -> Cited:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache, partial
 from string import digits
 from typing import Annotated
@@ -14,7 +13,7 @@ from duvet.queries.references import Citations, Found, Requirements, Spot
 from duvet.queries.sections import section_text
 from duvet.tools.context import Context
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MOST_BYTES, fitting
 from duvet.tools.tool import Answer, Question
 from duvet.tools.trace.brief import Brief, brief
 from duvet.tools.trace.by_section import requirements_by_section
@@ -109,18 +108,8 @@ def _rows(context: Context, spot: Spot) -> tuple[Brief, ...]:
     rows = [brief(card) for card in cards]
     if len(json.encode(rows)) > MOST_BYTES // 2:
         rows = [brief(card, _SHORT) for card in cards]
-    return tuple(_fitting(rows))
-
-
-def _fitting(rows: Sequence[Brief]) -> list[Brief]:
-    """As many as there is room for: the text of the section has them all."""
-    found, left = [], MOST_BYTES // 2
-    for row in rows:
-        left -= len(json.encode(row))
-        if left < 0:
-            break
-        found.append(row)
-    return found
+    # The text of the section has them all.
+    return tuple(fitting(rows, MOST_BYTES // 2))
 
 
 def _part(text: str, offset: int, room: int) -> str:

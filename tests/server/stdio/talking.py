@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import anyio
@@ -40,22 +42,29 @@ class Odd:
         return wrapped([{"a": "ü"}])
 
 
-def said(server: DuvetServer, words: bytes, grace: float = GRACE) -> list[bytes]:
-    """What a server says to all that a client says, line by line; nothing is answered early."""
+def said(server: DuvetServer, *turns: bytes, grace: float = GRACE) -> list[bytes]:
+    """What a server says to all that a client says, line by line; nothing is answered early.
+
+    A further turn is said when each line of those before has its answer.
+    """
     (their_reading, our_writing), (our_reading, their_writing) = os.pipe(), os.pipe()
-    os.close(our_writing)
     heard: list[bytes] = []
-    listener = threading.Thread(target=lambda: heard.extend(_all_of(our_reading)))
-    listener.start()
+    client = threading.Thread(target=lambda: heard.extend(_heard(turns, our_reading, our_writing)))
+    client.start()
     try:
-        anyio.run(converse, Wire(their_reading, their_writing), Opening(words), server, grace)
+        anyio.run(converse, Wire(their_reading, their_writing), Opening(turns[0]), server, grace)
     finally:
         os.close(their_writing)
-        listener.join()
+        client.join()
         os.close(their_reading)
     return heard
 
 
-def _all_of(descriptor: int) -> list[bytes]:
-    with os.fdopen(descriptor, "rb") as stream:
-        return stream.readlines()
+def _heard(turns: Sequence[bytes], reading: int, writing: int) -> Iterator[bytes]:
+    with os.fdopen(reading, "rb") as answers, os.fdopen(writing, "wb") as words:
+        for before, turn in pairwise(turns):
+            yield from islice(answers, before.count(b"\n"))
+            words.write(turn)
+            words.flush()
+        words.close()
+        yield from answers

@@ -102,7 +102,7 @@ def test_batches_are_not_made_up_without_end(server: DuvetServer) -> None:
     ##= type=test
     ##% Where the answers to batches come to more than 64 MiB, each further one MUST be the error -32010.
     batch = [request(BIG, id=id) for id in range(1, 7)]
-    _, first, second = said(server, lines_of(hello("2025-03-26"), batch, [request(BIG, id=7)]))
+    _, first, second = said(server, lines_of(hello("2025-03-26"), batch), lines_of([request(BIG, id=7)]))
     told = [one.get("error", {}).get("code") for one in json.loads(first)]
     assert (len(told), told[:3], set(told[3:])) == (6, [None] * 3, {-32010})
     assert json.loads(second)[0]["result"]["text"] == "x" * SIZE
