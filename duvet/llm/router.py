@@ -46,6 +46,7 @@ class StaticRouter:
         environ: Mapping[str, str],
         *,
         clock: Clock | None = None,
+        http: Http | None = None,
         blobs: Blobs | None = None,
         log: Callable[[str], None] = unheard,
         sampler: Sampler | None = None,
@@ -57,7 +58,7 @@ class StaticRouter:
         self.routing = routing
         self.log = log
         clock = clock or SystemClock()
-        self._http = Http(clock)
+        self._http = http or Http(clock)
         self._discovery = Discovery(self._http, clock, blobs or NoBlobs())
         self._backends = backends_of(self.providers, self._keys, self._http, sampler)
 

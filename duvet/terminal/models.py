@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from duvet.config.service.tables import ServiceConfig
+    from duvet.llm.http import Http
 
 
-def router_of(config: ServiceConfig, shown: Settings, log: Callable[[str], None] = unheard) -> StaticRouter:
+def router_of(
+    config: ServiceConfig, shown: Settings, log: Callable[[str], None] = unheard, http: Http | None = None
+) -> StaticRouter:
     """What chooses among them; a log hears of everything that callers are warned of."""
-    return StaticRouter(config.providers, config.routing, shown.environ, blobs=blobs_of(shown), log=log)
+    return StaticRouter(config.providers, config.routing, shown.environ, http=http, blobs=blobs_of(shown), log=log)

@@ -44,7 +44,7 @@ class Renewing:
         """How many entries of a list an answer holds, now that the project has been read anew."""
         try:
             service = self._assembly.read_again(project.tree)
-            if self.desk is not None and service != self._assembly.service:
+            if self.desk is not None and not service.says_the_same_as(self._assembly.service):
                 self._turn_to(self._assembly.with_service(service), self.desk)
             self._fault = ""
         except DuvetError as error:

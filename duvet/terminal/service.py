@@ -15,6 +15,7 @@ from duvet.terminal.streams import say
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
+    from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
     from duvet.server.live import Live
@@ -83,7 +84,7 @@ class Assembly(Tools):
         """The same with another configuration; what lasts is not made again."""
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
-        other.__dict__["log"] = self.log
+        other.__dict__.update(log=self.log, http=self.http)
         return other
 
     @cached_property
@@ -92,7 +93,15 @@ class Assembly(Tools):
         from duvet.server.log import Level
         from duvet.terminal.models import router_of
 
-        return router_of(self.service.config, self._shown, lambda words: self.log.tell(Level.WARN, words))
+        return router_of(self.service.config, self._shown, lambda words: self.log.tell(Level.WARN, words), self.http)
+
+    @cached_property
+    def http(self) -> Http:
+        """The connections to models."""
+        from duvet.llm.clock import SystemClock
+        from duvet.llm.http import Http
+
+        return Http(SystemClock())
 
     @cached_property
     def log(self) -> Log:
@@ -136,7 +145,7 @@ class Assembly(Tools):
             measures=lambda: self.log.wants(Level.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
-            closers=[self.router.aclose],
+            closers=[self.http.aclose],
         )
 
     def _services(self) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from duvet.errors import DuvetError
 from duvet.tools.checks import check_scope, checked_input
@@ -61,9 +60,8 @@ class Desk:
         self._guests = Guests(house.clock)
 
     def renew(self, registry: Registry, house: House) -> None:
-        """From the next call on, these tools are called, and in this house; what the other has opened is kept so long."""
-        closers = [*self._house.closers, *house.closers]
-        self.registry, self._house = registry, replace(house, closers=closers)
+        """From the next call on, these tools are called, and in this house."""
+        self.registry, self._house = registry, house
 
     @property
     def house(self) -> House:

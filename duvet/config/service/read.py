@@ -36,6 +36,10 @@ class Service(Struct, frozen=True, kw_only=True):
         """What the server says of itself, and how much it offers."""
         return self.config.server.rule(self.packs)
 
+    def says_the_same_as(self, other: Service) -> bool:
+        """Whether nothing else is in force then, however it is written."""
+        return replace(self, document=None) == replace(other, document=None)
+
 
 def service_config(
     tree: Tree, environ: Mapping[str, str], given: str | None = None, project_path: str | None = None
