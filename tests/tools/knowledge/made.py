@@ -60,7 +60,7 @@ class Asking:
         validate(plain(structured(found)), output_schema(self.desk.registry.require(tool)))
         return found
 
-    def value(self, tool: str, **arguments: object) -> Any:
+    def value(self, tool: str, /, **arguments: object) -> Any:
         """The same as JSON has it."""
         return plain(self.answer(tool, arguments).value)
 
