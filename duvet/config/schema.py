@@ -71,6 +71,31 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
+class IngestRule(Struct, frozen=True, kw_only=True):
+    """What is taken in of a project, and how."""
+
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    max_file_bytes: int = 1 << 20
+    """Larger files are known by name alone."""
+    symbols: bool | None = None
+    """Whether to look for what code declares; None is: where that can be done."""
+    semantic: bool | None = None
+    """Whether to make vectors; None is: where that can be done."""
+    profile: str = "local"
+    """What runs are called that are called nothing else."""
+    stale_days: int = 30
+    """After so many days without a change something is old."""
+    editor_uri: str | None = None
+    """What opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
+
+
+class StoreRule(Struct, frozen=True, kw_only=True):
+    """Where what is taken in is kept."""
+
+    path: str = ".duvet/knowledge/store.db"
+
+
 class PageRule(Struct, frozen=True, kw_only=True):
     """What the page shows beside the trace, and how much of it."""
 

@@ -208,6 +208,10 @@ class Run(Struct, frozen=True, kw_only=True):
     removed: tuple[Removed, ...] = ()
     error: str = ""
     """Why it has failed."""
+    warnings: tuple[str, ...] = ()
+    """What could not be taken in, and why."""
+    dry_run: bool = False
+    """Whether it has only told what it would do."""
 
 
 class Filters(Struct, frozen=True, kw_only=True):

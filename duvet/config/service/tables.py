@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from duvet.config.schema import NotesRule, ServerRule
+from duvet.config.service.ingest import IngestSection, StoreSection
 from duvet.config.service.packs import PackSection
 from duvet.config.service.pages import PagesSection
 from duvet.config.service.providers import ProviderSection, RouteSection
@@ -38,6 +39,8 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
         tuple[PagesSection, ...],
         Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
     ] = ()
+    ingest: Annotated[IngestSection, Meta(description="What is taken in of the project")] = IngestSection()
+    store: Annotated[StoreSection, Meta(description="Where that is kept")] = StoreSection()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Which files are pages; None where nothing is said of that."""
