@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from jsonschema import validate
+from jsonschema import validate  # type: ignore[import-untyped]
 
 from duvet.config.schema import IngestRule, StoreRule
 from duvet.knowledge.knowledge import Knowledge, Rules
