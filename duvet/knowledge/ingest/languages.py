@@ -37,8 +37,10 @@ _PYTHON = Grammar(
     "language",
     {"class_definition": CLASS, "function_definition": FUNCTION, "type_alias_statement": TYPE},
     frozenset(
-        ("module", "block", "decorated_definition", "with_statement")
-        + ("if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause")
+        (
+            *("module", "block", "decorated_definition", "with_statement"),
+            *("if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause"),
+        )
     ),
 )
 _SCRIPT = {
@@ -64,8 +66,10 @@ _TYPED = {
     "public_field_definition": "",
 }
 _IN_SCRIPTS = frozenset(
-    ("program", "export_statement", "statement_block", "class_body", "interface_body", "ambient_declaration")
-    + ("lexical_declaration", "variable_declaration", "if_statement", "expression_statement")
+    (
+        *("program", "export_statement", "statement_block", "class_body", "interface_body", "ambient_declaration"),
+        *("lexical_declaration", "variable_declaration", "if_statement", "expression_statement"),
+    )
 )
 VALUES = {
     **dict.fromkeys(("arrow_function", "function_expression", "function", "generator_function"), FUNCTION),
