@@ -25,6 +25,7 @@ def _lines(tool: Tool, pack: str) -> Iterator[str]:
     yield ""
     yield from textwrap.wrap(tool.description, _WIDTH)
     yield from _section("Arguments", _arguments(input_schema(tool)))
+    yield from _section("Shortcuts", [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts])
     answers = output_schema(tool)["properties"]
     rows = answers["result"]["items"]["required"] if tool.is_list else answers
     yield from _section("Answers a list of" if tool.is_list else "Answers", [", ".join(rows)])

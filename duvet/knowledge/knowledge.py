@@ -1,0 +1,91 @@
+"""What is known of a project, for those who ask while others take it in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from msgspec import Struct
+
+from duvet.config.schema import IngestRule, StoreRule
+from duvet.store.errors import StoreError
+from duvet.store.opening import open_store
+from duvet.store.protocol import Store
+
+Answer = TypeVar("Answer")
+
+
+class Rules(Struct, frozen=True):
+    """Where it is kept, and what is said of taking in."""
+
+    root: str
+    ingest: IngestRule
+    store: StoreRule
+
+    @property
+    def path(self) -> str:
+        """The file of the store."""
+        return os.path.join(self.root, self.store.path)
+
+
+class Known:
+    """A store that is open, and what searches it."""
+
+    def __init__(self, store: Store, rules: Rules) -> None:
+        self.store = store
+        self.rules = rules
+
+
+class Knowledge:
+    """Opens the store when it is first asked for, and again when the file is another. Any thread may ask."""
+
+    def __init__(self, rules: Callable[[], Rules]) -> None:
+        self._rules = rules
+        self._lock = Lock()
+        self._known: Known | None = None
+        self._file: tuple[int, int] | None = None
+
+    def turn_to(self, rules: Callable[[], Rules]) -> None:
+        """From the next question on, these rules are in force."""
+        self._rules = rules
+
+    def ask(self, question: Callable[[Known], Answer]) -> Answer:
+        """What the store answers; StoreError where it can't be had."""
+        with self._lock:
+            try:
+                return question(self._current())
+            except StoreError:
+                ##= man/spec/knowledge.md#tools
+                ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+                self._let_go()
+                raise
+
+    def close(self) -> None:
+        """Let go of the store; it is opened again for whoever asks."""
+        with self._lock:
+            self._let_go()
+
+    def _current(self) -> Known:
+        rules = self._rules()
+        file = _file_at(rules.path)
+        if self._known is None or file != self._file or rules != self._known.rules:
+            self._let_go()
+            # As long as the old file is open, a new one can't be taken for it.
+            self._known, self._file = Known(open_store(rules.path), rules), file
+        return self._known
+
+    def _let_go(self) -> None:
+        known, self._known = self._known, None
+        if known is not None:
+            known.store.close()
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    """Which file stands there."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino

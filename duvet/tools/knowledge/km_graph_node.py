@@ -1,0 +1,51 @@
+"""`km-graph-node`"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from duvet.knowledge.graph.node import Which, around
+from duvet.knowledge.graph.shapes import Relationship, Shown
+from duvet.knowledge.reports.shapes import Told
+from duvet.tools.ctx import Ctx
+from duvet.tools.knowledge.known import LABELS, ask, most, require_text
+from duvet.tools.tool import Answer, Tool
+
+_MOST = 200
+_NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
+
+
+class Input(Struct, frozen=True, forbid_unknown_fields=True):
+    node_id: Annotated[str, Meta(description=_NODE_ID)]
+    relationships: Annotated[Which, Meta(description="Which edges of the node to tell of")] = Which.OUTGOING
+    limit: Annotated[int, Meta(ge=1, description=f"Edges, {_MOST} at most")] = 50
+
+
+class Output(Told, frozen=True, kw_only=True):
+    node: Shown
+    relationships: tuple[Relationship, ...]
+
+
+async def node(asked: Input, ctx: Ctx) -> Answer:
+    """A node of the graph with its edges."""
+    name, limit = require_text("node_id", asked.node_id, _NODE_ID), most(asked.limit, _MOST)
+    found = await ask(ctx, lambda known: around(known.store, name, asked.relationships, limit))
+    more = "give a higher limit" if limit < _MOST else "more of them are never told at once"
+    return Answer(
+        value=Output(node=found.node, relationships=found.relationships),
+        next_step=f"There are more edges than these {limit}: {more}." if found.is_cut else "",
+    )
+
+
+GRAPH_NODE = Tool(
+    name="km-graph-node",
+    title="Node of the graph",
+    description="A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that "
+    "connect it: what belongs to what, tests, describes, links to or cites it.",
+    input=Input,
+    output=Output,
+    handler=node,
+    labels=LABELS,
+)

@@ -1,0 +1,81 @@
+"""What these tools are asked of: all that was taken in of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, TypeVar
+
+from msgspec import Meta
+
+from duvet.knowledge.graph.identifiers import IdentifierError
+from duvet.knowledge.knowledge import Knowledge, Known
+from duvet.store.errors import BusyError, MissingError, StoreError
+from duvet.tools.ctx import Ctx
+from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.paging import MOST_BYTES, fitting
+from duvet.tools.services import KNOWLEDGE
+
+Result = TypeVar("Result")
+_Row = TypeVar("_Row")
+
+LABELS = ("knowledge",)
+SHELL, MCP = "shell", "mcp"
+NOTHING = "nothing was taken in of this project yet"
+History = Annotated[int, Meta(ge=0, le=100, description="How many earlier ones to tell of")]
+Entries = Annotated[int, Meta(ge=1, description="Entries of each list; the totals are those of all")]
+
+
+async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
+    """What is known; ToolError where that can't be told. Nobody else is kept waiting."""
+    from anyio import to_thread
+
+    knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE)
+    if knowledge is None:
+        raise ToolError(Code.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+    try:
+        return await to_thread.run_sync(knowledge.ask, question)
+    except IdentifierError as error:
+        raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
+    except StoreError as error:
+        raise _refused(error, ctx.caller.face) from error
+
+
+def _refused(error: StoreError, face: str) -> ToolError:
+    ##= man/spec/knowledge.md#tools
+    ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
+    ##% and the server goes on.
+    hint = error.hint if face == SHELL else _hint(error)
+    message = NOTHING if isinstance(error, MissingError) else error.message
+    return ToolError(Code.UPSTREAM_ERROR, message, hint)
+
+
+def _hint(error: StoreError) -> str:
+    """What agents can do, who have no shell."""
+    if isinstance(error, BusyError):
+        return "ask again in a moment"
+    return "have the project taken in, and ask again: what is known then is told"
+
+
+def require_text(argument: str, value: str, hint: str) -> str:
+    """What was given; an error where that is blank."""
+    if not value.strip():
+        raise MissingArgumentError(argument, hint)
+    return value.strip()
+
+
+def brief(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:
+    """As many of the rows as are asked for; for agents who don't say how many, a share of what an answer may hold."""
+    found = tuple(rows)
+    if limit is not None:
+        return found[:limit]
+    ##= man/spec/knowledge.md#tools
+    ##% Where `limit` says nothing else, lists in reports and the files of a subsystem MUST be cut to about 4,000 tokens in
+    ##% all for clients of the Model Context Protocol, which are told so, and MUST be whole on every other face.
+    return tuple(fitting(found, MOST_BYTES // share, least=1)) if face == MCP else found
+
+
+def most(given: int, highest: int) -> int:
+    """What was given, or the highest that there is."""
+    ##= man/spec/knowledge.md#tools
+    ##% A limit or a depth that is higher than the highest MUST count as that; one that is too low MUST be refused.
+    return min(given, highest)
