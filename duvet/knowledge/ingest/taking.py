@@ -25,6 +25,8 @@ from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
 from duvet.knowledge.ingest.warnings import in_words, warned
+from duvet.knowledge.reports.facts import facts_of
+from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
@@ -148,6 +150,8 @@ class _Taking:
         _keep(store, writing, _TIMES, times.encoded())
         outcome = self._outcome(files, times)
         writing.put_run(outcome.run)
+        facts = facts_of(outcome.run, files.artifacts, graph.nodes, graph.edges, self._wanted)
+        keep_reports(writing, facts, time.time())
         return outcome
 
     def failed(self, error: DuvetError) -> Run:
