@@ -15,3 +15,11 @@ class MissingError(StoreError):
 
 class BusyError(StoreError):
     """Somebody else is writing."""
+
+
+class VersionError(StoreError):
+    """A store that another version of duvet has made."""
+
+
+class DamagedError(StoreError):
+    """What stands there is no store, or not a whole one."""

@@ -1,0 +1,85 @@
+"""What goes wrong with a store, in words that say what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_BUSY, _FULL, _READ_ONLY, _DAMAGED = {5, 6}, {13}, {3, 8, 14, 23}, {1, 11, 20, 26}
+"""The codes of sqlite."""
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Whatever is wrong with the store comes as a StoreError."""
+    import sqlite3
+    import zlib
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _of_sqlite(error, path) from error
+    except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
+        ##= man/spec/knowledge.md#store
+        ##% A store that is cut off, overwritten, or not one of duvet at all MUST be an error that names the file and
+        ##% says what to do.
+        raise damaged(path, str(error) or type(error).__name__) from error
+
+
+def _of_sqlite(error: sqlite3.Error, path: str) -> StoreError:
+    from sqlite3 import InterfaceError, ProgrammingError
+
+    if isinstance(error, (ProgrammingError, InterfaceError)):
+        return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
+    # Text that is none has no code.
+    code = getattr(error, "sqlite_errorcode", 1) & 0xFF
+    if code in _BUSY:
+        return busy(path)
+    if code in _FULL:
+        return StoreError(
+            f"there is no room for it: {error}", path=path, hint="make room, and take everything in again"
+        )
+    if code in _READ_ONLY:
+        return StoreError(f"it can't be opened or written: {error}", path=path, hint="see who may write to its folder")
+    if code in _DAMAGED:
+        return damaged(path, str(error))
+    return StoreError(f"it can't be read or written: {error}", path=path, hint="see whether its disk is well")
+
+
+def busy(path: str) -> BusyError:
+    return BusyError("somebody else is writing to it", path=path, hint="try again when that is done")
+
+
+def missing(path: str) -> MissingError:
+    return MissingError("nothing of this project was taken in yet", path=path, hint="take in what is in it first")
+
+
+def damaged(path: str, reason: str) -> DamagedError:
+    folder = os.path.dirname(path)
+    return DamagedError(
+        f"it is damaged, or no store of duvet: {reason}",
+        path=path,
+        hint=f"remove the folder {folder} and take everything in again: it holds nothing else",
+    )
+
+
+def of_version(path: str, version: int, schema: int) -> VersionError:
+    """Of a store with another schema than this one."""
+    if version > schema:
+        return VersionError(
+            f"a newer duvet has made it: its schema is {version}, and this one reads {schema}",
+            path=path,
+            hint="use that one; or remove the folder and take everything in again",
+        )
+    return VersionError(
+        f"an older duvet has made it: its schema is {version}, and this one reads {schema}",
+        path=path,
+        hint="take everything in again: that replaces it, and it holds nothing else",
+    )

@@ -1,0 +1,91 @@
+"""Which pieces may be found at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from duvet.store.database import Database, marks
+from duvet.store.records import LABELS as LABEL_OF_KIND
+from duvet.store.records import Filters, Label, Relation
+from duvet.store.schema import LABELS, NAMESPACE, RELATIONS, SUBSYSTEM, TAG
+from duvet.store.values import bound, unbound
+from duvet.store.words import folded
+
+_TRAIT = "id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
+_FILES = "SELECT first, count FROM artifact WHERE count > 0{} ORDER BY first"
+_SYMBOLS = """SELECT DISTINCT number FROM symbol
+JOIN artifact ON artifact.id = symbol.artifact
+JOIN piece ON number >= first AND number < first + count
+AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
+WHERE count > 0{} ORDER BY number"""
+_BELONG = ",".join(str(RELATIONS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
+_OF_FILES = ",".join(str(LABELS[one]) for one in sorted(set(LABEL_OF_KIND.values())))
+# A subsystem, then what belongs to it, then the files that hang together with one of these.
+_LINKED = f"""id IN (
+WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
+near(node) AS (SELECT node FROM core UNION
+    SELECT source FROM edge JOIN core ON target = core.node WHERE relation IN ({_BELONG})),
+file(node) AS (SELECT target FROM near JOIN edge ON source = near.node UNION
+    SELECT source FROM near JOIN edge ON target = near.node)
+SELECT artifact.id FROM file JOIN node ON node.id = file.node AND node.label IN ({_OF_FILES})
+JOIN artifact ON artifact.path = node.key)"""
+
+Condition = tuple[str, Sequence[object]]
+"""What has to hold, and the values of its marks."""
+
+
+def allowed(database: Database, filters: Filters) -> Sequence[int] | None:
+    """The pieces that may be found, in ascending order; None is all."""
+    if filters == Filters():
+        return None
+    ##= man/spec/knowledge.md#store
+    ##% What a filter leaves out MUST NOT take the place of what it lets through: pieces are left out before they are
+    ##% ranked.
+    conditions = [*_of_files(database, filters), *_of_symbols(filters)]
+    where = "".join(f" AND {condition}" for condition, _ in conditions)
+    values = list(chain.from_iterable(values for _, values in conditions))
+    if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
+        return [number for (number,) in database.rows(_SYMBOLS.format(where), *values)]
+    ranges = (range(first, first + count) for first, count in database.rows(_FILES.format(where), *values))
+    return list(chain.from_iterable(ranges))
+
+
+def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
+    if filters.subsystems:
+        yield _of_subsystems(database, _folded(filters.subsystems))
+    if filters.kinds:
+        yield _one_of("artifact.kind", _folded(filters.kinds))
+    for what, wanted in ((NAMESPACE, filters.namespaces), (TAG, filters.tags)):
+        if wanted:
+            names = _folded(wanted)
+            yield f"artifact.{_TRAIT.format(what, marks(names))}", names
+    if filters.since is not None:
+        yield "git_timestamp >= ?", (filters.since,)
+
+
+def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
+    nodes = [
+        id
+        for id, *called in database.rows("SELECT id, key, name FROM node WHERE label = ?", LABELS[Label.SUBSYSTEM])
+        if any(bound(folded(unbound(name))) in names for name in called)
+    ]
+    own = _TRAIT.format(SUBSYSTEM, marks(names))
+    return f"(artifact.{own} OR artifact.{_LINKED.format(marks(nodes))})", [*names, *nodes]
+
+
+def _of_symbols(filters: Filters) -> Iterator[Condition]:
+    if filters.symbols:
+        yield _one_of("symbol.folded", _folded(filters.symbols))
+    if filters.symbol_kinds:
+        yield _one_of("symbol.kind", _folded(filters.symbol_kinds))
+    if filters.symbol_languages:
+        yield _one_of("symbol.language", _folded(filters.symbol_languages))
+
+
+def _one_of(column: str, values: Sequence[object]) -> Condition:
+    return f"{column} IN ({marks(values)})", values
+
+
+def _folded(names: Iterable[str]) -> Sequence[object]:
+    return [bound(name) for name in dict.fromkeys(map(folded, names))]

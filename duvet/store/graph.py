@@ -1,0 +1,149 @@
+"""Nodes and edges, as they stand in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from duvet.store.artifacts import piece_of
+from duvet.store.database import Database, Row, marks
+from duvet.store.faults import told
+from duvet.store.records import LABELS as LABEL_OF_KIND
+from duvet.store.records import Edge, Kind, Label, Node, Relation
+from duvet.store.schema import LABEL_OF, LABELS, RELATION_OF, RELATIONS
+from duvet.store.values import bound, properties, unbound
+from duvet.store.words import folded
+
+Ends = Sequence[tuple[Edge, Node]]
+"""Edges, each with the node at its other end."""
+
+FIELDS = "node.label, node.key, node.name, node.properties"
+_NODE = f"SELECT {FIELDS} FROM node WHERE label = ? AND key = ?"
+_NODES = f"SELECT {FIELDS} FROM node WHERE label = ? ORDER BY key"
+_SUBSYSTEMS = "SELECT key FROM node WHERE label = ? ORDER BY key"
+_EDGES = f"""SELECT edge.relation, edge.properties, {FIELDS} FROM edge JOIN node ON node.id = edge.{{1}}
+WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?)
+ORDER BY edge.relation, node.label, node.key LIMIT ?"""
+_FOUND = f"""SELECT {FIELDS} FROM node WHERE label = ?1 AND instr(coalesce(folded, key), ?2) > 0
+ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ?2 || char(10)) = 0, key LIMIT ?3"""
+_ISOLATED = f"""SELECT {FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
+(SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
+_PIECES = """SELECT kind, path, number - first, start, end, line_start, line_end, title
+FROM artifact JOIN piece ON piece.artifact = artifact.id"""
+_OF_FILE = f"{_PIECES} WHERE path = ? AND kind IN ({{}}) ORDER BY number LIMIT ?"
+_OF_ID = f"{_PIECES} WHERE path = ? AND number = first + ?"
+_ALL_PIECES = f"{_PIECES} ORDER BY path, number"
+
+
+def node_of(database: Database, row: Row) -> Node:
+    label, key, name, data = row
+    with told(database.path):
+        return Node(label=LABEL_OF[label], key=unbound(key), name=unbound(name), properties=properties(data))
+
+
+def split(id: str) -> tuple[Label | None, str]:
+    """The label and the key of an id; None for a label that there is not."""
+    label, _, key = id.partition(":")
+    return (Label(label) if label in Label.__members__.values() else None), key
+
+
+def node(database: Database, label: Label, key: str) -> Node | None:
+    if label is Label.CHUNK:
+        return _chunk(database, key)[1]
+    row = database.row(_NODE, LABELS[label], bound(key))
+    if row is None and label is Label.SUBSYSTEM:
+        row = database.row(_NODE, LABELS[label], _spelling(database, key))
+    return None if row is None else node_of(database, row)
+
+
+def _spelling(database: Database, name: str) -> str | bytes | None:
+    wanted = folded(name)
+    for (key,) in database.rows(_SUBSYSTEMS, LABELS[Label.SUBSYSTEM]):
+        if folded(unbound(key)) == wanted:
+            found: str | bytes = key
+            return found
+    return None
+
+
+def nodes(database: Database, label: Label) -> Iterator[Node]:
+    if label is Label.CHUNK:
+        return (_chunk_of(database, row)[1] for row in database.each(_ALL_PIECES))
+    return (node_of(database, row) for row in database.each(_NODES, LABELS[label]))
+
+
+def edges(database: Database, id: str, *, out: bool, limit: int) -> Ends:
+    label, key = split(id)
+    found = stored_edges(database, id, out=out, limit=limit)
+    left = limit - len(found)
+    if left > 0 and label is Label.CHUNK and not out:
+        file, _ = _chunk(database, key)
+        if file and (holder := node(database, *file)):
+            found.append((Edge(source=holder.id, relation=Relation.HAS_CHUNK, target=id), holder))
+    elif left > 0 and label is not None and out:
+        kinds = [kind for kind, called in LABEL_OF_KIND.items() if called is label]
+        for row in database.rows(_OF_FILE.format(marks(kinds)), bound(key), *kinds, left) if kinds else ():
+            piece = _chunk_of(database, row)[1]
+            found.append((Edge(source=id, relation=Relation.HAS_CHUNK, target=piece.id), piece))
+    return found
+
+
+def stored_edges(database: Database, id: str, *, out: bool, limit: int = -1) -> list[tuple[Edge, Node]]:
+    """Without those to pieces."""
+    label, key = split(id)
+    if label is None or label is Label.CHUNK:
+        return []
+    question = _EDGES.format(*(("source", "target") if out else ("target", "source")))
+    found = []
+    for relation, data, *other in database.rows(question, LABELS[label], bound(key), limit):
+        end = node_of(database, tuple(other))
+        source, target = (id, end.id) if out else (end.id, id)
+        with told(database.path):
+            way = RELATION_OF[relation]
+            found.append((Edge(source=source, relation=way, target=target, properties=properties(data)), end))
+    return found
+
+
+def neighbours(database: Database, ids: Sequence[str]) -> Mapping[str, Ends]:
+    return {
+        id: [*stored_edges(database, id, out=True), *stored_edges(database, id, out=False)] for id in dict.fromkeys(ids)
+    }
+
+
+def found_nodes(database: Database, term: str, labels: Sequence[Label], limit: int) -> Sequence[Node]:
+    wanted = bound(folded(term))
+    return [
+        node_of(database, row)
+        for label in dict.fromkeys(labels)
+        if label is not Label.CHUNK
+        for row in database.rows(_FOUND, LABELS[label], wanted, limit)
+    ]
+
+
+def isolated(database: Database, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
+    kinds = [LABELS[label] for label in labels if label is not Label.CHUNK]
+    ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
+    for row in database.each(_ISOLATED.format(marks(kinds), marks(ways)), *kinds, *ways):
+        yield node_of(database, row)
+
+
+def searched(key: str, name: str) -> str | None:
+    """What a term is looked for in; None where that is the key itself."""
+    text = folded(key) if not name else f"{folded(key)}\n{folded(name)}"
+    return None if text == key else text
+
+
+def _chunk(database: Database, key: str) -> tuple[tuple[Label, str] | None, Node | None]:
+    path, _, ordinal = key.rpartition("::")
+    if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
+        return None, None
+    row = database.row(_OF_ID, bound(path), int(ordinal))
+    return (None, None) if row is None else _chunk_of(database, row)
+
+
+def _chunk_of(database: Database, row: Row) -> tuple[tuple[Label, str], Node]:
+    """A piece as a node, and the label and key of that of its file."""
+    kind, path, ordinal, *fields = row
+    with told(database.path):
+        label, path = LABEL_OF_KIND[Kind(kind)], unbound(path)
+        piece = piece_of(fields)
+    told_of = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
+    return (label, path), Node(label=Label.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=told_of)

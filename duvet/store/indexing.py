@@ -1,0 +1,82 @@
+"""Which words a piece is found by, and how much each of them counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from duvet.store.database import Database
+from duvet.store.records import Piece
+from duvet.store.words import indexed
+
+OFTEN, MOST_OFTEN, TITLE = "\ue001", "\ue002", "\ue003"
+"""Before a word: it stands there more than once, much more than once, in the title. No word of a text begins so."""
+_OFTEN = 1.6
+"""How often a word has to stand in a piece of usual length to count as one of the first; as one of the second, twice that."""
+_USUAL = 1000
+_LENGTH = 0.75
+"""How much the length of a piece counts, from 0 to 1; `b` of BM25."""
+_INSERT = "INSERT INTO found(rowid, words) VALUES (?, ?)"
+_DELETE = "INSERT INTO found(found, rowid, words) VALUES ('delete', ?, ?)"
+_MOST = 4000
+"""So many pieces wait to be indexed together."""
+
+
+class Indexing:
+    """Puts pieces into the index and takes them out, many at once: each time that is begun anew costs much."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._gone: dict[int, str] = {}
+        self._new: dict[int, str] = {}
+
+    def add(self, first: int, text: str, pieces: Iterable[Piece]) -> None:
+        """The pieces of a text, numbered from the first on."""
+        self._new.update(_rows(first, text, pieces))
+        self._pour()
+
+    def forget(self, first: int, text: str, pieces: Iterable[Piece]) -> None:
+        """The same pieces again."""
+        for number, words in _rows(first, text, pieces):
+            if self._new.pop(number, None) is None:
+                self._gone[number] = words
+        self._pour()
+
+    def _pour(self) -> None:
+        if len(self._gone) + len(self._new) >= _MOST:
+            self.flush()
+
+    def flush(self) -> None:
+        """Whatever waits."""
+        # Ascending: the index is begun anew for every number that is less than the one before.
+        gone, new = sorted(self._gone.items()), sorted(self._new.items())
+        self._gone, self._new = {}, {}
+        self.database.many(_DELETE, gone)
+        self.database.many(_INSERT, new)
+
+
+def _rows(first: int, text: str, pieces: Iterable[Piece]) -> Iterable[tuple[int, str]]:
+    return [
+        (first + ordinal, " ".join(_told(text[piece.start : piece.end], piece.title)))
+        for ordinal, piece in enumerate(pieces)
+    ]
+
+
+def _told(text: str, title: str) -> Sequence[str]:
+    """The words by which a piece is found."""
+    words = Counter(indexed(text))
+    titles = dict.fromkeys(indexed(title)) if title else {}
+    often = _OFTEN * _share(len(text))
+    found = [*words, *(word for word in titles if word not in words)]
+    for word, count in words.items():
+        if count >= often:
+            found.append(OFTEN + word)
+            if count >= 2 * often:
+                found.append(MOST_OFTEN + word)
+    found += [TITLE + word for word in titles]
+    return found
+
+
+def _share(length: int) -> float:
+    """In a short piece a word tells more, and in a long one less."""
+    return 1 - _LENGTH + _LENGTH * length / _USUAL

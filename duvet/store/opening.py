@@ -1,0 +1,183 @@
+"""Opens the store of a project, or makes it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from duvet.errors import OutputError, describe
+from duvet.outputs import store as write
+from duvet.store.database import Database
+from duvet.store.errors import StoreError
+from duvet.store.faults import damaged, missing, of_version, told
+from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
+from duvet.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from duvet.store.protocol import Store
+
+FOLDER = ".duvet/knowledge"
+"""Where the store of a project is, below its root."""
+NAME = "store.db"
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What sqlite reads and writes."""
+_IGNORE, _IGNORED = ".gitignore", b"*\n"
+_PATIENCE = 5.0
+"""Seconds to wait for those who are putting away what they have written."""
+_CACHE = 16_000
+"""Kilobytes of the file that are held in memory."""
+_FLUSH = 8 << 20
+"""Bytes of the index that are held in memory before they are written."""
+
+
+def store_path(root: str) -> str:
+    """Where the store of a project is."""
+    return os.path.join(root, *FOLDER.split("/"), NAME)
+
+
+def open_store(path: str, *, create: bool = False) -> Store:
+    """The store in a file; a MissingError where there is none, unless it is to be made."""
+    ##= man/spec/knowledge.md#store
+    ##% A store behind a link MUST be neither read nor written.
+    _check(path)
+    if not os.path.lexists(path):
+        ##= man/spec/knowledge.md#store
+        ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
+        if not create:
+            raise missing(path)
+        _make_folder(path)
+    database = _opened(path, create=create)
+    try:
+        _settle(database, create=create)
+    except BaseException:
+        database.close()
+        raise
+    return SqliteStore(database)
+
+
+def _check(path: str) -> None:
+    """That nothing but a file of ours is read and written."""
+    folder = os.path.dirname(path)
+    for place in (os.path.dirname(folder), folder, *(path + end for end in _BESIDE)):
+        if os.path.islink(place):
+            raise StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise damaged(path, "it is no file")
+
+
+def _make_folder(path: str) -> None:
+    folder = os.path.dirname(path)
+    ##= man/spec/knowledge.md#store
+    ##% Git MUST ignore the store wherever it is made.
+    ignore = os.path.join(folder, _IGNORE)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.lexists(ignore):
+            write(ignore, _IGNORED)
+    except OSError as error:
+        raise StoreError(describe(error), path=folder, hint="see who may write there") from error
+    except OutputError as error:
+        raise StoreError(error.message, path=error.path, hint="see who may write there") from error
+
+
+def _opened(path: str, *, create: bool) -> Database:
+    database = Database(_connected(path, "mode=rwc" if create else "mode=rw"), path)
+    try:
+        database.row("SELECT count(*) FROM sqlite_schema")
+    except StoreError as error:
+        database.close()
+        # In a folder that can't be written sqlite can't follow what others write; what nobody can write stays as it is.
+        if create or not _is_at_rest(path):
+            raise
+        database = Database(_connected(path, "mode=ro&immutable=1"), path)
+        try:
+            database.row("SELECT count(*) FROM sqlite_schema")
+        except StoreError:
+            database.close()
+            raise error from None
+    return database
+
+
+def _is_at_rest(path: str) -> bool:
+    """Whether all that was written is in the file, and no more can be."""
+    log = path + "-wal"
+    return not os.access(os.path.dirname(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
+
+
+def _connected(path: str, mode: str) -> Connection:
+    import sqlite3
+    from urllib.parse import quote
+
+    with told(path):
+        name = quote(os.fsencode(os.path.abspath(path)))
+        connection = sqlite3.connect(
+            f"file:{name}?{mode}", uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        # A store may come with what somebody else has written: it must do nothing of its own.
+        for setting in (f"cache_size=-{_CACHE}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {setting}")
+        return connection
+
+
+def _settle(database: Database, *, create: bool) -> None:
+    """See to it that the store is one of this schema."""
+    version = _version(database)
+    if version is None or version < SCHEMA:
+        if not create:
+            raise of_version(database.path, version, SCHEMA) if version else damaged(database.path, "it is empty")
+        ##= man/spec/knowledge.md#store
+        ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
+        _make(database)
+    elif version > SCHEMA:
+        ##= man/spec/knowledge.md#store
+        ##% A store that a newer duvet has made MUST be refused, and stay as it is.
+        raise of_version(database.path, version, SCHEMA)
+    _compare(database)
+
+
+def _version(database: Database) -> int | None:
+    """That of the schema; None for a file in which nothing is yet."""
+    ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
+    if application == APPLICATION and version:
+        return int(version)
+    if application or version or database.row("SELECT 1 FROM sqlite_schema"):
+        raise damaged(database.path, "it belongs to another program")
+    return None
+
+
+def _make(database: Database) -> None:
+    """Make all tables, in the place of whatever an older duvet has left there."""
+    for setting in (f"page_size={PAGE_SIZE}", "journal_mode=WAL"):
+        database.run(f"PRAGMA {setting}")
+    database.run("BEGIN IMMEDIATE")
+    try:
+        if _version(database) != SCHEMA:
+            _clear(database)
+            for statement in STATEMENTS:
+                database.run(statement)
+            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _FLUSH)
+            database.run("INSERT INTO state VALUES ('', 1, 0)")
+            database.run(f"PRAGMA application_id={APPLICATION}")
+            database.run(f"PRAGMA user_version={SCHEMA}")
+        database.run("COMMIT")
+    except BaseException:
+        database.undo()
+        raise
+
+
+def _clear(database: Database) -> None:
+    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
+    for is_virtual in (True, False):
+        for (name,) in database.rows(tables, is_virtual):
+            quoted = name.replace('"', '""')
+            database.run(f'DROP TABLE IF EXISTS "{quoted}"')
+
+
+def _compare(database: Database) -> None:
+    """That its tables are those of this schema, and that there are no others."""
+    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
+        raise damaged(database.path, "its tables are others")
