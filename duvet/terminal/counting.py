@@ -25,9 +25,6 @@ class CountedBar(Counted):
         self._began = time.perf_counter()
         self._over = 0
         self._is_drawn = False
-        ##= man/spec/knowledge.md#runs
-        ##% On a terminal, a step that takes longer than half a second SHOULD be shown on one line that is gone when it is
-        ##% over.
         self._drawn = Progress(
             TextColumn(verb.rjust(WIDTH), style="bold cyan"),
             TextColumn(rest),

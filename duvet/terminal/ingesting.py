@@ -74,9 +74,6 @@ def _store(path: str, *, is_made: bool) -> Store | None:
 def _as_json(outcome: Outcome) -> bytes:
     from msgspec import json, to_builtins
 
-    ##= man/spec/knowledge.md#runs
-    ##% With `--format json`, `duvet ingest` MUST write the run to standard output as one JSON object, with the files that
-    ##% are new or have changed.
     values = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
     return json.format(json.encode(values)) + b"\n"
 

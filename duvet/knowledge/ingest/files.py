@@ -119,7 +119,8 @@ class Updating:
     def _forget(self) -> None:
         gone = [one for path, one in self._before.items() if path not in self._files.artifacts]
         ##= man/spec/knowledge.md#runs
-        ##% What was known of a file that is gone MUST be forgotten, and the run MUST say so.
+        ##% What was known of a file that is gone MUST be forgotten, and the run MUST tell it as removed, or as renamed where
+        ##% a new file has the same bytes.
         self._files.removed = tuple(_removed(gone, [self._files.artifacts[path] for path in self._files.added]))
         if self._writing:
             for one in gone:
@@ -134,8 +135,6 @@ def _removed(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterable[Re
             heirs.setdefault(one.digest, []).append(one.path)
     for one in gone:
         others = heirs.get(one.digest)
-        ##= man/spec/knowledge.md#runs
-        ##% A file that is gone while a new one has the same bytes MUST be told as renamed to that.
         heir = others.pop(0) if others else ""
         yield Removed(
             path=one.path,

@@ -56,9 +56,8 @@ class _Walk:
             start = f"{folder}/" if folder else ""
             for entry in self._entries(folder):
                 path = start + entry.name
-                ##= man/spec/knowledge.md#files
-                ##% Links MUST NOT be followed.
-                if entry.is_symlink() or self._is_left_out(path, inner := is_folder(entry)):
+                inner = is_folder(entry)
+                if entry.is_symlink() or self._is_left_out(path, inner):
                     continue
                 if inner:
                     todo.append(path)
@@ -74,7 +73,7 @@ class _Walk:
 
     def _is_left_out(self, path: str, inner: bool) -> object:
         ##= man/spec/knowledge.md#files
-        ##% Files that git ignores, that are in `.git`, or that duvet has made itself MUST NOT be taken in.
+        ##% What git ignores, what is in `.git`, what duvet has made itself, and links MUST NOT be taken in.
         return path in self._own or is_unfinished(path) or self._excludes(path) or self._ignores(path, inner)
 
     def _is_wanted(self, path: str) -> object:

@@ -41,8 +41,6 @@ def kind_of(path: str) -> Kind:
     """The first folder that says something decides, or else the name of the file."""
     *folders, name = path.split("/")
     named = _by_name(name)
-    ##= man/spec/knowledge.md#files
-    ##% A file MUST be a test, a document, a protocol, a configuration, code or something else by its path alone.
     for depth, folder in enumerate(folders):
         kind = _FOLDERS.get(folder)
         # A program may have a module that is called so.

@@ -70,8 +70,6 @@ class Reader:
         except UnreadableError as error:
             if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
                 return None
-            ##= man/spec/knowledge.md#files
-            ##% A file that can't be read MUST be kept by its name alone, with a warning.
             return Content(skipped="unreadable", problems=warned(error))
         if data is None:
             return Content(skipped="too large", known=Known(seen), modified=modified)
@@ -97,7 +95,8 @@ class Reader:
     def _content(self, path: str, kind: Kind, data: bytes, found: Content) -> Content:
         text = _text(data)
         ##= man/spec/knowledge.md#files
-        ##% A file that is empty, larger than `ingest.maxFileBytes`, or no UTF-8 text MUST be kept by its name alone.
+        ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
+        ##% name alone; the last one with a warning.
         if text is None or not text.strip():
             return replace(found, skipped="empty" if text is not None else "binary")
         if kind is Kind.DOC or path.lower().endswith(MARKDOWN):

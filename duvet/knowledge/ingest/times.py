@@ -74,8 +74,7 @@ def times_of(project: Project, earlier: Times) -> Times:
         if head == earlier.head:
             return Times(head, earlier.changes, edited)
         known = earlier.head and _line(git, "merge-base", earlier.head, head) == earlier.head
-        ##= man/spec/knowledge.md#files
-        ##% git MUST be asked once for the times of all files, and in later runs for what was committed since.
+        # One question about all files, and in later runs one about what was committed since.
         changes = dict(_newest(git, f"{earlier.head}..{head}" if known else head))
         # What is committed later may have been changed before.
         old: Mapping[str, Change] = earlier.changes if known else {}
