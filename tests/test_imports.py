@@ -120,6 +120,17 @@ def test_imports_of_the_server_until_it_answers(kettle: Path, snapshot: Snapshot
     assert _compare(sorted(json.loads(done.stderr)), "mcp", snapshot).isdisjoint({"jinja2", "yaml"})
 
 
+def test_imports_of_a_search_by_meaning(kettle: Path, snapshot: Snapshot) -> None:
+    for _ in ("what it keeps for the next time", "with that"):
+        modules = imported(kettle, "search", "--semantic", "water")
+    packages = {name.split(".")[0] for name in modules}
+    assert "numpy" in packages
+    assert (HEAVY - {"numpy"} | {"tokenizers", "wordllama"}).isdisjoint(packages)
+    ours = [name for name in modules if name.split(".")[0] == "duvet"]
+    snapshot.snapshot_dir = ROOT / "gold" / "imports"
+    snapshot.assert_match("".join(f"{name}\n" for name in ours), "search_semantic.txt")
+
+
 def test_imports_of_a_question_without_a_model(kettle: Path, snapshot: Snapshot) -> None:
     modules = imported_until(1, kettle, "ask", "water")
     assert _compare(modules, "ask_nobody", snapshot).isdisjoint({"anyio", "jinja2", "yaml"})

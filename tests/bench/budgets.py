@@ -66,6 +66,7 @@ QUESTIONS: Mapping[tuple[str, ...], Budget] = {
     ("uncited",): _QUESTION,
     ("prioritize",): _QUESTION,
     ("search", "session", "ticket"): Budget(0.22, 0.30),
+    ("search", "--semantic", "session", "ticket"): Budget(0.5, 0.7),
 }
 GREETED, GREETED_AFTER = Budget(0.20, 0.35), Budget(150, 150)
 """The server from its start to the answer to `initialize`, and the same in milliseconds on the clock."""
@@ -80,6 +81,8 @@ ENDURED = Budget(1.02, 1.02)
 """What many calls leave in memory, as a ratio to what few leave."""
 NOTES_FIRST, NOTES_LATER, NOTES_MEMORY = Budget(10, 10), Budget(5, 5), Budget(250, 250)
 """Ten thousand pages: what comes first in cu, later answers in milliseconds, and memory in MB."""
+FOUND_BY_WORDS, RANKED_BY_WORDS = 0.46, 0.47
+"""The least recall among five results and mean reciprocal rank among ten of a search by words."""
 CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)
 """Many clients at once: milliseconds of all but a hundredth of the calls, and how many times as many answers a server of
 the SDK gives that does nothing."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from jsonschema import validate
+from jsonschema import validate  # type: ignore[import-untyped]
 
 from duvet.config.schema import IngestRule, StoreRule
 from duvet.knowledge.knowledge import Knowledge, Rules
@@ -60,7 +60,7 @@ class Asking:
         validate(plain(structured(found)), output_schema(self.desk.registry.require(tool)))
         return found
 
-    def value(self, tool: str, **arguments: object) -> Any:
+    def value(self, tool: str, /, **arguments: object) -> Any:
         """The same as JSON has it."""
         return plain(self.answer(tool, arguments).value)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, OLD, POUR, SPEC
+from tests.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, SPEC
 from tests.tools.knowledge.made import Asking
 
 FILE = {"id": "SourceFile:src/kettle/boil.py", "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}}
@@ -41,7 +41,7 @@ def piece(ordinal: int, **more: object) -> dict[str, Any]:
         "properties": {
             "chunk_id": f"src/kettle/boil.py::{ordinal}",
             **name,
-            "artifact_path": "src/kettle/boil.py",
+            "path": "src/kettle/boil.py",
             "ordinal": ordinal,
             "line_start": ordinal + 1,
             "line_end": ordinal + 1,
@@ -100,7 +100,8 @@ def test_a_limit(known: Asking) -> None:
 def test_a_piece(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% The pieces of a file MUST be nodes like all others: `Chunk:PATH::NUMBER`, to which `HAS_CHUNK` leads from the file.
+    ##% The pieces of a file MUST be nodes like all others: `Chunk:PATH::NUMBER`, with their text, to which `HAS_CHUNK` leads
+    ##% from the file.
     found = known.value("km-graph-node", node_id="Chunk:src/kettle/boil.py::1", relationships="all")
     assert found == {
         "status": "ok",
@@ -109,7 +110,7 @@ def test_a_piece(known: Asking) -> None:
     }
     assert known.value("km-graph-node", node_id="Chunk:src/kettle/boil.py::1")["relationships"] == []
     odd = known.value("km-graph-node", node_id="Chunk:src%2Fodd%3A%3Aname:1.py::0")
-    assert odd["node"]["properties"]["artifact_path"] == "src/odd::name:1.py"
+    assert odd["node"]["properties"]["path"] == "src/odd::name:1.py"
 
 
 NODES = {
@@ -179,4 +180,3 @@ def test_wrong_types(known: Asking) -> None:
         "relationships: invalid enum value 'some'",
         "give one of all, incoming, none, outgoing",
     )
-    assert OLD

@@ -81,7 +81,8 @@ def test_a_way_of_two_steps(known: Asking) -> None:
 
 def test_page_by_page(known: Asking) -> None:
     whole = reached(known.value(TOOL, name="Kettle", depth=5))
-    parts, cursor = [], None
+    parts: list[tuple[str, int]] = []
+    cursor = None
     while cursor is not None or not parts:
         answer = known.answer(TOOL, {"name": "Kettle", "depth": 5, "limit": 2, "cursor": cursor})
         found = known.value(TOOL, name="Kettle", depth=5, limit=2, cursor=cursor)
