@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUBSYSTEMS = ("billing", "catalog", "delivery", "gateway", "identity", "ledger", "pricing", "search")
-_WORDS = """account address amount archive attempt balance batch buffer cache cancel carrier cart channel charge client
+_LISTED = """account address amount archive attempt balance batch buffer cache cancel carrier cart channel charge client
 codec column commit config contract cursor customer deadline delivery digest discount document driver error event
 exchange export factor failure field filter format frame gate grant handle header history import index invoice item
 journal key label lease ledger limit line lock log margin match message meter method model network node notice offer
 option order origin packet page parcel partner path payment period policy port price product profile queue quota range
 rate record refund region report request reserve result retry review role route rule sample scale schedule scope
 segment session shelf signal source stage state stock store stream supplier table task tax tenant ticket timeout token
-topic trace transfer unit update user value vendor version view volume wallet warehouse window zone""".split()
+topic trace transfer unit update user value vendor version view volume wallet warehouse window zone"""
+_WORDS = _LISTED.split()
 _LANGUAGES = {
     "py": ("class {c}:\n    def {f}(self, {a}: int) -> int:\n", '        """{s}"""\n        return {a} + {n}\n'),
     "ts": ("export class {c} {{\n  {f}({a}: number): number {{\n", "    // {s}\n    return {a} + {n};\n  }}\n}}\n"),
