@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.knowledge.pages.front import body_start
 from duvet.text import one_line, shortened
 
 _LONGEST, _MOST = 300, 100
@@ -21,23 +20,22 @@ class Front(Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-def front_of(path: str, text: str) -> tuple[Front, int]:
-    """What the front matter says, and where the text begins after it; DuvetError where it can't be read."""
-    start = body_start(text)
-    if not start:
-        return Front(), 0
+def front_of(path: str, text: str) -> Front:
+    """What the front matter says, which is given without the text after it; DuvetError where it can't be read."""
+    if not text:
+        return Front()
     from duvet.config.documents.limits import require_modest
     from duvet.config.documents.yaml_document import parse_yaml
     from duvet.config.documents.yaml_scalars import as_written
 
-    document = parse_yaml(text[:start].rstrip().removesuffix("...").removesuffix("---"), path, as_written)
+    document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, as_written)
     require_modest(document)
     values = document.values
     tags = values.get("tags")
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     kept = tuple(dict.fromkeys(filter(None, map(_text, words[:_MOST]))))
     subsystem, title, slug = (_text(values.get(key)) for key in ("subsystem", "title", "slug"))
-    return Front(subsystem, title, slug, kept), start
+    return Front(subsystem, title, slug, kept)
 
 
 def _text(value: Any) -> str:

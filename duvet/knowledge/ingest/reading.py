@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Sequence
 
@@ -17,6 +18,7 @@ from duvet.knowledge.ingest.outline import MARKDOWN, outline_of
 from duvet.knowledge.ingest.symbols import symbols_of
 from duvet.knowledge.ingest.trails import Declared, Trails
 from duvet.knowledge.ingest.warnings import warned, warning
+from duvet.knowledge.pages.front import body_start
 from duvet.model import Problem
 from duvet.project import Project
 from duvet.store.records import Kind, Piece, Symbol
@@ -43,11 +45,11 @@ class Content(Struct, frozen=True, kw_only=True):
 class Reader:
     """Reads the files of a project, those that are not what they were."""
 
-    def __init__(self, project: Project, most: int, *, finds_symbols: bool) -> None:
+    def __init__(self, project: Project, most: int, *, finds_symbols: bool, now: int | None = None) -> None:
         self._project = project
         self._most = most
         self._finds_symbols = finds_symbols
-        self._now = time.time_ns()
+        self._now = time.time_ns() if now is None else now
 
     def modified(self, path: str, seen: Seen | None) -> float | None:
         """When a file was written, if it looks as it did then; None where it has to be read."""
@@ -85,7 +87,7 @@ class Reader:
             return (data if len(data) <= self._most else None), None, None
         disk = self._project.disk
         info = disk.marks(path)
-        if info.st_size > self._most:
+        if stat.S_ISREG(info.st_mode) and info.st_size > self._most:
             return None, marks(info), info.st_mtime
         data, info = disk.read_with_marks(path)
         # What was written a moment ago may be written once more and look the same.
@@ -121,9 +123,9 @@ def _code(text: str, symbols: Sequence[Symbol]) -> tuple[Piece, ...]:
 
 def _document(path: str, text: str, found: Content) -> Content:
     problems: tuple[Problem, ...] = ()
-    front, start = Front(), 0
+    front, start = Front(), body_start(text)
     try:
-        front, start = front_of(path, text)
+        front = front_of(path, text[:start])
     except DuvetError as error:
         problems = (warning(f"its front matter can't be read: {error.message}", path),)
     outline = outline_of(path, text, start)
