@@ -32,8 +32,8 @@ FILES = {
 }
 
 
-def found(folder: Path, **rule: tuple[str, ...]) -> tuple[str, ...]:
-    return find_files(project(folder), IngestRule(**rule)).paths
+def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
+    return find_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
 
 
 def test_what_is_not_of_the_project_is_left_out(tmp_path: Path) -> None:

@@ -32,7 +32,14 @@ def test_what_has_no_pieces(tmp_path: Path) -> None:
     ##= type=test
     ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
     ##% name alone; the last one with a warning.
-    files = {"a.md": "", "b.py": " \n", "c.py": b"a\0b", "d.py": b"\xff", "e.py": "x" * 101, "f.py": "x" * 100}
+    files: dict[str, str | bytes] = {
+        "a.md": "",
+        "b.py": " \n",
+        "c.py": b"a\0b",
+        "d.py": b"\xff",
+        "e.py": "x" * 101,
+        "f.py": "x" * 100,
+    }
     folder = written(tmp_path, files)
     (folder / "g.py").mkdir()
     found = {path: read(folder, path) for path in (*files, "g.py")}

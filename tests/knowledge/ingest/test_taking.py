@@ -14,6 +14,7 @@ from duvet.knowledge.ingest.embedding import SPACE
 from duvet.knowledge.ingest.taking import Wishes, take_in
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
+from duvet.store.errors import BusyError
 from duvet.store.records import Filters, Kind, Removed, Run
 from duvet.tree.memory import MemoryTree
 from tests.histories import commit, git, history
@@ -221,6 +222,17 @@ def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
     taken(folder, catalogue=catalogue)
     assert asked == [["tool.sh::0"], []]
     assert found(folder, "other") == ["tool.sh::0"]
+
+
+def test_a_run_waits_for_another_one_only_for_a_while(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
+    assert Wishes().patience == 10
+    folder = written(tmp_path, LEDGER)
+    with closing(opened(folder)) as store, store.writing(), pytest.raises(BusyError):
+        taken(folder, wishes=Wishes(patience=0.1))
+    assert taken(folder).run.success
 
 
 def test_files_in_memory_are_taken_in(tmp_path: Path) -> None:
