@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -13,6 +14,9 @@ from duvet.config.schema import IngestRule, StoreRule
 from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
+
+if TYPE_CHECKING:
+    from duvet.knowledge.retrieval.engine import Engine
 
 Answer = TypeVar("Answer")
 _TRIES = 5
@@ -38,6 +42,15 @@ class Known:
     def __init__(self, store: Store, rules: Rules) -> None:
         self.store = store
         self.rules = rules
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What searches it, made when it is first needed: it loads the vectors."""
+        from duvet.knowledge.retrieval.engine import Engine
+        from duvet.search.vectors.find import find_embedder
+
+        rule = self.rules.ingest
+        return Engine(self.store, find_embedder(rule.semantic), rule.editor_uri, self.rules.root)
 
 
 class Knowledge:

@@ -21,7 +21,7 @@ _NODE = f"SELECT {FIELDS} FROM node WHERE label = ? AND key = ?"
 _NODES = f"SELECT {FIELDS} FROM node WHERE label = ? ORDER BY key"
 _SUBSYSTEMS = "SELECT key FROM node WHERE label = ? ORDER BY key"
 _EDGES = f"""SELECT edge.relation, edge.properties, {FIELDS} FROM edge JOIN node ON node.id = edge.{{1}}
-WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?)
+WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?){{2}}
 ORDER BY edge.relation, node.label, node.key LIMIT ?"""
 _FOUND = f"""SELECT {FIELDS} FROM node WHERE label = ?1 AND instr(coalesce(folded, key), ?2) > 0
 ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ?2 || char(10)) = 0, key LIMIT ?3"""
@@ -70,10 +70,10 @@ def nodes(database: Database, label: Label) -> Iterator[Node]:
     return (node_of(database, row) for row in database.each(_NODES, LABELS[label]))
 
 
-def edges(database: Database, id: str, *, out: bool, limit: int) -> Ends:
+def edges(database: Database, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> Ends:
     label, key = split(id)
-    found = stored_edges(database, id, out=out, limit=limit)
-    left = limit - len(found)
+    found = stored_edges(database, id, out=out, limit=limit, relations=relations)
+    left = 0 if relations and Relation.HAS_CHUNK not in relations else limit - len(found)
     if left > 0 and label is Label.CHUNK and not out:
         file, _ = _chunk(database, key)
         if file and (holder := node(database, *file)):
@@ -86,14 +86,18 @@ def edges(database: Database, id: str, *, out: bool, limit: int) -> Ends:
     return found
 
 
-def stored_edges(database: Database, id: str, *, out: bool, limit: int = -1) -> list[tuple[Edge, Node]]:
+def stored_edges(
+    database: Database, id: str, *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
+) -> list[tuple[Edge, Node]]:
     """Without those to pieces."""
     label, key = split(id)
     if label is None or label is Label.CHUNK:
         return []
-    question = _EDGES.format(*(("source", "target") if out else ("target", "source")))
+    ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
+    only = f" AND edge.relation IN ({marks(ways)})" if relations else ""
+    question = _EDGES.format(*(("source", "target") if out else ("target", "source")), only)
     found = []
-    for relation, data, *other in database.rows(question, LABELS[label], bound(key), limit):
+    for relation, data, *other in database.rows(question, LABELS[label], bound(key), *ways, limit):
         end = node_of(database, tuple(other))
         source, target = (id, end.id) if out else (end.id, id)
         with told(database.path):

@@ -78,8 +78,11 @@ class Store(Protocol):
     def nodes(self, label: Label) -> Iterator[Node]:
         """All of a kind, in the order of their keys."""
 
-    def edges(self, id: str, *, out: bool, limit: int) -> Sequence[tuple[Edge, Node]]:
-        """The edges that begin, or end, at a node, each with the node at the other end, in a fixed order."""
+    def edges(
+        self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()
+    ) -> Sequence[tuple[Edge, Node]]:
+        """The edges that begin, or end, at a node, each with the node at the other end, in a fixed order; of these kinds,
+        where any are named."""
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[Edge, Node]]]:
         """The edges of several nodes in both directions."""

@@ -80,8 +80,8 @@ class SqliteStore:
     def nodes(self, label: Label) -> Iterator[Node]:
         return graph.nodes(self.database, label)
 
-    def edges(self, id: str, *, out: bool, limit: int) -> graph.Ends:
-        return graph.edges(self.database, id, out=out, limit=limit)
+    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> graph.Ends:
+        return graph.edges(self.database, id, out=out, limit=limit, relations=relations)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[Edge, Node]]]:
         return graph.neighbours(self.database, ids)

@@ -10,6 +10,7 @@ from tests.tools.knowledge.made import Asking
 
 NAMES = [
     "km-help",
+    "km-search",
     "km-graph-node",
     "km-graph-subsystem",
     "km-graph-search",

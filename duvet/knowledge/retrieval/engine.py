@@ -1,0 +1,159 @@
+"""The search in everything that was taken in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
+
+from duvet.knowledge.retrieval.context import Context, Contexts
+from duvet.knowledge.retrieval.editor import editor_uris
+from duvet.knowledge.retrieval.question import Question, question
+from duvet.knowledge.retrieval.ranking import ranked
+from duvet.knowledge.retrieval.records import (
+    Asked,
+    FoundChunk,
+    FoundSymbol,
+    Metadata,
+    Response,
+    Result,
+    Scoring,
+)
+from duvet.knowledge.retrieval.signals import scoring
+from duvet.knowledge.retrieval.vectors import Vectors, vectors_of
+from duvet.knowledge.retrieval.weights import DEFAULT, Profile, as_numbers
+from duvet.search.vectors.protocol import Embedder
+from duvet.store.protocol import Store
+from duvet.store.records import Chunk, Symbol
+
+_TRIES = 3
+"""So often a question is put again where a run has changed the store meanwhile."""
+
+
+class _Known(Struct, frozen=True):
+    """What is read once after each run."""
+
+    revision: str
+    vectors: Vectors | None
+    about_vectors: str
+    contexts: Contexts
+
+
+class Engine:
+    """Answers questions, one at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        editor_uri: str | None,
+        root: str,
+        *,
+        profile: Profile = DEFAULT,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """DuvetError where the template of editor URIs has other fields than there are."""
+        self._store = store
+        self._embedder = embedder
+        self._uri = editor_uris(editor_uri, root)
+        self._profile = profile
+        self._now = now
+        self._last: _Known | None = None
+
+    def search(self, asked: Asked) -> Response:
+        """What is found, the best first; QueryError for what can't be asked."""
+        now = self._now()
+        wanted = question(asked, now)
+        for _ in range(_TRIES):
+            known = self._known()
+            answer = self._answer(known, asked, wanted, now)
+            ##= man/spec/knowledge.md#search
+            ##% An answer MUST be that of one run, whatever is taken in meanwhile.
+            if self._store.revision == known.revision:
+                break
+        return answer
+
+    def _known(self) -> _Known:
+        revision = self._store.revision
+        if self._last is None or self._last.revision != revision:
+            # The old vectors go before the new ones come.
+            self._last = None
+            self._last = _Known(revision, *vectors_of(self._store, self._embedder), Contexts(self._store))
+        return self._last
+
+    def _answer(self, known: _Known, asked: Asked, wanted: Question, now: float) -> Response:
+        by_vector = asked.sort_by_vector and known.vectors is not None
+        ranking = ranked(self._store, wanted, known.vectors, by_vector=by_vector)
+        mode = "lexical" if known.vectors is None else "hybrid"
+        found: list[tuple[Chunk, Context, Scoring]] = []
+        for chunk in self._store.chunks(ranking.pool):
+            context = known.contexts.of(chunk.artifact)
+            scores = scoring(chunk, context, wanted.terms, ranking.parts(chunk.number), self._profile.weights, now)
+            found.append((chunk, context, replace(scores, mode=mode)))
+        found.sort(key=lambda one: -(one[2].vector_score if by_vector else one[2].adjusted_score))
+        results = tuple(
+            Result(
+                chunk=self._chunk(chunk, scores.vector_score if by_vector else scores.adjusted_score),
+                graph_context=context.told(chunk) if asked.include_graph else None,
+                scoring=scores,
+            )
+            for chunk, context, scores in found[: wanted.limit]
+        )
+        return Response(query=wanted.text, results=results, metadata=self._metadata(known, asked, wanted, len(results)))
+
+    def _chunk(self, chunk: Chunk, score: float) -> FoundChunk:
+        artifact = chunk.artifact
+        return FoundChunk(
+            chunk_id=chunk.id,
+            artifact_path=artifact.path,
+            artifact_type=artifact.kind.value,
+            subsystem=artifact.subsystem or None,
+            namespace=artifact.namespace,
+            tags=artifact.tags,
+            text=chunk.text,
+            coverage_missing=not artifact.chunk_count,
+            score=score,
+            subsystem_criticality=artifact.criticality or None,
+            coverage_ratio=artifact.coverage_ratio,
+            git_timestamp=artifact.git_timestamp,
+            symbols=tuple(self._symbol(artifact.path, symbol) for symbol in chunk.symbols),
+        )
+
+    def _symbol(self, path: str, symbol: Symbol) -> FoundSymbol:
+        return FoundSymbol(
+            **asdict(symbol),
+            id=f"{path}::{symbol.qualified_name}",
+            editor_uri=self._uri(path, symbol) if self._uri else UNSET,
+        )
+
+    def _metadata(self, known: _Known, asked: Asked, wanted: Question, count: int) -> Metadata:
+        both = known.vectors is not None
+        said = {name: value for name, value in asdict(asked.filters).items() if value not in ((), None)}
+        return Metadata(
+            result_count=count,
+            graph_context_included=asked.include_graph,
+            warnings=tuple(self._warnings(known, asked, wanted)),
+            scoring_mode="hybrid" if both else "lexical",
+            weight_profile=self._profile.name,
+            weights=as_numbers(self._profile.weights),
+            hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
+            filters_applied=said or UNSET,
+            request_id=_request_id(),
+        )
+
+    def _warnings(self, known: _Known, asked: Asked, wanted: Question) -> Sequence[str]:
+        warnings = [*wanted.warnings, *filter(None, [known.about_vectors])]
+        if asked.sort_by_vector and known.vectors is None:
+            warnings.append("there are no vectors to sort by")
+        if wanted.filters.since is not None and self._store.lacks_times():
+            warnings.append("recency filter skipped results lacking timestamps")
+        return warnings
+
+
+def _request_id() -> str:
+    # What it imports is needed for answers alone.
+    from uuid import uuid4
+
+    return uuid4().hex

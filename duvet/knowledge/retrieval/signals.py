@@ -1,0 +1,101 @@
+"""What speaks for a result besides its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from duvet.knowledge.retrieval.context import Context
+from duvet.knowledge.retrieval.records import Scoring, Signals
+from duvet.knowledge.retrieval.weights import Weights
+from duvet.store.records import Artifact, Chunk, Relation
+from duvet.store.words import words_of
+
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_DAY = 86_400
+_NUDGE = 0.02
+"""What all signals together can move a result by: a place or two, so that they order what is nearly equal."""
+_PLACES = 6
+"""Digits that are told."""
+
+
+def scoring(
+    chunk: Chunk,
+    context: Context,
+    terms: Sequence[str],
+    parts: tuple[float, float, float],
+    weights: Weights,
+    now: float,
+) -> Scoring:
+    """The score of a piece; the parts are its cosine, and what its ranks among vectors and among words add."""
+    vector, near, worded = parts
+    artifact = chunk.artifact
+    affinity = _affinity(artifact.subsystem, terms)
+    bonus = _bonus(context)
+    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    penalty = weights.coverage_penalty * (1 - artifact.coverage_ratio)
+    count = context.relationships
+    ##= man/spec/knowledge.md#search
+    ##% The subsystem, the relationships, the documents and tests, and the criticality of a file MUST order what matches
+    ##% about equally well, and no more.
+    signals = (
+        weights.subsystem * affinity
+        + weights.relationship * min(count, 5)
+        + weights.support * bonus
+        + weights.criticality * criticality
+        - penalty
+    )
+    lexical = round(_held(chunk, terms), _PLACES)
+    return Scoring(
+        vector_score=round(vector, _PLACES),
+        lexical_score=lexical,
+        weighted_vector_score=round(near, _PLACES),
+        weighted_lexical_score=round(worded, _PLACES),
+        adjusted_score=round(near + worded + _NUDGE * signals, _PLACES),
+        mode="",
+        signals=Signals(
+            lexical_score=lexical,
+            weighted_vector_component=round(near, _PLACES),
+            weighted_lexical_component=round(worded, _PLACES),
+            subsystem_affinity=affinity,
+            relationship_count=count,
+            supporting_bonus=round(bonus, _PLACES),
+            coverage_missing=not artifact.chunk_count,
+            coverage_ratio=artifact.coverage_ratio,
+            criticality_score=criticality,
+            subsystem_criticality=artifact.criticality or None,
+            coverage_penalty=round(penalty, _PLACES),
+            path_depth=artifact.path.count("/") + 1,
+            freshness_days=_age(artifact, now),
+        ),
+    )
+
+
+def _affinity(subsystem: str, terms: Collection[str]) -> float:
+    """1 where the query names the subsystem, and a half where it names a part of it."""
+    name = subsystem.lower()
+    if not name:
+        return 0.0
+    if name in terms:
+        return 1.0
+    return 0.5 if any(term in name or name in term for term in terms) else 0.0
+
+
+def _bonus(context: Context) -> float:
+    kinds = [one.relationship for one in context.related]
+    return 0.2 * min(kinds.count(Relation.DESCRIBES), 2) + 0.1 * min(kinds.count(Relation.VALIDATES), 2)
+
+
+def _held(chunk: Chunk, terms: Sequence[str]) -> float:
+    """How much of the query stands there; a word that is a part of another counts for half."""
+    if not terms:
+        return 0.0
+    everything = " ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags])
+    words = {*words_of(everything)}
+    text = " ".join(words)
+    return sum(1.0 if term in words else 0.5 if term in text else 0.0 for term in terms) / len(terms)
+
+
+def _age(artifact: Artifact, now: float) -> float | None:
+    if artifact.git_timestamp is None:
+        return None
+    return round(max(now - artifact.git_timestamp, 0.0) / _DAY, 2)
