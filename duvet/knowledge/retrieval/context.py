@@ -18,6 +18,10 @@ _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _OTHER = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
 _EACH = MOST // 2
 """So many documents of a subsystem are told, and so many tests."""
+_MANY = 100
+"""So many requirements of a file are looked at, to tell those first that the lines of a piece cite."""
+_KEPT = 500
+"""So many files are known by heart."""
 
 
 class _Surroundings(Struct, frozen=True):
@@ -40,6 +44,11 @@ class Context(Struct, frozen=True, kw_only=True):
     def relationships(self) -> int:
         """How many there are, of the first ones of each kind."""
         return len(self.out) + len(self.inward) + len(self.cited)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more than is told."""
+        return len(self.out) + len(self.inward) > MOST or len(self.cited) > MOST
 
     @property
     def related(self) -> tuple[RelatedArtifact, ...]:
@@ -75,11 +84,19 @@ class Contexts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._subsystems: dict[str, _Surroundings] = {}
+        self._files: dict[str, Context] = {}
 
     def of(self, artifact: Artifact) -> Context:
+        if artifact.path not in self._files:
+            if len(self._files) >= _KEPT:
+                self._files.clear()
+            self._files[artifact.path] = self._found(artifact)
+        return self._files[artifact.path]
+
+    def _found(self, artifact: Artifact) -> Context:
         store, id = self._store, f"{artifact.label}:{artifact.path}"
-        out = store.edges(id, out=True, limit=MOST, relations=_OTHER)
-        inward = store.edges(id, out=False, limit=MOST, relations=_OTHER)
+        out = store.edges(id, out=True, limit=MOST + 1, relations=_OTHER)
+        inward = store.edges(id, out=False, limit=MOST + 1, relations=_OTHER)
         owners = dict.fromkeys(node.id for edge, node in out if node.label is Label.SUBSYSTEM)
         return Context(
             node=store.node(artifact.label, artifact.path),
@@ -103,10 +120,6 @@ class Contexts:
         ]
         needed = self._store.edges(id, out=True, limit=MOST, relations=(Relation.DEPENDS_ON,))
         return _Surroundings(tuple(artifacts), tuple(node.key for _, node in needed))
-
-
-_MANY = 100
-"""So many requirements of a file are looked at, to tell those first that the lines of a piece cite."""
 
 
 def _ways(ends: Iterable[tuple[Edge, Node]], direction: Direction) -> list[Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
 
-from duvet.knowledge.retrieval.context import Context, Contexts
+from duvet.knowledge.retrieval.context import MOST, Context, Contexts
 from duvet.knowledge.retrieval.editor import editor_uris
 from duvet.knowledge.retrieval.question import Question, question
 from duvet.knowledge.retrieval.ranking import ranked
@@ -28,6 +28,9 @@ from duvet.search.vectors.protocol import Embedder
 from duvet.store.protocol import Store
 from duvet.store.records import Chunk, Symbol
 
+HYBRID, LEXICAL = "hybrid", "lexical"
+"""With vectors, and without."""
+_CUT = f"no more than {MOST} relationships, related files and requirements of a file are told; km-graph-node has all"
 _TRIES = 3
 """So often a question is put again where a run has changed the store meanwhile."""
 
@@ -86,22 +89,29 @@ class Engine:
     def _answer(self, known: _Known, asked: Asked, wanted: Question, now: float) -> Response:
         by_vector = asked.sort_by_vector and known.vectors is not None
         ranking = ranked(self._store, wanted, known.vectors, by_vector=by_vector)
-        mode = "lexical" if known.vectors is None else "hybrid"
+        mode = LEXICAL if known.vectors is None else HYBRID
         found: list[tuple[Chunk, Context, Scoring]] = []
         for chunk in self._store.chunks(ranking.pool):
             context = known.contexts.of(chunk.artifact)
             scores = scoring(chunk, context, wanted.terms, ranking.parts(chunk.number), self._profile.weights, now)
             found.append((chunk, context, replace(scores, mode=mode)))
+        ##= man/spec/knowledge.md#search
+        ##% With `sort_by_vector`, what is nearest MUST come first.
         found.sort(key=lambda one: -(one[2].vector_score if by_vector else one[2].adjusted_score))
+        shown = found[: wanted.limit]
         results = tuple(
             Result(
                 chunk=self._chunk(chunk, scores.vector_score if by_vector else scores.adjusted_score),
                 graph_context=context.told(chunk) if asked.include_graph else None,
                 scoring=scores,
             )
-            for chunk, context, scores in found[: wanted.limit]
+            for chunk, context, scores in shown
         )
-        return Response(query=wanted.text, results=results, metadata=self._metadata(known, asked, wanted, len(results)))
+        warnings = [*self._warnings(known, asked, wanted)]
+        if asked.include_graph and any(context.is_cut for _, context, _ in shown):
+            warnings.append(_CUT)
+        metadata = self._metadata(asked, warnings, mode, len(results))
+        return Response(query=wanted.text, results=results, metadata=metadata)
 
     def _chunk(self, chunk: Chunk, score: float) -> FoundChunk:
         artifact = chunk.artifact
@@ -128,14 +138,14 @@ class Engine:
             editor_uri=self._uri(path, symbol) if self._uri else UNSET,
         )
 
-    def _metadata(self, known: _Known, asked: Asked, wanted: Question, count: int) -> Metadata:
-        both = known.vectors is not None
+    def _metadata(self, asked: Asked, warnings: Sequence[str], mode: str, count: int) -> Metadata:
+        both = mode == HYBRID
         said = {name: value for name, value in asdict(asked.filters).items() if value not in ((), None)}
         return Metadata(
             result_count=count,
             graph_context_included=asked.include_graph,
-            warnings=tuple(self._warnings(known, asked, wanted)),
-            scoring_mode="hybrid" if both else "lexical",
+            warnings=tuple(warnings),
+            scoring_mode=mode,
             weight_profile=self._profile.name,
             weights=as_numbers(self._profile.weights),
             hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
@@ -143,16 +153,19 @@ class Engine:
             request_id=_request_id(),
         )
 
-    def _warnings(self, known: _Known, asked: Asked, wanted: Question) -> Sequence[str]:
-        warnings = [*wanted.warnings, *filter(None, [known.about_vectors])]
+    def _warnings(self, known: _Known, asked: Asked, wanted: Question) -> Iterator[str]:
+        yield from wanted.warnings
+        if known.about_vectors:
+            yield known.about_vectors
         if asked.sort_by_vector and known.vectors is None:
-            warnings.append("there are no vectors to sort by")
+            yield "there are no vectors to sort by"
         if wanted.filters.since is not None and self._store.lacks_times():
-            warnings.append("recency filter skipped results lacking timestamps")
-        return warnings
+            yield "recency filter skipped results lacking timestamps"
 
 
 def _request_id() -> str:
+    ##= man/spec/knowledge.md#search
+    ##% Each answer MUST have a `request_id` of its own.
     # What it imports is needed for answers alone.
     from uuid import uuid4
 
