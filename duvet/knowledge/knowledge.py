@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -14,7 +15,12 @@ from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 
+if TYPE_CHECKING:
+    from duvet.knowledge.retrieval.engine import Engine
+
 Answer = TypeVar("Answer")
+_TRIES = 5
+"""Runs that may end, one after the other, while a question is answered."""
 
 
 class Rules(Struct, frozen=True):
@@ -37,25 +43,34 @@ class Known:
         self.store = store
         self.rules = rules
 
+    @cached_property
+    def engine(self) -> Engine:
+        """What searches it, made when it is first needed: it loads the vectors."""
+        from duvet.knowledge.retrieval.engine import Engine
+        from duvet.search.vectors.find import find_embedder
+
+        rule = self.rules.ingest
+        return Engine(self.store, find_embedder(rule.semantic), rule.editor_uri, self.rules.root)
+
 
 class Knowledge:
     """Opens the store when it is first asked for, and again when the file is another. Any thread may ask."""
 
     def __init__(self, rules: Callable[[], Rules]) -> None:
-        self._rules = rules
+        self.rules = rules
         self._lock = Lock()
         self._known: Known | None = None
         self._file: tuple[int, int] | None = None
 
     def turn_to(self, rules: Callable[[], Rules]) -> None:
         """From the next question on, these rules are in force."""
-        self._rules = rules
+        self.rules = rules
 
     def ask(self, question: Callable[[Known], Answer]) -> Answer:
         """What the store answers; StoreError where it can't be had."""
         with self._lock:
             try:
-                return question(self._current())
+                return _at_rest(self._current(), question)
             except StoreError:
                 ##= man/spec/knowledge.md#tools
                 ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
@@ -68,7 +83,7 @@ class Knowledge:
             self._let_go()
 
     def _current(self) -> Known:
-        rules = self._rules()
+        rules = self.rules()
         file = _file_at(rules.path)
         if self._known is None or file != self._file or rules != self._known.rules:
             self._let_go()
@@ -80,6 +95,18 @@ class Knowledge:
         known, self._known = self._known, None
         if known is not None:
             known.store.close()
+
+
+def _at_rest(known: Known, question: Callable[[Known], Answer]) -> Answer:
+    """What one run has left there is asked, and no other."""
+    ##= man/spec/knowledge.md#tools
+    ##% An answer MUST tell of what was known before a run or after it, never of both.
+    for _ in range(_TRIES):
+        revision = known.store.revision
+        answer = question(known)
+        if known.store.revision == revision:
+            break
+    return answer
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

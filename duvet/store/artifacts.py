@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from duvet.store.database import Database, Row
 from duvet.store.faults import told
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
-from duvet.store.values import bound, unbound, unbound_hex, unpacked, unsqueezed
+from duvet.store.texts import text_of
+from duvet.store.values import bound, unbound, unbound_hex, unpacked
 
 _FIELDS = """path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"""
 _ALL = f"SELECT {_FIELDS} FROM artifact ORDER BY path"
@@ -18,7 +19,6 @@ start, end, line_start, line_end, title FROM piece WHERE number IN ({})"""
 _PIECES_OF = (
     "SELECT start, end, line_start, line_end, title FROM piece WHERE number >= ? AND number < ? ORDER BY number"
 )
-_TEXT = "SELECT data FROM text WHERE artifact = ?"
 _SYMBOLS = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
 WHERE artifact = ? ORDER BY ordinal"""
 _SEGMENTS = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
@@ -98,16 +98,10 @@ def pieces_of(database: Database, first: int, count: int) -> Iterable[Piece]:
     return map(piece_of, database.rows(_PIECES_OF, first, first + count))
 
 
-def text_of(database: Database, id: int) -> str:
-    row = database.row(_TEXT, id)
-    with told(database.path):
-        return unsqueezed(row[0]) if row else ""
-
-
 def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
     return [
         Symbol(
-            name=unbound(name),
+            name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
             qualified_name=unbound(qualified),
             kind=unbound(kind),
             language=unbound(language),

@@ -76,7 +76,7 @@ def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
 
 def _of_symbols(filters: Filters) -> Iterator[Condition]:
     if filters.symbols:
-        yield _one_of("symbol.folded", _folded(filters.symbols))
+        yield _one_of("coalesce(symbol.folded, symbol.qualified_name)", _folded(filters.symbols))
     if filters.symbol_kinds:
         yield _one_of("symbol.kind", _folded(filters.symbol_kinds))
     if filters.symbol_languages:

@@ -111,7 +111,7 @@ class Store(Protocol):
 
 
 class Writing(Protocol):
-    """A change that nobody else sees before it is done."""
+    """A change that nobody else sees before it is done; whoever makes it is answered by the store as if it were."""
 
     def put(self, taken: Taken) -> None:
         """A file, in the place of what was known of it."""

@@ -10,7 +10,7 @@ APPLICATION: Final = 0x64757665
 """What tells a store from other databases."""
 SCHEMA: Final = 1
 """Counts on whenever a table, or what stands in it, becomes another."""
-PAGE_SIZE: Final = 16384
+PAGE_SIZE: Final = 32768
 """Texts and vectors of files are some kilobytes each: on small pages every other byte would be wasted."""
 
 STATE = "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)"
@@ -24,13 +24,14 @@ TRAIT = (
 PIECE = """CREATE TABLE piece(
 number INTEGER PRIMARY KEY, artifact INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
 line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, title TEXT)"""
+DICTIONARY = "CREATE TABLE dictionary(data BLOB NOT NULL)"
 TEXT = "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)"
 VECTORS = "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)"
 SYMBOL = """CREATE TABLE symbol(
-artifact INTEGER, ordinal INTEGER, name TEXT NOT NULL, qualified_name TEXT NOT NULL, folded TEXT NOT NULL,
+artifact INTEGER, ordinal INTEGER, name TEXT, qualified_name TEXT NOT NULL, folded TEXT,
 kind TEXT NOT NULL, language TEXT NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
 PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID"""
-SYMBOL_NAME = "CREATE INDEX symbol_name ON symbol(folded)"
+SYMBOL_NAME = "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))"
 NODE = """CREATE TABLE node(
 id INTEGER PRIMARY KEY, label INTEGER NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, folded TEXT,
 properties BLOB, UNIQUE(label, key))"""
@@ -48,7 +49,7 @@ FOUND = (
 )
 
 STATEMENTS = (
-    STATE, ARTIFACT, TRAIT, PIECE, TEXT, VECTORS, SYMBOL, SYMBOL_NAME, NODE, EDGE, EDGE_BACK, RUN, REPORT, KEPT, FOUND,
+    STATE, ARTIFACT, TRAIT, PIECE, DICTIONARY, TEXT, VECTORS, SYMBOL, SYMBOL_NAME, NODE, EDGE, EDGE_BACK, RUN, REPORT, KEPT, FOUND,
 )  # fmt: skip
 SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
 """What FTS5 makes for itself."""

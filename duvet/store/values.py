@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from typing import Any, TypeVar
 
 import msgspec
 
 Value = TypeVar("Value")
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-_MOST_TEXT = 1 << 28
-"""Bytes that a text may have: a few that were made up could say that they are thousands of times as many."""
 
 
 def bound(text: str) -> str | bytes:
@@ -62,17 +59,3 @@ def unpacked(data: bytes, kind: type[Value]) -> Value:
 def properties(data: bytes | None) -> dict[str, Any]:
     """Those of a node or an edge."""
     return unpacked(data, dict[str, Any]) if data else {}
-
-
-def squeezed(text: str) -> bytes:
-    """A text in less room."""
-    return zlib.compress(text.encode(errors="surrogatepass"))
-
-
-def unsqueezed(data: bytes) -> str:
-    """The text again."""
-    reader = zlib.decompressobj()
-    text = reader.decompress(data, _MOST_TEXT)
-    if not reader.eof:
-        raise zlib.error("a text is not whole")
-    return text.decode(errors="surrogatepass")

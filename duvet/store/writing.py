@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from duvet.store.artifacts import artifacts_of, pieces_of, text_of
+from duvet.store.artifacts import artifacts_of, pieces_of
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
 from duvet.store.indexing import Indexing
@@ -14,7 +14,8 @@ from duvet.store.records import Artifact, Edge, Node, Run, Symbol, Taken
 from duvet.store.regraphing import replace_graph
 from duvet.store.runs import put_report, put_run
 from duvet.store.schema import NAMESPACE, SUBSYSTEM, TAG
-from duvet.store.values import bound, bound_hex, packed, squeezed
+from duvet.store.texts import Texts, text_of
+from duvet.store.values import bound, bound_hex, packed
 from duvet.store.words import folded
 
 _KNOWN = "SELECT id, first, count FROM artifact WHERE path = ?"
@@ -35,6 +36,7 @@ class SqliteWriting:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.indexing = Indexing(database)
+        self.texts = Texts(database)
         ((self._next,),) = database.rows("SELECT next FROM state")
         self._is_changed = False
         self._has_failed = False
@@ -62,7 +64,7 @@ class SqliteWriting:
                     for n, one in enumerate(pieces)
                 ]
                 database.many(_PIECE, rows)
-                database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, squeezed(taken.text))
+                self.texts.put(id, taken.text)
                 self.indexing.add(first, taken.text, pieces)
             database.many(_SYMBOL, [(id, n, *_symbol(one)) for n, one in enumerate(taken.symbols)])
             if taken.vectors:
@@ -166,6 +168,8 @@ def _traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
 
 
 def _symbol(symbol: Symbol) -> tuple[object, ...]:
-    name, qualified = bound(symbol.name), bound(symbol.qualified_name)
-    whose = bound(folded(symbol.qualified_name)), symbol.kind.lower(), symbol.language.lower()
-    return name, qualified, *whose, symbol.line_start, symbol.line_end
+    """What can be told from the qualified name is left out."""
+    qualified, plain = symbol.qualified_name, folded(symbol.qualified_name)
+    name = None if symbol.name == qualified.rpartition(".")[2] else bound(symbol.name)
+    names = name, bound(qualified), None if plain == qualified else bound(plain)
+    return *names, bound(symbol.kind.lower()), bound(symbol.language.lower()), symbol.line_start, symbol.line_end

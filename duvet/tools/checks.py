@@ -81,6 +81,8 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
 
 
 def _refused(tool: Tool, message: str) -> ToolError:

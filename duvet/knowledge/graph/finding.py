@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from duvet.errors import NotFoundError
 from duvet.knowledge.graph.identifiers import Identifier, identifier
 from duvet.knowledge.graph.shapes import FILES
 from duvet.store.protocol import Store
-from duvet.store.records import Chunk, Label, Node
+from duvet.store.records import Label, Node
 from duvet.text import quoted, shortened
 
 _MOST_LIKE = 50
 """Requirements that are looked at whose ids may begin with the digits that are given."""
 
 
-def find(store: Store, text: str) -> Node | Chunk:
-    """The node, or the piece of a file; NotFoundError where there is none, IdentifierError where there can be none."""
+def find(store: Store, text: str) -> Node:
+    """The node; NotFoundError where there is none, IdentifierError where there can be none."""
     asked = identifier(text)
     for key in asked.keys:
-        found = piece(store, key) if asked.label is Label.CHUNK else store.node(asked.label, key)
+        found = store.node(asked.label, key)
         if found is not None:
-            return found
+            return _with_text(store, found) if asked.label is Label.CHUNK else found
     if asked.digits:
         return _requirement(store, asked, text)
     raise _missing(text, _elsewhere(store, asked))
 
 
-def piece(store: Store, key: str) -> Chunk | None:
-    """The piece of that id."""
-    path, _, ordinal = key.rpartition("::")
-    if not (path and ordinal.isascii() and ordinal.isdecimal() and len(ordinal) <= len(str(1 << 31))):
-        return None
+def _with_text(store: Store, node: Node) -> Node:
+    """A piece of a file with what stands in it."""
+    ##= man/spec/knowledge.md#graph
+    ##% The pieces of a file MUST be nodes like all others: `Chunk:PATH::NUMBER`, with their text, to which `HAS_CHUNK` leads
+    ##% from the file.
+    path, _, ordinal = node.key.rpartition("::")
     numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
-    return next((one for one in store.chunks(numbers) if one.ordinal == int(ordinal)), None)
+    for chunk in store.chunks(numbers):
+        more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
+        return replace(node, properties={**node.properties, **more})
+    return node
 
 
 def _requirement(store: Store, asked: Identifier, text: str) -> Node:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet.store.records import Chunk, Edge, Label, Node, Relation
+from duvet.store.records import Edge, Label, Node, Relation
 
 _KEYS = {
     Label.SUBSYSTEM: "name",
@@ -78,17 +78,3 @@ def shown(node: Node) -> Shown:
 
 def relationship(edge: Edge, node: Node, direction: Direction) -> Relationship:
     return Relationship(type=edge.relation, direction=direction, target=shown(node), properties=edge.properties)
-
-
-def as_node(chunk: Chunk, *, whole: bool = False) -> Node:
-    """The node that a piece of a file is, with its text where it is told of by itself."""
-    piece = chunk.piece
-    properties: dict[str, Any] = {
-        "artifact_path": chunk.artifact.path,
-        "ordinal": chunk.ordinal,
-        "line_start": piece.line_start,
-        "line_end": piece.line_end,
-    }
-    if whole:
-        properties |= {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
-    return Node(label=Label.CHUNK, key=chunk.id, name=piece.title, properties=properties)

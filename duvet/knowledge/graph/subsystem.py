@@ -112,6 +112,6 @@ def _links(path: Sequence[Edge], start: str) -> Iterator[Link]:
 
 
 def _artifacts(store: Store, node: Node) -> Iterator[Shown]:
-    edges = store.edges(node.id, out=False, limit=_MOST_EDGES)
-    files = {one.key: one for edge, one in edges if edge.relation in _OF_FILES and one.label in FILES}
+    edges = store.edges(node.id, out=False, limit=_MOST_EDGES, relations=_OF_FILES)
+    files = {one.key: one for _, one in edges if one.label in FILES}
     return (shown(files[path]) for path in sorted(files)[:MOST_ARTIFACTS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -19,7 +19,9 @@ _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsyste
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
     node_id: Annotated[str, Meta(description=_NODE_ID)]
-    relationships: Annotated[Which, Meta(description="Which edges of the node to tell of")] = Which.OUTGOING
+    relationships: Annotated[
+        Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to tell of")
+    ] = "outgoing"
     limit: Annotated[int, Meta(ge=1, description=f"Edges, {_MOST} at most")] = 50
 
 
@@ -31,7 +33,7 @@ class Output(Told, frozen=True, kw_only=True):
 async def node(asked: Input, ctx: Ctx) -> Answer:
     """A node of the graph with its edges."""
     name, limit = require_text("node_id", asked.node_id, _NODE_ID), most(asked.limit, _MOST)
-    found = await ask(ctx, lambda known: around(known.store, name, asked.relationships, limit))
+    found = await ask(ctx, lambda known: around(known.store, name, Which(asked.relationships), limit))
     more = "give a higher limit" if limit < _MOST else "more of them are never told at once"
     return Answer(
         value=Output(node=found.node, relationships=found.relationships),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Annotated, TypeVar
 
@@ -9,7 +10,7 @@ from msgspec import Meta
 
 from duvet.knowledge.graph.identifiers import IdentifierError
 from duvet.knowledge.knowledge import Knowledge, Known
-from duvet.store.errors import BusyError, MissingError, StoreError
+from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.paging import MOST_BYTES, fitting
@@ -19,6 +20,8 @@ Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
 LABELS = ("knowledge",)
+_MADE_AGAIN = (MissingError, VersionError, DamagedError)
+"""What is well again once everything was taken in."""
 SHELL, MCP = "shell", "mcp"
 NOTHING = "nothing was taken in of this project yet"
 History = Annotated[int, Meta(ge=0, le=100, description="How many earlier ones to tell of")]
@@ -44,16 +47,19 @@ def _refused(error: StoreError, face: str) -> ToolError:
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
-    hint = error.hint if face == SHELL else _hint(error)
-    message = NOTHING if isinstance(error, MissingError) else error.message
-    return ToolError(Code.UPSTREAM_ERROR, message, hint)
+    message = NOTHING if isinstance(error, MissingError) else f"{os.path.basename(error.path)}: {error.message}"
+    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face))
 
 
-def _hint(error: StoreError) -> str:
-    """What agents can do, who have no shell."""
+def _hint(error: StoreError, face: str) -> str:
+    if face == SHELL:
+        return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
     if isinstance(error, BusyError):
-        return "ask again in a moment"
-    return "have the project taken in, and ask again: what is known then is told"
+        return error.hint
+    # Agents have no shell, and are told nothing of the folders of the machine.
+    folder = os.path.dirname(error.path)
+    hint = error.hint.replace(folder, os.path.basename(folder)) if folder else error.hint
+    return f"{hint}; then ask again" if hint else "ask again in a moment"
 
 
 def require_text(argument: str, value: str, hint: str) -> str:

@@ -1,0 +1,57 @@
+"""The texts of files, in little room."""
+
+from __future__ import annotations
+
+import zlib
+
+from duvet.store.database import Database
+from duvet.store.faults import told
+
+_SAMPLES, _SAMPLE, _EVERY = 16, 2048, 8
+"""How many texts of how many characters tell how all others are likely to go on, and one of how many texts is taken."""
+_MOST_TEXT = 1 << 28
+"""Bytes that a text may have: a few that were made up could say that they are thousands of times as many."""
+_TEXT = "SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?"
+
+
+class Texts:
+    """Texts on their way into a store."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        row = database.row("SELECT data FROM dictionary")
+        self._dictionary: bytes = row[0] if row else b""
+        self._samples: list[str] = []
+        self._count = 0
+
+    def put(self, id: int, text: str) -> None:
+        """The text of a file."""
+        if not self._dictionary:
+            self._sample(text)
+        # Files are small: much of what is in one stands in others.
+        writer = zlib.compressobj(zdict=self._dictionary)
+        data = writer.compress(text.encode(errors="surrogatepass")) + writer.flush()
+        self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, data)
+
+    def _sample(self, text: str) -> None:
+        self._count += 1
+        if self._count % _EVERY == 0:
+            # Many files begin alike.
+            start = max(0, len(text) - _SAMPLE) // 2
+            self._samples.append(text[start : start + _SAMPLE])
+        if len(self._samples) == _SAMPLES:
+            self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
+            self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
+
+
+def text_of(database: Database, id: int) -> str:
+    """The text of a file; nothing where it has no pieces."""
+    row = database.row(_TEXT, id)
+    if row is None:
+        return ""
+    with told(database.path):
+        reader = zlib.decompressobj(zdict=row[1] or b"")
+        text = reader.decompress(row[0], _MOST_TEXT)
+        if not reader.eof:
+            raise zlib.error("a text is not whole")
+        return text.decode(errors="surrogatepass")

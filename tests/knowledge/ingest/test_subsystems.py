@@ -1,0 +1,162 @@
+"""Which subsystem files belong to."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.knowledge.ingest.catalogue import read_catalogue
+from duvet.knowledge.ingest.kinds import kind_of
+from duvet.knowledge.ingest.roots import roots_of
+from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
+from duvet.model import ProblemsError
+from duvet.tree.memory import MemoryTree
+
+CATALOGUE = b"""Ledger:
+  description: What was paid
+  criticality: Critical
+  owner: accounts
+  tags: [money]
+  labels: audit
+  paths: [lib/book, "scripts/*.sh"]
+  depends_on: mail
+Book of books:
+  includes: lib/book/books
+"""
+
+
+def belonging(files: dict[str, bytes], said: dict[str, str] | None = None) -> dict[str, str]:
+    """The subsystem of each of these files."""
+    found = _subsystems(files)
+    return {path: found.of(path, kind_of(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
+
+
+def _subsystems(files: dict[str, bytes]) -> Subsystems:
+    tree, paths = MemoryTree(files), sorted(files)
+    return Subsystems(read_catalogue(tree), roots_of(tree, paths), paths)
+
+
+def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
+    return {**dict.fromkeys(paths, b"x"), **{name.replace("__", "."): data for name, data in more.items()}}
+
+
+def test_folders_of_one_package_in_src() -> None:
+    assert belonging(tree("src/app/ledger/a.py", "src/app/mail/x/b.py", "src/app/main.py", "src/top.txt", "x.py")) == {
+        "src/app/ledger/a.py": "ledger",
+        "src/app/mail/x/b.py": "mail",
+        "src/app/main.py": "app",
+        "src/top.txt": "",
+        "x.py": "",
+    }
+
+
+def test_several_packages_in_src() -> None:
+    assert belonging(tree("src/ledger/core/a.py", "src/mail/b.py")) == {
+        "src/ledger/core/a.py": "ledger",
+        "src/mail/b.py": "mail",
+    }
+
+
+def test_packages_that_pyproject_names() -> None:
+    project = b"[project]\nname = 'my-tool'\n[tool.setuptools]\npackages = ['other.part']\n"
+    project += b"[tool.setuptools.package-dir]\n'other.commands' = 'commands'\n"
+    files = tree("my_tool/ledger/a.py", "my_tool/b.py", "other/x/c.py", "commands/d.py", pyproject__toml=project)
+    assert belonging(files) == {
+        "commands/d.py": "commands",
+        "my_tool/b.py": "my_tool",
+        "my_tool/ledger/a.py": "ledger",
+        "other/x/c.py": "x",
+        "pyproject.toml": "",
+    }
+    assert belonging(tree("src/a/b.py", pyproject__toml=b"project = [")) == {"pyproject.toml": "", "src/a/b.py": "a"}
+
+
+def test_crates_modules_and_packages() -> None:
+    workspace = b"[workspace]\nmembers = ['quic/*', 'tool']\n"
+    files = tree(
+        *("quic/core/Cargo.toml", "quic/core/src/a.rs", "tool/Cargo.toml", "tool/src/x/b.rs", "other/src/c.rs"),
+        *("sub/go.mod", "sub/inner/d.go", "internal/store/e.go", "packages/web/f.ts", "packages/README.md"),
+        Cargo__toml=workspace,
+    )
+    assert {path: name for path, name in belonging(files).items() if name} == {
+        "internal/store/e.go": "store",
+        "packages/web/f.ts": "web",
+        "quic/core/Cargo.toml": "core",
+        "quic/core/src/a.rs": "core",
+        "sub/go.mod": "sub",
+        "sub/inner/d.go": "sub",
+        "tool/Cargo.toml": "tool",
+        "tool/src/x/b.rs": "tool",
+    }
+
+
+def test_tests_and_documents_are_called_after_subsystems() -> None:
+    code = ("src/app/ledger/a.py", "src/app/mail/b.py")
+    files = ("tests/ledger/test_a.py", "tests/test_mail.py", "tests/other/test_c.py", "docs/Mail.md", "docs/mail/x.md")
+    assert {path: name for path, name in belonging(tree(*code, *files)).items() if path in files} == {
+        "docs/Mail.md": "mail",
+        "docs/mail/x.md": "mail",
+        "tests/ledger/test_a.py": "ledger",
+        "tests/other/test_c.py": "",
+        "tests/test_mail.py": "mail",
+    }
+
+
+def test_what_wins() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
+    ##% longest pattern for it, or else to the one that its path names.
+    files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
+    files["subsystems.yaml"] = CATALOGUE
+    said = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Names of subsystems that differ in case alone MUST be one, spelt as the catalogue has it.
+    assert belonging(files, said) == {
+        "docs/c.md": "Mail",
+        "lib/book/a.py": "Mail",
+        "lib/book/books/b.py": "Book of books",
+        "scripts/x.sh": "Ledger",
+        "src/ledger/d.py": "Ledger",
+        "subsystems.yaml": "",
+    }
+    known = _subsystems(files)
+    assert known.of("src/ledger/d.py", kind_of("d.py")) == Belongs("Ledger", "critical", ("money", "audit"))
+    ledger = known.listed("LEDGER")
+    assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
+
+
+@pytest.mark.parametrize("path", ["subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"])
+def test_where_the_catalogue_is(path: str) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Subsystems MUST be read from the first of `subsystems.yaml`, `subsystems.yml` and `subsystems.json` at the top, in
+    ##% `.duvet`, in `.metadata` or in `docs`.
+    files = {path: b'{"a": {"paths": "x"}}', "docs/subsystems.json": b'{"b": {}}'}
+    assert [one.name for one in read_catalogue(MemoryTree(files))] == ["a"]
+    assert [one.name for one in read_catalogue(MemoryTree({path: b'{"subsystems": {"c": {}}}'}))] == ["c"]
+
+
+BAD = {
+    b"a: [1]\n": (1, "invalid type"),
+    b"a:\n  path: x\n": (2, "unknown field `path`"),
+    b"a:\n  tags: {}\n": (2, "invalid type"),
+    b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
+    b"a: &x [*x]\n": (1, "an alias of nothing"),
+    b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
+    b"a: {\n": (2, "YAML parse error"),
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_is_wrong_with_the_catalogue_is_told(text: bytes) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% What is wrong with that file MUST be an error with its line, and nothing be taken in.
+    with pytest.raises(ProblemsError) as error:
+        read_catalogue(MemoryTree({"docs/subsystems.yaml": text}))
+    line, message = BAD[text]
+    problem = error.value.problems[0]
+    assert (problem.path, problem.place.line) == ("docs/subsystems.yaml", line)
+    assert message in problem.message

@@ -1,0 +1,150 @@
+"""`km-search`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duvet.config.schema import IngestRule
+from tests.knowledge.stored import BOIL, MUST_BOIL, OLD
+from tests.tools.knowledge.made import Asking, asking
+
+TOOL = "km-search"
+EVERYTHING: dict[str, object] = {
+    "query": "boil",
+    "limit": 10,
+    "include_graph": True,
+    "filters": {
+        "subsystems": ["KETTLE"],
+        "artifact_types": ["doc", "code"],
+        "namespaces": [],
+        "tags": [],
+        "symbols": ["Boil"],
+        "symbol_kinds": ["function"],
+        "symbol_languages": ["python"],
+        "updated_after": "2024-01-01T00:00:00Z",
+        "max_age_days": 30_000,
+    },
+    "sort_by_vector": False,
+}
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Iterator[Asking]:
+    rule = IngestRule(semantic=False, editor_uri="vscode://file/{abs_path}:{line_start}")
+    with asking(tmp_path, rule) as found:
+        yield found
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [one["chunk"]["chunk_id"] for one in found["results"]]
+
+
+def test_the_response(known: Asking, tmp_path: Path) -> None:
+    found = known.value(TOOL, **EVERYTHING)
+    metadata = found.pop("metadata")
+    first, *others = found.pop("results")
+    assert found == {"status": "ok", "query": "boil"}
+    assert first["chunk"]["chunk_id"] == "src/kettle/boil.py::0" and others == []
+    chunk = first["chunk"]
+    assert chunk == {
+        "chunk_id": "src/kettle/boil.py::0",
+        "artifact_path": "src/kettle/boil.py",
+        "artifact_type": "code",
+        "subsystem": "Kettle",
+        "namespace": "",
+        "tags": [],
+        "text": "def boil() -> None:\n",
+        "coverage_missing": False,
+        "score": chunk["score"],
+        "subsystem_criticality": "high",
+        "coverage_ratio": 1.0,
+        "git_timestamp": OLD,
+        "symbols": [
+            {
+                "id": "src/kettle/boil.py::boil",
+                "name": "boil",
+                "qualified_name": "boil",
+                "kind": "function",
+                "language": "python",
+                "line_start": 1,
+                "line_end": 2,
+                "editor_uri": f"vscode://file/{tmp_path}/src/kettle/boil.py:1",
+            }
+        ],
+    }
+    context = first["graph_context"]
+    assert context["primary_node"]["id"] == "SourceFile:src/kettle/boil.py"
+    assert [one["id"] for one in context["related_artifacts"]] == [
+        "DesignDoc:docs/kettle.md",
+        "TestCase:tests/test_kettle.py",
+    ]
+    (cited,) = context["requirements"]
+    assert cited == {
+        "id": BOIL.rpartition("/")[2],
+        "target": "spec#heating",
+        "level": "MUST",
+        "status": "done",
+        "kinds": ["implementation"],
+        "text": MUST_BOIL.properties["text"],
+    }
+    assert {"vector_score", "lexical_score", "adjusted_score", "mode", "signals"} <= first["scoring"].keys()
+    assert (metadata["result_count"], metadata["graph_context_included"]) == (1, True)
+    assert metadata["request_id"] and metadata["scoring_mode"] == "lexical"
+    assert metadata["filters_applied"]["symbols"] == ["Boil"]
+
+
+def test_without_the_graph(known: Asking) -> None:
+    found = known.value(TOOL, query="boil", include_graph=False, limit=2)
+    assert len(found["results"]) == 2
+    assert [one["graph_context"] for one in found["results"]] == [None, None]
+    assert found["metadata"]["graph_context_included"] is False
+
+
+def test_limits(known: Asking) -> None:
+    assert len(ids(known.value(TOOL, query="boil heat", limit=1))) == 1
+    assert len(ids(known.value(TOOL, query="boil heat", limit=1_000_000))) <= 25
+    assert known.refusal(TOOL, query="boil", limit=0)[:2] == ("invalid_request", "limit: expected int >= 1")
+
+
+def test_by_words_alone_is_said(known: Asking) -> None:
+    answer = known.answer(TOOL, {"query": "boil"})
+    assert "found by words alone" in answer.warning
+    nothing = known.answer(TOOL, {"query": "zymurgy"})
+    assert nothing.next_step == "km-graph-search finds files by a part of their paths."
+
+
+REFUSED: list[tuple[dict[str, object], str]] = [
+    ({}, "query is missing"),
+    ({"query": " "}, "query is missing"),
+    ({"query": 5}, "query: expected str, got int"),
+    ({"query": "a", "limit": "5"}, "limit: expected int, got str"),
+    ({"query": "a", "filters": []}, "filters: expected object, got array"),
+    ({"query": "a", "filters": {"symbols": "a"}}, "filters.symbols must be an array of strings"),
+    ({"query": "a", "filters": {"tags": [5]}}, "filters.tags must be an array of strings"),
+    ({"query": "a", "filters": {"artifact_types": ["poem"]}}, "Unsupported artifact type 'poem'"),
+    ({"query": "a", "filters": {"updated_after": "yesterday"}}, "filters.updated_after must be an ISO-8601 string"),
+    ({"query": "a", "filters": {"updated_after": 5}}, "filters.updated_after must be an ISO-8601 string"),
+    ({"query": "a", "filters": {"max_age_days": 0}}, "filters.max_age_days must be a positive integer"),
+    ({"query": "a", "filters": {"max_age_days": "x"}}, "filters.max_age_days must be a positive integer"),
+    ({"query": "a", "filters": {"colour": []}}, "Unknown filter 'colour'"),
+    ({"query": "x" * 1_000_000}, "query has more than 20,000 characters"),
+    ({"query": "a", "filters": {"tags": ["x" * 1_000_000]}}, "filters has more than 20,000 characters"),
+    ({"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it"),
+    ({"query": "a", "words": 1}, 'km-search has no argument "words"'),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_refusals(known: Asking, given: dict[str, object], message: str) -> None:
+    assert known.refusal(TOOL, **given)[:2] == ("invalid_request", message)
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "a OR", "NEAR(", "title:x", "*", "the of and", "-boil", "boil\0", "^", "{}", "😀"]
+)
+def test_syntax_of_the_index_is_nothing_but_text(known: Asking, query: str) -> None:
+    assert known.value(TOOL, query=query)["status"] == "ok"
