@@ -129,7 +129,7 @@ class _Taking:
             dry_run=wishes.dry_run,
         )
         self._finds_symbols = finds_symbols(wanted.symbols)
-        self._embedder: Embedder | None = find_embedder(wanted.semantic, wishes.dummy)
+        self._embedder: Embedder | None = None
 
     def look(self, store: Store | None) -> Outcome:
         """What would change."""
@@ -140,6 +140,7 @@ class _Taking:
 
     def write(self, store: Store, writing: Writing) -> Outcome:
         """Change it."""
+        self._embedder = find_embedder(self._wanted.semantic, self._wishes.dummy)
         ##= man/spec/knowledge.md#runs
         ##% Whoever asks while a run is under way MUST be answered as before it.
         files, times, subsystems = self._update(store, writing)
