@@ -176,14 +176,14 @@ def _found(index: Index, expressions: Sequence[str], allowed: Container[int]) ->
     return _NOTHING
 
 
-def _with_near(found: _Matches, near: Sequence[int], depth: int) -> _Matches:
+def _with_near(found: _Matches, near: Sequence[tuple[int, float]], depth: int) -> _Matches:
     """What words found, together with what is near in meaning."""
-    from duvet.search.fusion import fused
+    from duvet.search.fusion import fused, shares
 
     ##= man/spec/search.md#meaning
     ##% With `--semantic`, requirements MUST be found by any of the words of the query and by vectors of their titles and
     ##% texts, and be ranked by both.
-    return _Matches(found.marks, fused([[*found.scores][:depth], near]))
+    return _Matches(found.marks, fused([shares([*found.scores.items()][:depth], 2), shares(near, 2)]))
 
 
 _NOTHING = _Matches(lambda indexes: {}, {})

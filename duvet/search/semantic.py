@@ -39,9 +39,9 @@ class Meanings:
         space = self._embedder.fitted(self._texts)
         return _Kept(space.data, space.rows(self._texts))
 
-    def nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[int]:
-        """So many of those that are allowed, the nearest first; None is all."""
-        return [index for index, _ in self._matrix.best(self._space.query(query), limit, allowed)]
+    def nearest(self, query: str, limit: int, allowed: Sequence[int] | None) -> list[tuple[int, float]]:
+        """So many of those that are allowed, each with its cosine, the nearest first; None is all."""
+        return self._matrix.best(self._space.query(query), limit, allowed)
 
     @cached_property
     def _space(self) -> Space:

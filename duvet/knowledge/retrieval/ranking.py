@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.vectors import Vectors
-from duvet.search.fusion import fused, share
+from duvet.search.fusion import fused, shares
 from duvet.store.protocol import Store
 
 _DEPTH = 100
@@ -34,39 +34,32 @@ class Ranking(Struct, frozen=True, kw_only=True):
 
 def ranked(store: Store, question: Question, vectors: Vectors | None, *, by_vector: bool) -> Ranking:
     """What may be answered."""
+    most = question.limit + _BEYOND
     worded = _by_words(store, question)
     if vectors is None:
-        return Ranking(
-            pool=[*fused([worded])][: question.limit + _BEYOND], near={}, worded=_shares(worded, 1), cosines={}
-        )
+        alone = shares(worded)
+        return Ranking(pool=[*fused([alone])][:most], near={}, worded=alone, cosines={})
     query = vectors.query(question.text)
     ##= man/spec/knowledge.md#search
     ##% Filters MUST leave out pieces before they are ranked, those that words find and those that vectors find.
-    near = [number for number, _ in vectors.nearest(query, _DEPTH, store.allowed(question.filters))]
-    pool = [*fused([worded, near])][: question.limit + _BEYOND]
+    nearest = vectors.nearest(query, _DEPTH, store.allowed(question.filters))
+    near, named = shares(nearest, 2), shares(worded, 2)
+    pool = [*fused([named, near])][:most]
     if by_vector:
-        pool = [*dict.fromkeys([*near[: question.limit], *pool])]
-    return Ranking(
-        pool=pool,
-        near=_shares(near, 2),
-        worded=_shares(worded, 2),
-        # What words alone found is near to some degree, too.
-        cosines=dict(vectors.nearest(query, len(pool), sorted(pool))),
-    )
+        pool = [*dict.fromkeys([*near, *pool])][:most]
+    # What words alone found is near to some degree, too.
+    return Ranking(pool=pool, near=near, worded=named, cosines=dict(vectors.nearest(query, len(pool), sorted(pool))))
 
 
-def _by_words(store: Store, question: Question) -> list[int]:
-    """What holds every word, and then what holds any."""
+def _by_words(store: Store, question: Question) -> Sequence[tuple[int, object]]:
+    """What holds every word, and then what holds any, each with what it is ranked by."""
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
     ##% What holds every word of the query MUST come before what holds some, in the ranking by words.
-    found = [number for number, _ in store.lexical(question.terms, question.filters, _DEPTH, every=True)]
+    every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
+    found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
-        more = store.lexical(question.parts, question.filters, _DEPTH, every=False)
-        found = [*dict.fromkeys([*found, *(number for number, _ in more)])][:_DEPTH]
-    return found
-
-
-def _shares(ranking: Sequence[int], rankings: int) -> dict[int, float]:
-    return {number: share(rank, rankings) for rank, number in enumerate(ranking)}
+        for number, score in store.lexical(question.parts, question.filters, _DEPTH, every=False):
+            found.setdefault(number, (False, score))
+    return [*found.items()][:_DEPTH]

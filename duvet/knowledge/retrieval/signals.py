@@ -8,12 +8,12 @@ from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.records import Scoring, Signals
 from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
-from duvet.store.words import words_of
+from duvet.store.words import indexed
 
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _DAY = 86_400
-_NUDGE = 0.02
-"""What all signals together can move a result by: a place or two, so that they order what is nearly equal."""
+_NUDGE = 0.03
+"""What all signals together can move a result by: a place, so that they order what is nearly equal."""
 _PLACES = 6
 """Digits that are told."""
 
@@ -90,7 +90,7 @@ def _held(chunk: Chunk, terms: Sequence[str]) -> float:
     if not terms:
         return 0.0
     everything = " ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags])
-    words = {*words_of(everything)}
+    words = {*indexed(everything)}
     text = " ".join(words)
     return sum(1.0 if term in words else 0.5 if term in text else 0.0 for term in terms) / len(terms)
 
