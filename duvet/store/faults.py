@@ -28,8 +28,8 @@ def told(path: str) -> Iterator[None]:
         raise _of_sqlite(error, path) from error
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
         ##= man/spec/knowledge.md#store
-        ##% A store that is cut off, overwritten, or not one of duvet at all MUST be an error that names the file and
-        ##% says what to do.
+        ##% A store that is cut off, overwritten, or not one of duvet at all MUST be an error that names the file and says
+        ##% what to do.
         raise damaged(path, str(error) or type(error).__name__) from error
 
 

@@ -89,6 +89,8 @@ def _opened(path: str, *, create: bool) -> Database:
         database.row("SELECT count(*) FROM sqlite_schema")
     except StoreError as error:
         database.close()
+        ##= man/spec/knowledge.md#store
+        ##% A store in a folder that can't be written MUST be readable.
         # In a folder that can't be written sqlite can't follow what others write; what nobody can write stays as it is.
         if create or not _is_at_rest(path):
             raise
@@ -150,6 +152,8 @@ def _version(database: Database) -> int | None:
 
 def _make(database: Database) -> None:
     """Make all tables, in the place of whatever an older duvet has left there."""
+    ##= man/spec/knowledge.md#store
+    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
     for setting in (f"page_size={PAGE_SIZE}", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")

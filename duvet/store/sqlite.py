@@ -112,7 +112,7 @@ class SqliteStore:
             self.database.run("COMMIT")
         except BaseException:
             ##= man/spec/knowledge.md#store
-            ##% A run that fails, whatever the reason, MUST leave the store as it was.
+            ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
             self.database.undo()
             raise
         finally:
