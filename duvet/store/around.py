@@ -57,7 +57,9 @@ def around(database: Database, id: str, depth: int) -> Sequence[Reached]:
     seen = set(level)
     found: list[Reached] = []
     for _ in range(depth):
-        level = dict(sorted(_next(database, level, seen), key=lambda item: (LABELS[item[1].node.label], item[1].node.key)))
+        level = dict(
+            sorted(_next(database, level, seen), key=lambda item: (LABELS[item[1].node.label], item[1].node.key))
+        )
         if not level:
             break
         seen.update(level)

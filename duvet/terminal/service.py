@@ -11,7 +11,6 @@ from duvet.terminal.chosen_tools import Tools
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
-from duvet.tools.services import KNOWLEDGE
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
@@ -169,7 +168,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import MODELS, RUNS
+        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
 
         config = self.service.config
         facts = Facts(
@@ -195,6 +194,8 @@ class Assembly(Tools):
     @property
     def _knows(self) -> bool:
         """Whether there are tools that are about what is known."""
+        from duvet.tools.services import KNOWLEDGE
+
         return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 

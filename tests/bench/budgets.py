@@ -86,3 +86,16 @@ FOUND_BY_WORDS, RANKED_BY_WORDS = 0.46, 0.47
 CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)
 """Many clients at once: milliseconds of all but a hundredth of the calls, and how many times as many answers a server of
 the SDK gives that does nothing."""
+TAKEN_IN, TAKEN_IN_MEANT = Budget(500, 500), Budget(667, 667)
+"""Milliseconds for a thousand pieces: by their words alone, and by what they mean, too."""
+TAKEN_IN_AGAIN = Budget(5_000, 5_000)
+"""Milliseconds for twenty thousand files of which none has changed."""
+ROOM = Budget(1.0, 1.0)
+"""What a store takes, as a ratio to 300 bytes a piece and half its text."""
+FOUND, FOUND_AT_WORST = Budget(15, 15), Budget(60, 60)
+FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST = Budget(60, 60), Budget(250, 250)
+"""Milliseconds of the usual search, and of all but a hundredth, in twenty and in two hundred thousand pieces."""
+KNOWING = Budget(350, 350)
+"""MB of a server that searches two hundred thousand pieces."""
+MEANT = Budget(0.7, 0.7)
+"""A search for requirements by what they mean."""

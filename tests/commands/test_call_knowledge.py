@@ -50,7 +50,7 @@ def test_shortcuts(duvet: Run) -> None:
     whole = f'{{"query": "boil", "filters": {given}}}'
     assert filters(duvet("call", "km-search", "--json", whole, "--symbol", "boil"))["symbols"] == ["steam", "boil"]
     found = json.loads(duvet(*search, "--symbol", "boil", "--kind", "function").out)["results"]
-    assert [one["chunk"]["chunk_id"] for one in found] [:1] == ["src/kettle/boil.py::0"]
+    assert [one["chunk"]["chunk_id"] for one in found][:1] == ["src/kettle/boil.py::0"]
 
 
 CONFLICTS: list[tuple[tuple[str, ...], str]] = [

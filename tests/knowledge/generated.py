@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SUBSYSTEMS = ("billing", "catalog", "delivery", "gateway", "identity", "ledger", "pricing", "search")
@@ -36,7 +36,16 @@ billing:
 """
 
 
-def tree(count: int, pieces: int = 1) -> Iterator[tuple[str, str]]:
+Say = Callable[[random.Random], str]
+"""Makes up a sentence."""
+
+
+def sentence(made: random.Random) -> str:
+    """Words in no order."""
+    return f"The {' '.join(made.choices(_WORDS, k=made.randint(6, 14)))}."
+
+
+def tree(count: int, pieces: int = 1, say: Say = sentence) -> Iterator[tuple[str, str]]:
     """The paths and texts of about so many files, each of about so many pieces."""
     made = random.Random(20_000)
     yield "subsystems.yaml", _CATALOGUE
@@ -45,36 +54,32 @@ def tree(count: int, pieces: int = 1) -> Iterator[tuple[str, str]]:
         name = SUBSYSTEMS[number % len(SUBSYSTEMS)]
         stem = f"{made.choice(_WORDS)}_{number}"
         if number % 10 == 0:
-            yield f"docs/{name}/{stem}.md", _document(made, stem, pieces)
+            yield f"docs/{name}/{stem}.md", _document(made, stem, pieces, say)
         elif number % 10 < 3:
-            yield f"tests/{name}/test_{stem}.py", _code(made, "py", pieces)
+            yield f"tests/{name}/test_{stem}.py", _code(made, "py", pieces, say)
         else:
             ending = endings[number % len(endings)]
-            yield f"src/{name}/{stem}.{ending}", _code(made, ending, pieces)
+            yield f"src/{name}/{stem}.{ending}", _code(made, ending, pieces, say)
 
 
-def written_tree(folder: Path, count: int, pieces: int = 1) -> Path:
+def written_tree(folder: Path, count: int, pieces: int = 1, say: Say = sentence) -> Path:
     """The same on disk."""
-    for path, text in tree(count, pieces):
+    for path, text in tree(count, pieces, say):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     return folder
 
 
-def _sentence(made: random.Random) -> str:
-    return f"The {' '.join(made.choices(_WORDS, k=made.randint(6, 14)))}."
-
-
-def _document(made: random.Random, stem: str, pieces: int) -> str:
+def _document(made: random.Random, stem: str, pieces: int, say: Say) -> str:
     parts = [f"# About {stem}\n\n"]
     for number in range(pieces):
-        body = " ".join(_sentence(made) for _ in range(10))
+        body = " ".join(say(made) for _ in range(10))
         parts.append(f"## Part {number}: {made.choice(_WORDS)}\n\n{body}\n\n")
     return "".join(parts)
 
 
-def _code(made: random.Random, ending: str, pieces: int) -> str:
+def _code(made: random.Random, ending: str, pieces: int, say: Say) -> str:
     start, body = _LANGUAGES[ending]
     parts: list[str] = []
     size = 0
@@ -85,7 +90,7 @@ def _code(made: random.Random, ending: str, pieces: int) -> str:
             "f": f"{first}_{second}",
             "a": second,
             "n": str(size),
-            "s": _sentence(made),
+            "s": say(made),
         }
         parts.append(f"{start}{body}\n".format(**about))
         size += len(parts[-1])

@@ -24,6 +24,9 @@ def find(store: Store, text: str) -> Node:
         found = store.node(asked.label, key)
         if found is not None:
             return _with_text(store, found) if asked.label is Label.CHUNK else found
+    ##= man/spec/knowledge.md#graph
+    ##% What can't be the name of a node MUST be refused as `invalid_identifier`, and a node that isn't there as `not_found`,
+    ##% with the file of another kind that has the same path, where there is one.
     if asked.digits:
         return _requirement(store, asked, text)
     raise _missing(text, _elsewhere(store, asked))

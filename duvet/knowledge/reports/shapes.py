@@ -13,6 +13,8 @@ from duvet.store.records import Kind, Run
 class Told(Struct, frozen=True, kw_only=True):
     """An answer about what is known."""
 
+    ##= man/spec/knowledge.md#tools
+    ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
     status: str = "ok"
 
 

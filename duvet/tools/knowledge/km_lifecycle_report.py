@@ -64,6 +64,9 @@ LIFECYCLE_REPORT = Tool(
     input=Input,
     output=Lifecycle,
     handler=report,
+    ##= man/spec/knowledge.md#tools
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be called by maintainers alone, and MUST be there in a pack that is
+    ##% `read-only`: they change nothing.
     scope=Scope.MAINTAINER,
     reads=True,
     labels=LABELS,
