@@ -48,7 +48,7 @@ def ingest(
       duvet ingest
       duvet ingest --dry-run
       duvet ingest --profile nightly --full --format json
-      duvet call km-search --pack knowledge --query "retry after a timeout"
+      duvet call --pack knowledge km-search --query "retry after a timeout"
     """
     from duvet.terminal.ingesting import Asked, run_ingest
 

@@ -61,6 +61,7 @@ COMMANDS = {
     "cache": ("cache",),
     "completion": ("completion", "bash"),
     "search": ("search", "water"),
+    "ingest": ("ingest", "--dry-run"),
     "merge": ("merge", "--help"),
 }
 ASKED = {"_DUVET_COMPLETE": "bash_complete"}

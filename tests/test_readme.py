@@ -106,6 +106,7 @@ def test_every_command_is_listed() -> None:
             "extract",
             "merge",
             "ask",
+            "ingest",
             "mcp",
             "prompt",
             "call",

@@ -52,6 +52,8 @@ def allowed(database: Database, filters: Filters) -> Sequence[int] | None:
 
 
 def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
+    ##= man/spec/knowledge.md#store
+    ##% Names in filters MUST be compared without case.
     if filters.subsystems:
         yield _of_subsystems(database, _folded(filters.subsystems))
     if filters.kinds:
@@ -70,11 +72,17 @@ def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
         for id, *called in database.rows("SELECT id, key, name FROM node WHERE label = ?", LABELS[Label.SUBSYSTEM])
         if any(bound(folded(unbound(name))) in names for name in called)
     ]
+    ##= man/spec/knowledge.md#store
+    ##% The filter for a subsystem MUST let through the files of that subsystem, and those that are linked with it or with
+    ##% what belongs to it.
     own = _TRAIT.format(SUBSYSTEM, marks(names))
     return f"(artifact.{own} OR artifact.{_LINKED.format(marks(nodes))})", [*names, *nodes]
 
 
 def _of_symbols(filters: Filters) -> Iterator[Condition]:
+    ##= man/spec/knowledge.md#store
+    ##% Filters for the names, the kinds and the languages of symbols MUST hold for one and the same symbol, of which some
+    ##% line is one of the piece.
     if filters.symbols:
         yield _one_of("coalesce(symbol.folded, symbol.qualified_name)", _folded(filters.symbols))
     if filters.symbol_kinds:

@@ -9,10 +9,12 @@ from duvet.store.database import Database
 from duvet.store.records import Piece
 from duvet.store.words import indexed
 
-OFTEN, MOST_OFTEN, TITLE = "\ue001", "\ue002", "\ue003"
-"""Before a word: it stands there more than once, much more than once, in the title. No word of a text begins so."""
-_OFTEN = 1.6
-"""How often a word has to stand in a piece of usual length to count as one of the first; as one of the second, twice that."""
+OFTEN, TITLE = ("\ue001", "\ue002", "\ue003"), "\ue004"
+"""Before a word: it stands there often, more often, most often; in the title. No word of a text begins so."""
+_OFTEN = (1.6, 3.2, 6.4)
+"""How often a word has to stand in a piece of usual length to be one of these."""
+_SHORT = 2
+"""So short a word hardly tells anything, and is everywhere."""
 _USUAL = 1000
 _LENGTH = 0.75
 """How much the length of a piece counts, from 0 to 1; `b` of BM25."""
@@ -66,14 +68,11 @@ def _told(text: str, title: str) -> Sequence[str]:
     """The words by which a piece is found."""
     words = Counter(indexed(text))
     titles = dict.fromkeys(indexed(title)) if title else {}
-    often = _OFTEN * _share(len(text))
-    found = [*words, *(word for word in titles if word not in words)]
-    for word, count in words.items():
-        if count >= often:
-            found.append(OFTEN + word)
-            if count >= 2 * often:
-                found.append(MOST_OFTEN + word)
-    found += [TITLE + word for word in titles]
+    share = _share(len(text))
+    found = [*words, *(word for word in titles if word not in words), *(TITLE + word for word in titles)]
+    for mark, often in zip(OFTEN, _OFTEN, strict=True):
+        least = often * share
+        found += [mark + word for word, count in words.items() if count >= least and len(word) > _SHORT]
     return found
 
 

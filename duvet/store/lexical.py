@@ -7,7 +7,7 @@ from heapq import nlargest
 from math import log
 
 from duvet.store.database import Database
-from duvet.store.indexing import MOST_OFTEN, OFTEN, TITLE
+from duvet.store.indexing import OFTEN, TITLE
 from duvet.store.words import MOST_WORDS, words_of
 
 Hits = Sequence[tuple[int, float]]
@@ -15,9 +15,9 @@ Hits = Sequence[tuple[int, float]]
 _FOUND = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
 _TOTAL = "SELECT total FROM state"
-_WEIGHTS = (("", 1.0), (OFTEN, 0.42), (MOST_OFTEN, 0.35), (TITLE, 0.45))
-"""What BM25 with `k1` = 1.2 adds for a word that stands in a piece, does so twice, five times, and in the title, which counts
-for two."""
+_WEIGHTS = (("", 1.0), *zip(OFTEN, (0.42, 0.30, 0.17), strict=True), (TITLE, 0.45))
+"""What BM25 with `k1` = 1.2 adds for a word that stands in a piece; for one that does so twice, four times, eight times; and
+for one in the title, which counts for two."""
 _RARE = 10
 """A word that stands in more than every tenth piece finds none alone, as long as others do."""
 _FEW = 2000
@@ -56,6 +56,9 @@ class _Ranking:
 
     def of_all(self, counts: Mapping[str, int]) -> None:
         """The pieces that hold every word."""
+        # Most questions of many words find nothing like that, and to hear so once is enough.
+        if len(counts) > 1 and not _count(self.database, counts):
+            return
         together = _literals(counts, " AND ")
         for word, count in counts.items():
             self._add(word, count, together)
@@ -76,6 +79,9 @@ class _Ranking:
                 self._add(word, count, found)
 
     def _add(self, word: str, count: int, where: str = "") -> None:
+        ##= man/spec/knowledge.md#store
+        ##% A rare word MUST count for more than a common one, and a word for more where it stands in the title, more
+        ##% often, or in a shorter piece.
         rarity = log(1 + (self.total - count + 0.5) / (count + 0.5))
         scores, allowed = self.scores, self.allowed
         for mark, weight in _WEIGHTS:

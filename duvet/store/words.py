@@ -31,6 +31,9 @@ def asked_words(query: str) -> tuple[list[str], bool]:
 
 def indexed(text: str) -> list[str]:
     """The words that the text is found by: its own, and the parts of names such as `parseHeaderLine`."""
+    ##= man/spec/knowledge.md#store
+    ##% Words MUST be found in whatever form they stand in a piece or in its title, and names such as `parseHeaderLine` by
+    ##% each of their parts, too.
     names = _WORD.findall(_composed(text))
     return [*map(str.lower, names), *parts_of(names)]
 

@@ -12,17 +12,17 @@ from duvet.terminal.progress import WIDTH, Lines
 
 _CELLS = 20
 _A_SECOND = 10
-_SOON = 0.5
+SOON = 0.5
 """Seconds after which a step takes long enough to be watched."""
 
 
 class CountedBar(Counted):
     """Shows how many parts are over."""
 
-    def __init__(self, lines: Lines, step: str, count: int) -> None:
+    def __init__(self, lines: Lines, step: str, count: int, soon: float = SOON) -> None:
         super().__init__(lines)
         verb, _, rest = step.partition(" ")
-        self._began = time.perf_counter()
+        self._from = time.perf_counter() + soon
         self._over = 0
         self._is_drawn = False
         self._drawn = Progress(
@@ -45,7 +45,7 @@ class CountedBar(Counted):
 
     def advance(self, count: int = 1) -> None:
         self._over += count
-        if not self._is_drawn and time.perf_counter() - self._began > _SOON:
+        if not self._is_drawn and time.perf_counter() >= self._from:
             self._is_drawn = True
             self._drawn.start()
         if self._is_drawn:

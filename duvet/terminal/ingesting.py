@@ -48,9 +48,10 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
     store = _store(kept.path, is_made=not asked.dry_run)
+    own = tuple(f"{kept.path}{end}" for end in ("", "-wal", "-shm"))
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
     try:
-        outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where))
+        outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
     finally:
         if store is not None:
             store.close()

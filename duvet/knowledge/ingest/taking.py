@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from uuid import uuid4
 
@@ -75,12 +75,13 @@ def take_in(
     wishes: Wishes = Wishes(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,
+    own: Sequence[str] = (),
 ) -> Outcome:
     """Bring the store up to date with the project, all or nothing; without a store, only look.
 
-    `catalogue` is where the trace comes from, if it is known already.
+    `catalogue` is where the trace comes from, if it is known already; `own` are files that are no part of the project.
     """
-    taking = _Taking(project, wanted, wishes, catalogue)
+    taking = _Taking(project, wanted, wishes, catalogue, own)
     if store is None or wishes.dry_run:
         return taking.look(store)
     try:
@@ -114,12 +115,18 @@ class _Taking:
     """One run."""
 
     def __init__(
-        self, project: Project, wanted: IngestRule, wishes: Wishes, catalogue: Callable[[], Catalogue] | None
+        self,
+        project: Project,
+        wanted: IngestRule,
+        wishes: Wishes,
+        catalogue: Callable[[], Catalogue] | None,
+        own: Sequence[str],
     ) -> None:
         self._project = project
         self._wanted = wanted
         self._wishes = wishes
         self._catalogue = catalogue
+        self._own = own
         self._problems: list[Problem] = []
         self._clock = time.perf_counter()
         self._run = Run(
@@ -129,7 +136,7 @@ class _Taking:
             dry_run=wishes.dry_run,
         )
         self._finds_symbols = finds_symbols(wanted.symbols)
-        self._embedder: Embedder | None = find_embedder(wanted.semantic, wishes.dummy)
+        self._embedder: Embedder | None = None
 
     def look(self, store: Store | None) -> Outcome:
         """What would change."""
@@ -140,6 +147,7 @@ class _Taking:
 
     def write(self, store: Store, writing: Writing) -> Outcome:
         """Change it."""
+        self._embedder = find_embedder(self._wanted.semantic, self._wishes.dummy)
         ##= man/spec/knowledge.md#runs
         ##% Whoever asks while a run is under way MUST be answered as before it.
         files, times, subsystems = self._update(store, writing)
@@ -171,7 +179,7 @@ class _Taking:
         project, progress = self._project, self._project.progress
         before, memo, known_times = self._earlier(store)
         progress.begin("Looking for files")
-        found = find_files(project, self._wanted)
+        found = find_files(project, self._wanted, self._own)
         self._problems += found.problems
         catalogue = read_catalogue(project.tree)
         subsystems = Subsystems(catalogue, roots_of(project.tree, found.paths), found.paths)
