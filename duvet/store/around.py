@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,7 +28,8 @@ class Reached(Struct, frozen=True):
     relation: int = 0
     is_out: bool = True
     """Whether the last edge points at it."""
-    data: bytes | None = None
+    told: Mapping[str, Any] = {}
+    """The properties of that edge."""
 
     @property
     def path(self) -> Sequence[Edge]:
@@ -41,7 +43,7 @@ class Reached(Struct, frozen=True):
                     source=source.id,
                     relation=RELATION_OF[here.relation],
                     target=target.id,
-                    properties=properties(here.data),
+                    properties=dict(here.told),
                 )
             )
             here = here.before
@@ -78,4 +80,4 @@ def _next(database: Database, level: dict[int, Reached], seen: set[int]) -> Iter
                 ways[there] = way
     for id, *fields in database.of_many(_NODES, ways):
         _, is_back, relation, here, data = ways[id]
-        yield id, Reached(node_of(database, tuple(fields)), level[here], relation, not is_back, data)
+        yield id, Reached(node_of(database, tuple(fields)), level[here], relation, not is_back, properties(data))

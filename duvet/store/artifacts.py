@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from duvet.store.database import Database, Row
-from duvet.store.faults import told
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
 from duvet.store.texts import text_of
 from duvet.store.values import bound, unbound, unbound_hex, unpacked
@@ -33,20 +32,19 @@ def artifacts(database: Database) -> Mapping[str, Artifact]:
 
 def artifact_of(database: Database, row: Row) -> Artifact:
     path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
-    with told(database.path):
-        return Artifact(
-            path=unbound(path),
-            kind=Kind(kind),
-            subsystem=unbound(subsystem),
-            criticality=unbound(criticality),
-            namespace=unbound(namespace),
-            tags=unpacked(tags, tuple[str, ...]) if tags else (),
-            digest=unbound_hex(digest),
-            git_commit=unbound_hex(commit),
-            git_timestamp=timestamp,
-            chunk_count=count,
-            skipped=unbound(skipped),
-        )
+    return Artifact(
+        path=unbound(path),
+        kind=Kind(kind),
+        subsystem=unbound(subsystem),
+        criticality=unbound(criticality),
+        namespace=unbound(namespace),
+        tags=unpacked(tags, tuple[str, ...]) if tags else (),
+        digest=unbound_hex(digest),
+        git_commit=unbound_hex(commit),
+        git_timestamp=timestamp,
+        chunk_count=count,
+        skipped=unbound(skipped),
+    )
 
 
 def artifacts_of(database: Database, ids: Iterable[int]) -> Mapping[int, Artifact]:
@@ -70,17 +68,16 @@ def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
             id, ordinal, *fields = rows[number]
             piece = piece_of(fields)
             among = tuple(one for one in symbols[id] if is_among(one, piece))
-            with told(database.path):
-                found.append(
-                    Chunk(
-                        number=number,
-                        ordinal=ordinal,
-                        piece=piece,
-                        artifact=files[id],
-                        text=texts[id][piece.start : piece.end],
-                        symbols=among,
-                    )
+            found.append(
+                Chunk(
+                    number=number,
+                    ordinal=ordinal,
+                    piece=piece,
+                    artifact=files[id],
+                    text=texts[id][piece.start : piece.end],
+                    symbols=among,
                 )
+            )
     return found
 
 

@@ -12,7 +12,7 @@ from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError
 if TYPE_CHECKING:
     import sqlite3
 
-_BUSY, _FULL, _READ_ONLY, _DAMAGED = {5, 6}, {13}, {3, 8, 14, 23}, {1, 11, 20, 26}
+_BUSY, _FULL, _READ_ONLY, _DAMAGED = {5, 6}, {13}, {3, 8, 14, 23}, {1, 11, 19, 20, 26}
 """The codes of sqlite."""
 
 
@@ -28,8 +28,8 @@ def told(path: str) -> Iterator[None]:
         raise _of_sqlite(error, path) from error
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
         ##= man/spec/knowledge.md#store
-        ##% A store that is cut off, overwritten, or not one of duvet at all MUST be an error that names the file and says
-        ##% what to do.
+        ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
+        ##% the file and says what to do.
         raise damaged(path, str(error) or type(error).__name__) from error
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from duvet.store.artifacts import piece_of
 from duvet.store.database import Database, Row, marks
-from duvet.store.faults import told
 from duvet.store.records import LABELS as LABEL_OF_KIND
 from duvet.store.records import Edge, Kind, Label, Node, Relation
 from duvet.store.schema import LABEL_OF, LABELS, RELATION_OF, RELATIONS
@@ -36,8 +35,7 @@ _ALL_PIECES = f"{_PIECES} ORDER BY path, number"
 
 def node_of(database: Database, row: Row) -> Node:
     label, key, name, data = row
-    with told(database.path):
-        return Node(label=LABEL_OF[label], key=unbound(key), name=unbound(name), properties=properties(data))
+    return Node(label=LABEL_OF[label], key=unbound(key), name=unbound(name), properties=properties(data))
 
 
 def split(id: str) -> tuple[Label | None, str]:
@@ -100,9 +98,8 @@ def stored_edges(
     for relation, data, *other in database.rows(question, LABELS[label], bound(key), *ways, limit):
         end = node_of(database, tuple(other))
         source, target = (id, end.id) if out else (end.id, id)
-        with told(database.path):
-            way = RELATION_OF[relation]
-            found.append((Edge(source=source, relation=way, target=target, properties=properties(data)), end))
+        way = RELATION_OF[relation]
+        found.append((Edge(source=source, relation=way, target=target, properties=properties(data)), end))
     return found
 
 
@@ -146,8 +143,7 @@ def _chunk(database: Database, key: str) -> tuple[tuple[Label, str] | None, Node
 def _chunk_of(database: Database, row: Row) -> tuple[tuple[Label, str], Node]:
     """A piece as a node, and the label and key of that of its file."""
     kind, path, ordinal, *fields = row
-    with told(database.path):
-        label, path = LABEL_OF_KIND[Kind(kind)], unbound(path)
-        piece = piece_of(fields)
+    label, path = LABEL_OF_KIND[Kind(kind)], unbound(path)
+    piece = piece_of(fields)
     told_of = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
     return (label, path), Node(label=Label.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=told_of)

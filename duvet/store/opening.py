@@ -15,8 +15,6 @@ from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMEN
 from duvet.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from duvet.store.protocol import Store
 
 FOLDER = ".duvet/knowledge"
@@ -84,23 +82,15 @@ def _make_folder(path: str) -> None:
 
 
 def _opened(path: str, *, create: bool) -> Database:
-    database = Database(_connected(path, "mode=rwc" if create else "mode=rw"), path)
     try:
-        database.row("SELECT count(*) FROM sqlite_schema")
-    except StoreError as error:
-        database.close()
+        return _connected(path, "mode=rwc" if create else "mode=rw")
+    except StoreError:
         ##= man/spec/knowledge.md#store
         ##% A store in a folder that can't be written MUST be readable.
-        # In a folder that can't be written sqlite can't follow what others write; what nobody can write stays as it is.
+        # There sqlite can't follow what others write; what nobody can write stays as it is.
         if create or not _is_at_rest(path):
             raise
-        database = Database(_connected(path, "mode=ro&immutable=1"), path)
-        try:
-            database.row("SELECT count(*) FROM sqlite_schema")
-        except StoreError:
-            database.close()
-            raise error from None
-    return database
+    return _connected(path, "mode=ro&immutable=1")
 
 
 def _is_at_rest(path: str) -> bool:
@@ -109,19 +99,25 @@ def _is_at_rest(path: str) -> bool:
     return not os.access(os.path.dirname(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
 
 
-def _connected(path: str, mode: str) -> Connection:
+def _connected(path: str, mode: str) -> Database:
     import sqlite3
     from urllib.parse import quote
 
+    name = quote(os.fsencode(os.path.abspath(path)))
     with told(path):
-        name = quote(os.fsencode(os.path.abspath(path)))
         connection = sqlite3.connect(
             f"file:{name}?{mode}", uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
+    database = Database(connection, path)
+    try:
         # A store may come with what somebody else has written: it must do nothing of its own.
         for setting in (f"cache_size=-{_CACHE}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
-            connection.execute(f"PRAGMA {setting}")
-        return connection
+            database.run(f"PRAGMA {setting}")
+        database.row("SELECT count(*) FROM sqlite_schema")
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def _settle(database: Database, *, create: bool) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from duvet.store.artifacts import artifacts_of, pieces_of
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
+from duvet.store.faults import told
 from duvet.store.indexing import Indexing
 from duvet.store.records import Artifact, Edge, Node, Run, Symbol, Taken
 from duvet.store.regraphing import replace_graph
@@ -37,7 +38,8 @@ class SqliteWriting:
         self.database = database
         self.indexing = Indexing(database)
         self.texts = Texts(database)
-        ((self._next,),) = database.rows("SELECT next FROM state")
+        with told(database.path):
+            ((self._next,),) = database.rows("SELECT next FROM state")
         self._is_changed = False
         self._has_failed = False
 
@@ -52,7 +54,8 @@ class SqliteWriting:
 
     def put(self, taken: Taken) -> None:
         with self._part() as database:
-            self._forget(taken.artifact.path)
+            with told(database.path):
+                self._forget(taken.artifact.path)
             first, pieces = self._next, taken.pieces
             self._next += len(pieces)
             row = database.row(_PUT, *_fields(taken.artifact), first, len(pieces))
@@ -75,12 +78,13 @@ class SqliteWriting:
             known = database.row(_KNOWN, bound(artifact.path))
             if known is None:
                 raise StoreError(f"{artifact.path} was not taken in yet", path=database.path)
-            self._forget_traits(known[0])
+            with told(database.path):
+                self._forget_traits(known[0])
             database.run(_TOUCH, *_fields(artifact), known[0])
             database.many(_TRAIT, [(what, value, known[0]) for what, value in _traits(artifact)])
 
     def remove(self, path: str) -> None:
-        with self._part():
+        with self._part() as database, told(database.path):
             self._forget(path)
 
     def replace_vectors(self, path: str, vectors: bytes) -> None:
