@@ -56,6 +56,9 @@ class _Ranking:
 
     def of_all(self, counts: Mapping[str, int]) -> None:
         """The pieces that hold every word."""
+        # Most questions of many words find nothing like that, and to hear so once is enough.
+        if len(counts) > 1 and not _count(self.database, counts):
+            return
         together = _literals(counts, " AND ")
         for word, count in counts.items():
             self._add(word, count, together)

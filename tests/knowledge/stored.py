@@ -65,7 +65,7 @@ POURING = Node(label=Label.SECTION, key="spec#pouring", name="Pouring")
 
 
 def requirement(key: str, text: str, status: str) -> Node:
-    section = key.partition("/")[0]
+    section, _, digits = key.partition("#")[2].partition("/")
     return Node(
         label=Label.REQUIREMENT,
         key=key,
@@ -74,8 +74,8 @@ def requirement(key: str, text: str, status: str) -> Node:
             "text": text,
             "level": "MUST",
             "status": status,
-            "target": section,
-            "full_path": f"{section}/{ID}",
+            "target": f"docs/spec.md#{section}",
+            "full_path": f"/specifications/spec/sections/{section}/requirements/{digits}",
             "line": 3,
         },
     )

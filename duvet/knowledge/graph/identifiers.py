@@ -25,6 +25,8 @@ LONGEST = 4096
 """Characters; longer than any path."""
 SHOWN_DIGITS = 12
 """Digits of the id of a requirement in its key."""
+_TRACED = (Label.SPECIFICATION, Label.SECTION, Label.REQUIREMENT)
+_PATH = re.compile(r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z")
 _DIGITS = re.compile(r"[0-9a-f]{4,64}\Z")
 
 
@@ -42,7 +44,8 @@ class Identifier(Struct, frozen=True):
     def keys(self) -> Iterator[str]:
         """The key as it is given, and as it is meant where it is quoted for a URL."""
         plain = unquote(self.key)
-        for key in dict.fromkeys([self.key, plain]):
+        for given in dict.fromkeys([self.key, plain]):
+            key = _of_path(given) if self.label in _TRACED else given
             yield key
             if self.label is Label.REQUIREMENT:
                 place, slash, digits = key.rpartition("/")
@@ -54,6 +57,17 @@ class Identifier(Struct, frozen=True):
         """The first digits of the id of a requirement, where nothing else is given."""
         found = self.key.lower()
         return found[:SHOWN_DIGITS] if self.label is Label.REQUIREMENT and _DIGITS.match(found) else ""
+
+
+def _of_path(key: str) -> str:
+    """The key of what a full path names; anything else stays as it is."""
+    ##= man/spec/knowledge.md#graph
+    ##% Specifications, sections and requirements MUST also be found by their full paths.
+    found = _PATH.match(key)
+    if not found:
+        return key
+    parts = found["spec"], found["section"] and f"#{found['section']}", found["id"] and f"/{found['id']}"
+    return "".join(unquote(part) for part in parts if part)
 
 
 def identifier(text: str) -> Identifier:

@@ -12,7 +12,7 @@ from duvet.store.records import Artifact, Edge, Label, Node, Relation, Run
 
 _LOOKED_AT = (Label.DESIGN_DOC, Label.SOURCE_FILE, Label.TEST_CASE)
 """What is expected to be connected with anything."""
-_CONNECTING = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES, Relation.LINKS_TO, Relation.CITES)
+_CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
 _TOGETHER = 500
 """Nodes whose edges are asked for at once."""
 _RUNS = 100
@@ -33,7 +33,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The last one that has succeeded: what is known comes from it."""
     artifacts: Mapping[str, Artifact]
     isolated: Sequence[Node] = ()
-    """Files that lead to nothing else."""
+    """Files that nothing is connected with."""
     cited: Sequence[Cited] = ()
     rule: IngestRule = IngestRule()
 
@@ -47,7 +47,7 @@ def facts_of(
     for edge in edges:
         if edge.source in known and edge.target in known:
             if edge.relation in _CONNECTING:
-                connected.add(edge.source)
+                connected |= {edge.source, edge.target}
             if edge.relation is Relation.CITES:
                 citing.setdefault(edge.target, set()).add(known[edge.source].key)
     return Facts(
@@ -64,22 +64,30 @@ def facts_in(store: Store, rule: IngestRule, *, graph: bool = True) -> Facts:
     return Facts(
         run=next((run for run in store.runs(limit=_RUNS) if run.success), None),
         artifacts=store.artifacts(),
-        isolated=_in_order(store.isolated(_LOOKED_AT, _CONNECTING)) if graph else (),
+        isolated=_in_order(_isolated(store)) if graph else (),
         cited=_cited(_citing(store)) if graph else (),
         rule=rule,
     )
 
 
+def _isolated(store: Store) -> Iterator[Node]:
+    # Most nodes lead to others: only those that don't are looked at from the other side.
+    alone = list(store.isolated(_LOOKED_AT, _CONNECTING))
+    return (node for node, edges in _with_edges(store, alone) if not edges)
+
+
 def _citing(store: Store) -> Iterator[tuple[Node, set[str]]]:
-    nodes = list(store.nodes(Label.REQUIREMENT))
+    for node, edges in _with_edges(store, list(store.nodes(Label.REQUIREMENT))):
+        files = {other.key for edge, other in edges if edge.relation is Relation.CITES and edge.target == node.id}
+        if files:
+            yield node, files
+
+
+def _with_edges(store: Store, nodes: Sequence[Node]) -> Iterator[tuple[Node, Sequence[tuple[Edge, Node]]]]:
     for start in range(0, len(nodes), _TOGETHER):
         some = nodes[start : start + _TOGETHER]
         around = store.neighbours([node.id for node in some])
-        for node in some:
-            found = around.get(node.id, ())
-            files = {other.key for edge, other in found if edge.relation is Relation.CITES and edge.target == node.id}
-            if files:
-                yield node, files
+        yield from ((node, around.get(node.id, ())) for node in some)
 
 
 def _cited(citing: Iterable[tuple[Node, set[str]]]) -> tuple[Cited, ...]:

@@ -122,8 +122,7 @@ def lifecycle(facts: Facts, now: float) -> Lifecycle:
 
 def _isolated(facts: Facts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
-    ##% A document, a source file or a test that belongs to no subsystem, links to nothing and cites nothing MUST be told as
-    ##% isolated.
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated.
     found: dict[str, tuple[IsolatedNode, ...]] = {}
     for node in facts.isolated:
         row = IsolatedNode(node.id, node.key, node.name or node.key)

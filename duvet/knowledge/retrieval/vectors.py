@@ -51,4 +51,6 @@ def vectors_of(store: Store, embedder: Embedder | None) -> tuple[Vectors | None,
     matrix = Matrix(found.width, store.segments())
     if not len(matrix):
         return None, "found by words alone: no vectors were made of what was taken in"
-    return Vectors(found, matrix), "the vectors are stand-ins that tell nothing of meaning" if dummy else ""
+    if dummy:
+        return Vectors(found, matrix), "the vectors are stand-ins that tell nothing of meaning"
+    return Vectors(found, matrix), "" if len(matrix) == store.chunk_total() else "some pieces have no vectors"

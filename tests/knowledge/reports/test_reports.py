@@ -76,8 +76,7 @@ def test_lifecycle() -> None:
     ##% A subsystem with source files and without tests MUST be told as one that is missing tests.
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document, a source file or a test that belongs to no subsystem, links to nothing and cites nothing MUST be told as
-    ##% isolated.
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated.
     assert plain(lifecycle(facts(), NOW)) == LIFECYCLE
 
 

@@ -354,6 +354,14 @@ def test_stand_ins(tmp_path: Path) -> None:
     assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, 1.0)
 
 
+def test_pieces_without_vectors_are_found_by_their_words(stored: Store) -> None:
+    with stored.writing() as writing:
+        writing.put(taken("docs/cups.md", "# Cups\nCups are made of porcelain.\n", kind=Kind.DOC))
+    answer = engine(stored, MODEL).search(Asked(query="cups"))
+    assert answer.metadata.warnings == ("some pieces have no vectors",)
+    assert "docs/cups.md::0" in ids(answer)
+
+
 def test_a_run_between_two_questions(stored: Store) -> None:
     search = engine(stored, MODEL)
     assert found(search, "porcelain") != []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, SPEC
+from tests.knowledge.stored import BOIL, ID, KETTLE, MUST_BOIL, MUST_POUR, POUR, SPEC
 from tests.tools.knowledge.made import Asking
 
 FILE = {"id": "SourceFile:src/kettle/boil.py", "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}}
@@ -121,8 +121,13 @@ NODES = {
     "Specification:spec": SPEC.id,
     "Section:spec#heating": "Section:spec#heating",
     f"Requirement:{BOIL}": MUST_BOIL.id,
-    f"Requirement:{MUST_BOIL.properties['full_path'][:-52]}": MUST_BOIL.id,
+    f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
+    f"Requirement:spec#heating/{ID}": MUST_BOIL.id,
     "Requirement:3b42c44": MUST_BOIL.id,
+    "Specification:/specifications/spec": SPEC.id,
+    "Section:/specifications/spec/sections/heating": "Section:spec#heating",
+    f"Requirement:/specifications/spec/sections/heating/requirements/{ID[:12]}": MUST_BOIL.id,
+    "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52: MUST_POUR.id,
     "Requirement:3B42C44E1122": MUST_BOIL.id,
     f"Requirement:3b42c499{'0' * 4}{'f' * 52}": MUST_POUR.id,
 }
@@ -134,6 +139,9 @@ def test_names(known: Asking, name: str) -> None:
     ##= type=test
     ##% A requirement MUST also be found by four or more of the first digits of its id; where these are those of several
     ##% nodes, the error MUST name them.
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% Specifications, sections and requirements MUST also be found by their full paths.
     assert known.value("km-graph-node", node_id=name, relationships="none")["node"]["id"] == NODES[name]
 
 

@@ -85,7 +85,7 @@ def test_the_response(known: Asking, tmp_path: Path) -> None:
     (cited,) = context["requirements"]
     assert cited == {
         "id": BOIL.rpartition("/")[2],
-        "target": "spec#heating",
+        "target": "docs/spec.md#heating",
         "level": "MUST",
         "status": "done",
         "kinds": ["implementation"],
