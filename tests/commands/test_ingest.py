@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import environment, files, listen, run
+from tests.commands.running import NOBODY, environment, files, listen, run
 from tests.knowledge.generated import written_tree
 from tests.knowledge.ingest.made import LEDGER, opened, written
 from tests.specs.serving import LONGEST
@@ -153,6 +153,20 @@ def test_files_that_come_and_go_meanwhile(tmp_path: Path, duvet_command: str) ->
     assert going.returncode == 0, err
     run(duvet_command, folder, "ingest")
     assert known(folder) == sorted(path for path in files(folder) if not path.startswith(".duvet/"))
+
+
+def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
+    ##% name alone; the last one with a warning.
+    written(public, {"secret.md": "x", **WITHOUT_VECTORS})
+    (public / "secret.md").chmod(0)
+    done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)
+    assert done.code == 0
+    assert json.loads(done.out)["warnings"] == ["secret.md: Permission denied (os error 13)"]
+    with closing(opened(public)) as store:
+        assert store.artifacts()["secret.md"].skipped == "unreadable"
 
 
 def test_a_store_that_is_none_is_told(ledger: Path, duvet_command: str) -> None:

@@ -72,7 +72,7 @@ def test_a_made_tree(made: Tree) -> None:
     text = (made.folder / kept).read_text()
     (made.folder / kept).unlink()
     (made.folder / moved).rename(made.folder / "src/gateway/moved.txt")
-    written(made.folder, {"src/lonely/a.py": "x = 1\n", "stray.sh": "echo\n", old: "# New\n"})
+    written(made.folder, {"src/lonely/a.py": "x = 1\n", "stray.sh": "echo\n", old: "# Written anew\n"})
     made.commit(NOW)
     assert made.lifecycle() == {
         "isolated": {"SourceFile": ["stray.sh"]},

@@ -10,7 +10,7 @@ from msgspec import Struct
 from duvet import rules
 from duvet.config.schema import Config, IngestRule
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.warnings import warning
+from duvet.knowledge.ingest.warnings import as_text, warning
 from duvet.model import Problem, ProblemsError
 from duvet.outputs import is_unfinished
 from duvet.project import Project
@@ -68,7 +68,7 @@ class _Walk:
         try:
             return list(self.tree.entries(folder))
         except DuvetError as error:
-            self.problems.append(warning(error.message, error.path or folder))
+            self.problems.append(warning(error.message, as_text(error.path or folder)))
             return []
 
     def _is_left_out(self, path: str, inner: bool) -> object:
@@ -82,8 +82,7 @@ class _Walk:
         except UnicodeEncodeError:
             ##= man/spec/knowledge.md#files
             ##% A file whose name is not UTF-8 MUST be left out with a warning.
-            shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            self.problems.append(warning("the name of this file is not UTF-8", shown))
+            self.problems.append(warning("the name of this file is not UTF-8", as_text(path)))
             return False
         ##= man/spec/knowledge.md#files
         ##% Those files MUST be taken in that a pattern of `ingest.include` matches, or that are in a folder that one

@@ -24,7 +24,7 @@ from duvet.knowledge.ingest.reading import Reader
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
-from duvet.knowledge.ingest.warnings import in_words, warned
+from duvet.knowledge.ingest.warnings import as_text, in_words, warned
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
@@ -164,7 +164,7 @@ class _Taking:
 
     def failed(self, error: DuvetError) -> Run:
         """The run, which came to nothing."""
-        return replace(self._run, success=False, error=str(error), duration_seconds=self._elapsed)
+        return replace(self._run, success=False, error=as_text(str(error)), duration_seconds=self._elapsed)
 
     @property
     def _how(self) -> str:

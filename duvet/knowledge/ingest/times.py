@@ -101,9 +101,7 @@ def _edited(git: Git) -> Iterator[str]:
         *("diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
         *("--ignore-submodules=all", "HEAD"),
     )
-    for name in (out or b"").split(b"\0"):
-        if name:
-            yield os.fsdecode(name)
+    yield from filter(None, map(_name, (out or b"").split(b"\0")))
 
 
 def _unfiltered(git: Git) -> Iterator[str]:
@@ -135,13 +133,22 @@ def _newest(git: Git, revisions: str) -> Iterator[tuple[str, Change]]:
                 change = Change(commit, float(time))
             elif (name := word.removeprefix(b"\n")) and name not in seen:
                 seen.add(name)
-                yield os.fsdecode(name), change
+                if path := _name(name):
+                    yield path, change
         if process.wait() != 0:
             raise DuvetError("git did not tell when files were changed", path=git.folder)
     finally:
         timer.cancel()
         process.kill()
         process.communicate()
+
+
+def _name(data: bytes) -> str:
+    """A path; empty where it is no text, for such files are left out."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def _words(process: Popen[bytes]) -> Iterator[bytes]:

@@ -21,4 +21,9 @@ def warned(error: DuvetError) -> tuple[Problem, ...]:
 def in_words(problem: Problem) -> str:
     """A problem on one line."""
     place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
-    return place + problem.message
+    return as_text(place + problem.message)
+
+
+def as_text(words: str) -> str:
+    """Words in which a name may stand that is no text."""
+    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -135,6 +137,25 @@ def test_times_follow_git(tmp_path: Path) -> None:
     assert taken(folder).run.changed == 0
     with closing(opened(folder)) as store:
         assert [one.git_commit for one in store.artifacts().values()] == [first, second, second]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")
+def test_names_that_are_no_text_are_left_out_wherever_they_come_from(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A file whose name is not UTF-8 MUST be left out with a warning.
+    folder = history(tmp_path, {"a.md": "1"})
+    for name in (b"\xff.md", b"\xfe/b.md"):
+        path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    commit(folder)
+    for _ in range(2):
+        outcome = taken(folder)
+        assert outcome.run.artifact_counts == {"doc": 1}
+        assert outcome.run.warnings == tuple(
+            f"{name}: the name of this file is not UTF-8" for name in ("\\xfe/b.md", "\\xff.md")
+        )
 
 
 def test_subsystems_are_brought_up_to_date_without_reading_anything_again(tmp_path: Path) -> None:
