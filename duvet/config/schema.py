@@ -2,6 +2,7 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
@@ -94,6 +95,15 @@ class StoreRule(Struct, frozen=True, kw_only=True):
     """Where what is taken in is kept."""
 
     path: str = ".duvet/knowledge/store.db"
+
+
+class SearchRule(Struct, frozen=True, kw_only=True):
+    """What counts, besides the words, in a search in all of that."""
+
+    profile: str = "default"
+    """What the weights are called together."""
+    weights: Mapping[str, float] = {}
+    """Those that are others than the profile says."""
 
 
 class PageRule(Struct, frozen=True, kw_only=True):

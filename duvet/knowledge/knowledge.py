@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.schema import IngestRule, SearchRule, StoreRule
 from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
@@ -29,6 +29,7 @@ class Rules(Struct, frozen=True):
     root: str
     ingest: IngestRule
     store: StoreRule
+    search: SearchRule = SearchRule()
 
     @property
     def path(self) -> str:
@@ -47,10 +48,14 @@ class Known:
     def engine(self) -> Engine:
         """What searches it, made when it is first needed: it loads the vectors."""
         from duvet.knowledge.retrieval.engine import Engine
+        from duvet.knowledge.retrieval.weights import profile
         from duvet.search.vectors.find import find_embedder
 
-        rule = self.rules.ingest
-        return Engine(self.store, find_embedder(rule.semantic), rule.editor_uri, self.rules.root)
+        ##= man/spec/knowledge.md#search
+        ##% What the configuration says of weights MUST be in force with the next search, which tells them.
+        rule, search = self.rules.ingest, self.rules.search
+        weights = profile(search.profile, **search.weights)
+        return Engine(self.store, find_embedder(rule.semantic), rule.editor_uri, self.rules.root, profile=weights)
 
 
 class Knowledge:

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import IngestRule
+from duvet.config.schema import IngestRule, SearchRule, StoreRule
+from duvet.config.service.search import ProfileName, SearchSection, WeightsSection
+from duvet.knowledge.knowledge import Rules
+from duvet.knowledge.retrieval.weights import PROFILES
 from tests.knowledge.stored import BOIL, MUST_BOIL, OLD
 from tests.tools.knowledge.made import Asking, asking
 
@@ -148,3 +151,29 @@ def test_refusals(known: Asking, given: dict[str, object], message: str) -> None
 )
 def test_syntax_of_the_index_is_nothing_but_text(known: Asking, query: str) -> None:
     assert known.value(TOOL, query=query)["status"] == "ok"
+
+
+def test_weights_are_those_of_the_configuration(known: Asking) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% What the configuration says of weights MUST be in force with the next search, which tells them.
+    assert known.value(TOOL, query="boil")["metadata"]["weight_profile"] == "default"
+    given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
+    assert given == SearchRule(profile="operations", weights={"support": 0.5})
+    rule = Rules(str(known.folder), IngestRule(semantic=False), StoreRule(), given)
+    known.knowledge.turn_to(lambda: rule)
+    told = known.value(TOOL, query="boil")["metadata"]
+    assert (told["weight_profile"], told["weights"]) == (
+        "operations+overrides",
+        {
+            "subsystem": 0.22,
+            "relationship": 0.08,
+            "support": 0.5,
+            "coverage_penalty": 0.28,
+            "criticality": 0.1,
+        },
+    )
+
+
+def test_the_configuration_knows_all_profiles() -> None:
+    assert [*ProfileName] == [*PROFILES]
