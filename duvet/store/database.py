@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from duvet.store.errors import BusyError
 from duvet.store.faults import told
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 Row = tuple[Any, ...]
+PATIENCE = 5000
+"""Milliseconds to wait for those who are putting away what they have written."""
+_PAUSE = 0.02
 _MANY = 500
 """So many values are asked for at once."""
 
@@ -61,6 +66,23 @@ class Database:
         """Change something once for each row."""
         with told(self.path):
             self.connection.executemany(statement, rows)
+
+    def patiently(self, work: Callable[[], object], seconds: float) -> None:
+        """Do what others may be in the way of, and try for so long."""
+        until = time.monotonic() + seconds
+        self.run("PRAGMA busy_timeout=0")
+        try:
+            while True:
+                try:
+                    work()
+                    return
+                except BusyError:
+                    if time.monotonic() >= until:
+                        raise
+                # Not in sqlite, where nobody could interrupt it.
+                time.sleep(_PAUSE)
+        finally:
+            self.run(f"PRAGMA busy_timeout={PATIENCE}")
 
     def undo(self) -> None:
         """Leave everything as it was."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from duvet.errors import OutputError, describe
 from duvet.outputs import store as write
-from duvet.store.database import Database
+from duvet.store.database import PATIENCE, Database
 from duvet.store.errors import StoreError
 from duvet.store.faults import damaged, missing, of_version, told
 from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
@@ -23,8 +23,6 @@ NAME = "store.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What sqlite reads and writes."""
 _IGNORE, _IGNORED = ".gitignore", b"*\n"
-_PATIENCE = 5.0
-"""Seconds to wait for those who are putting away what they have written."""
 _CACHE = 16_000
 """Kilobytes of the file that are held in memory."""
 _FLUSH = 8 << 20
@@ -106,7 +104,7 @@ def _connected(path: str, mode: str) -> Database:
     name = quote(os.fsencode(os.path.abspath(path)))
     with told(path):
         connection = sqlite3.connect(
-            f"file:{name}?{mode}", uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            f"file:{name}?{mode}", uri=True, timeout=PATIENCE / 1000, isolation_level=None, check_same_thread=False
         )
     database = Database(connection, path)
     try:
@@ -122,18 +120,27 @@ def _connected(path: str, mode: str) -> Database:
 
 def _settle(database: Database, *, create: bool) -> None:
     """See to it that the store is one of this schema."""
-    version = _version(database)
+    version = _found_version(database)
     if version is None or version < SCHEMA:
         if not create:
             raise of_version(database.path, version, SCHEMA) if version else damaged(database.path, "it is empty")
         ##= man/spec/knowledge.md#store
         ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
-        _make(database)
+        database.patiently(lambda: _make(database), PATIENCE / 1000)
     elif version > SCHEMA:
         ##= man/spec/knowledge.md#store
         ##% A store that a newer duvet has made MUST be refused, and stay as it is.
         raise of_version(database.path, version, SCHEMA)
     _compare(database)
+
+
+def _found_version(database: Database) -> int | None:
+    # All of it at one moment: others may be making it.
+    database.run("BEGIN")
+    try:
+        return _version(database)
+    finally:
+        database.undo()
 
 
 def _version(database: Database) -> int | None:
@@ -150,6 +157,9 @@ def _make(database: Database) -> None:
     """Make all tables, in the place of whatever an older duvet has left there."""
     ##= man/spec/knowledge.md#store
     ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+    if _found_version(database) == SCHEMA:
+        # Somebody else was faster.
+        return
     for setting in (f"page_size={PAGE_SIZE}", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")

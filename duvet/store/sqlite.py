@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -11,7 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from duvet.store import artifacts, filtering, graph, lexical, runs
 from duvet.store.around import Reached, around
 from duvet.store.database import Database
-from duvet.store.errors import BusyError, StoreError
+from duvet.store.errors import StoreError
 from duvet.store.faults import busy, told
 from duvet.store.records import Artifact, Chunk, Edge, Filters, Label, Node, Relation, Run, Segment
 from duvet.store.writing import SqliteWriting
@@ -19,7 +18,6 @@ from duvet.store.writing import SqliteWriting
 P = ParamSpec("P")
 Value = TypeVar("Value")
 
-_PAUSE = 0.02
 _LACKS_TIMES = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
 
 
@@ -73,7 +71,8 @@ class SqliteStore:
 
     @_asked
     def chunk_total(self) -> int:
-        ((count,),) = self.database.rows("SELECT count(*) FROM piece")
+        self._settle()
+        ((count,),) = self.database.rows("SELECT total FROM state")
         return int(count)
 
     @_asked
@@ -171,28 +170,12 @@ class SqliteStore:
         ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
         if self._writing is not None:
             raise busy(self.database.path)
-        until = time.monotonic() + patience
-        self.database.run("PRAGMA busy_timeout=0")
-        try:
-            while True:
-                try:
-                    self.database.run("BEGIN IMMEDIATE")
-                    return
-                except BusyError:
-                    if time.monotonic() >= until:
-                        raise
-                    # Not in sqlite, where nobody could interrupt it.
-                    time.sleep(_PAUSE)
-        finally:
-            self.database.run("PRAGMA busy_timeout=5000")
+        self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
 
     def _put_away(self) -> None:
         """Bring what was written where it belongs, unless somebody is reading just now."""
         with suppress(StoreError):
-            self.database.run("PRAGMA busy_timeout=0")
-            self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-        with suppress(StoreError):
-            self.database.run("PRAGMA busy_timeout=5000")
+            self.database.patiently(lambda: self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
     def _settle(self) -> None:
         if self._writing is not None:
