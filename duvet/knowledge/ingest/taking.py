@@ -208,8 +208,7 @@ class _Taking:
     def _make_vectors(self, store: Store, writing: Writing, files: Files) -> None:
         artifacts = list(files.artifacts.values())
         if self._embedder is None:
-            without_vectors(store, writing, artifacts)
-            return
+            return without_vectors(store, writing, artifacts)
         vectors = Vectors(store, writing, self._embedder)
         todo = vectors.plan(artifacts, (*files.added, *files.changed))
         if todo:
