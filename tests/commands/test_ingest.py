@@ -108,6 +108,9 @@ def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> Non
 
 
 def test_two_at_once_leave_what_one_would(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
     folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 300)
     both = [_started(duvet_command, folder) for _ in range(2)]
     for one in both:

@@ -17,7 +17,8 @@ from duvet.knowledge.ingest.catalogue import read_catalogue
 from duvet.knowledge.ingest.embedding import Vectors, without_vectors
 from duvet.knowledge.ingest.files import Files, Updating
 from duvet.knowledge.ingest.finding import find_files
-from duvet.knowledge.ingest.graphing import Graph, graph_of
+from duvet.knowledge.ingest.graphing import graph_of
+from duvet.knowledge.ingest.keeping import keep_changed, keep_graph
 from duvet.knowledge.ingest.known import Memo, decoded_memo
 from duvet.knowledge.ingest.languages import finds_symbols
 from duvet.knowledge.ingest.reading import Reader
@@ -41,7 +42,7 @@ PATIENCE = 10.0
 
 _HOW = "1"
 """Tells what was read in this way from what another version has read."""
-_FILES, _TIMES, _GRAPH = "files", "times", "graph"
+_FILES, _TIMES = "files", "times"
 """What is kept from run to run."""
 
 
@@ -153,9 +154,9 @@ class _Taking:
         files, times, subsystems = self._update(store, writing)
         self._make_vectors(store, writing, files)
         graph = graph_of(files.artifacts, files.known, subsystems, self._trace())
-        _keep_graph(store, writing, graph)
-        _keep(store, writing, _FILES, Memo(self._how, files.known).encoded())
-        _keep(store, writing, _TIMES, times.encoded())
+        keep_graph(store, writing, graph)
+        keep_changed(store, writing, _FILES, Memo(self._how, files.known).encoded())
+        keep_changed(store, writing, _TIMES, times.encoded())
         outcome = self._outcome(files, times)
         writing.put_run(outcome.run)
         facts = facts_of(outcome.run, files.artifacts, graph.nodes, graph.edges, self._wanted)
@@ -207,8 +208,7 @@ class _Taking:
     def _make_vectors(self, store: Store, writing: Writing, files: Files) -> None:
         artifacts = list(files.artifacts.values())
         if self._embedder is None:
-            without_vectors(store, writing, artifacts)
-            return
+            return without_vectors(store, writing, artifacts)
         vectors = Vectors(store, writing, self._embedder)
         todo = vectors.plan(artifacts, (*files.added, *files.changed))
         if todo:
@@ -248,19 +248,3 @@ class _Taking:
             problems=tuple(self._problems),
             vectors=self._embedder.name if self._embedder else "",
         )
-
-
-def _keep(store: Store, writing: Writing, name: str, data: bytes) -> None:
-    if store.kept(name) != data:
-        writing.keep(name, data)
-
-
-def _keep_graph(store: Store, writing: Writing, graph: Graph) -> None:
-    """Replace the graph where it has changed: of most runs it is the same."""
-    from blake3 import blake3
-    from msgspec import msgpack
-
-    digest = blake3(msgpack.encode(graph)).digest()
-    if store.kept(_GRAPH) != digest:
-        writing.replace_graph(graph.nodes, graph.edges)
-        writing.keep(_GRAPH, digest)
