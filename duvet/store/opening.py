@@ -13,12 +13,11 @@ from duvet.store.errors import StoreError
 from duvet.store.faults import damaged, missing, of_version, told
 from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
 from duvet.store.sqlite import SqliteStore
+from duvet.tree.disk import STORE_FOLDER
 
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-FOLDER = ".duvet/knowledge"
-"""Where the store of a project is, below its root."""
 NAME = "store.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What sqlite reads and writes."""
@@ -31,7 +30,7 @@ _FLUSH = 8 << 20
 
 def store_path(root: str) -> str:
     """Where the store of a project is."""
-    return os.path.join(root, *FOLDER.split("/"), NAME)
+    return os.path.join(root, *STORE_FOLDER.split("/"), NAME)
 
 
 def open_store(path: str, *, create: bool = False) -> Store:

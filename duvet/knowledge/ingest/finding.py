@@ -16,9 +16,10 @@ from duvet.outputs import is_unfinished
 from duvet.project import Project
 from duvet.sources.ignored import Ignored
 from duvet.sources.patterns import Matches, Pattern, PatternError, any_of, compile_pattern
+from duvet.tree.disk import OWN_FOLDERS
 from duvet.tree.protocol import Entry, Tree, is_folder
 
-_OWN = (".duvet/cache", ".duvet/knowledge", ".duvet/reports")
+_OWN = (*OWN_FOLDERS, ".duvet/reports")
 """What duvet makes itself."""
 _ALL = "**"
 
