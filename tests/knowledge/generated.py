@@ -17,12 +17,22 @@ segment session shelf signal source stage state stock store stream supplier tabl
 topic trace transfer unit update user value vendor version view volume wallet warehouse window zone"""
 _WORDS = _LISTED.split()
 _LANGUAGES = {
-    "py": ("class {c}:\n    def {f}(self, {a}: int) -> int:\n", '        """{s}"""\n        return {a} + {n}\n'),
-    "ts": ("export class {c} {{\n  {f}({a}: number): number {{\n", "    // {s}\n    return {a} + {n};\n  }}\n}}\n"),
-    "tsx": ("export function {c}({a}: Props) {{\n", "  // {s}\n  return <p>{n}</p>;\n}}\n"),
-    "js": ("export function {f}({a}) {{\n", "  // {s}\n  return {a} + {n};\n}}\n"),
-    "go": ("func {c}({a} int) int {{\n", "\t// {s}\n\treturn {a} + {n}\n}}\n"),
+    "py": (
+        "class {c}:\n    def {f}(self, {a}: int) -> int:\n",
+        "        # {s}\n        {a} += {n}\n",
+        "        return {a}\n\n",
+    ),
+    "ts": (
+        "export class {c} {{\n  {f}({a}: number): number {{\n",
+        "    // {s}\n    {a} += {n};\n",
+        "    return {a};\n  }}\n}}\n\n",
+    ),
+    "tsx": ("export function {c}({a}: Props) {{\n", "  // {s}\n  use({n});\n", "  return <p>{{{a}}}</p>;\n}}\n\n"),
+    "js": ("export function {f}({a}) {{\n", "  // {s}\n  {a} += {n};\n", "  return {a};\n}}\n\n"),
+    "go": ("func {c}({a} int) int {{\n", "\t// {s}\n\t{a} += {n}\n", "\treturn {a}\n}}\n\n"),
 }
+"""How something that is declared begins, one of its lines, and how it ends."""
+_LINES = 5
 _CATALOGUE = """ledger:
   description: What was paid, and by whom
   criticality: critical
@@ -80,18 +90,13 @@ def _document(made: random.Random, stem: str, pieces: int, say: Say) -> str:
 
 
 def _code(made: random.Random, ending: str, pieces: int, say: Say) -> str:
-    start, body = _LANGUAGES[ending]
+    start, line, end = _LANGUAGES[ending]
     parts: list[str] = []
     size = 0
     while size < 800 * pieces:
         first, second = made.choices(_WORDS, k=2)
-        about = {
-            "c": f"{first.title()}{second.title()}{size}",
-            "f": f"{first}_{second}",
-            "a": second,
-            "n": str(size),
-            "s": say(made),
-        }
-        parts.append(f"{start}{body}\n".format(**about))
+        names = {"c": f"{first.title()}{second.title()}{size}", "f": f"{first}_{second}", "a": second}
+        lines = "".join(line.format(s=say(made), n=size, **names) for _ in range(made.randint(1, 2 * _LINES)))
+        parts.append(f"{start.format(**names)}{lines}{end.format(**names)}")
         size += len(parts[-1])
     return "".join(parts)
