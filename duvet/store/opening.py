@@ -159,7 +159,7 @@ def _make(database: Database) -> None:
     if _found_version(database) == SCHEMA:
         # Somebody else was faster.
         return
-    for setting in (f"page_size={PAGE_SIZE}", "journal_mode=WAL"):
+    for setting in (f"page_size={PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")
     try:

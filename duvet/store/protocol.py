@@ -85,16 +85,17 @@ class Store(Protocol):
         where any are named."""
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[Edge, Node]]]:
-        """The edges of several nodes in both directions."""
+        """The edges of several nodes in both directions, without those to pieces."""
 
     def around(self, id: str, depth: int) -> Sequence[Hop]:
-        """What is reached from a node in so many steps, whichever way the edges point, each once."""
+        """What is reached from a node in so many steps, whichever way the edges point, each once; pieces are left out."""
 
     def found_nodes(self, term: str, labels: Sequence[Label], limit: int) -> Sequence[Node]:
-        """Nodes whose key or name holds the term, in whatever case; of each label so many at most."""
+        """Nodes whose key or name holds the term, in whatever case, first those that are called just so; of each label so
+        many at most, and no pieces."""
 
     def isolated(self, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
-        """The nodes of these kinds from which no edge of these kinds begins."""
+        """The nodes of these kinds from which no edge of these kinds begins; pieces are left out."""
 
     # Runs and reports
 
@@ -107,17 +108,19 @@ class Store(Protocol):
     # Writing
 
     def writing(self, patience: float = 0.0) -> AbstractContextManager[Writing]:
-        """Change it, all or nothing; a BusyError where another does so for longer than that many seconds."""
+        """Change it, all or nothing; a BusyError where another does so for longer than that many seconds.
+
+        This very store answers as if it were done already."""
 
 
 class Writing(Protocol):
     """A change that nobody else sees before it is done; whoever makes it is answered by the store as if it were."""
 
     def put(self, taken: Taken) -> None:
-        """A file, in the place of what was known of it."""
+        """A file, in the place of what was known of it; it has as many pieces as are given, whatever it says."""
 
     def touch(self, artifact: Artifact) -> None:
-        """What is known of a file whose text is the same; its pieces stay."""
+        """What is known of a file whose text is the same; its pieces stay. A StoreError where it was not taken in."""
 
     def remove(self, path: str) -> None:
         """Forget a file and all its pieces."""
@@ -126,7 +129,8 @@ class Writing(Protocol):
         """Other vectors for the pieces of a file."""
 
     def replace_graph(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
-        """The whole graph; an edge to a node that isn't there is left out."""
+        """The whole graph; an edge to a node that isn't there is left out, and of two between the same nodes, of the same
+        relation, the last one counts. The same graph again changes nothing."""
 
     def put_run(self, run: Run) -> None:
         """One more run."""

@@ -18,6 +18,8 @@ from duvet.store.writing import SqliteWriting
 P = ParamSpec("P")
 Value = TypeVar("Value")
 
+_MUCH = 4
+"""One part in so many of the file is much."""
 _LACKS_TIMES = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
 
 
@@ -173,8 +175,11 @@ class SqliteStore:
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
 
     def _put_away(self) -> None:
-        """Bring what was written where it belongs, unless somebody is reading just now."""
+        """Bring what was written where it belongs, and give back much room that is free, unless somebody is in the way."""
         with suppress(StoreError):
+            (free,), (pages,) = self.database.rows("PRAGMA freelist_count") + self.database.rows("PRAGMA page_count")
+            if free * _MUCH > pages:
+                self.database.patiently(self.database.shrink, 0)
             self.database.patiently(lambda: self.database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
     def _settle(self) -> None:

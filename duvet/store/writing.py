@@ -29,6 +29,8 @@ _NO_TRAITS = "DELETE FROM trait WHERE what = ? AND value = ? AND artifact = ?"
 _PIECE = "INSERT INTO piece(number, artifact, start, end, line_start, line_end, title) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
+_MUCH = 4
+"""One part in so many of all pieces is much."""
 
 
 class SqliteWriting:
@@ -40,6 +42,7 @@ class SqliteWriting:
         self.texts = Texts(database)
         with told(database.path):
             ((self._next,),) = database.rows("SELECT next FROM state")
+        self._forgotten = 0
         self._is_changed = False
         self._has_failed = False
 
@@ -121,10 +124,18 @@ class SqliteWriting:
         """What is left to do before others may see it."""
         self.flush()
         with self._part(changes=False) as database:
+            self._tidy()
             if self._is_changed:
                 ##= man/spec/knowledge.md#store
                 ##% A run that has changed anything MUST leave a store that tells it is another.
                 database.run("UPDATE state SET revision = ?", secrets.token_hex(8))
+
+    def _tidy(self) -> None:
+        """Give up the room of what is gone, where that is much."""
+        database = self.database
+        ((total,),) = database.rows("SELECT total FROM state")
+        if self._forgotten * _MUCH > total:
+            database.run("INSERT INTO found(found) VALUES ('optimize')")
 
     def _forget(self, path: str) -> None:
         database = self.database
@@ -135,6 +146,7 @@ class SqliteWriting:
         if count:
             # The index is told what to forget in the words that it was given.
             self.indexing.forget(first, text_of(database, id), pieces_of(database, first, count))
+        self._forgotten += count
         self._forget_traits(id)
         for table in ("text", "vectors", "symbol"):
             database.run(f"DELETE FROM {table} WHERE artifact = ?", id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,14 @@ class TestRevision:
 
 def texts(store: Store, word: str) -> list[str]:
     return [one.text for one in store.chunks([number for number, _ in store.lexical([word], Filters(), 9, every=True)])]
+
+
+def test_any_thread_may_ask_and_write(kitchen: Store) -> None:
+    def work() -> int:
+        with kitchen.writing() as writing:
+            writing.put(taken("a.py", "whistle\n"))
+        return kitchen.chunk_total()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == 8
+    assert texts(kitchen, "whistle") == ["whistle\n"]
