@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from duvet.store.database import Database, Row
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
-from duvet.store.texts import text_of
-from duvet.store.values import bound, unbound, unbound_hex, unpacked
+from duvet.store.texts import Text, text_of
+from duvet.store.values import bound, decoded, unbound, unbound_hex, unpacked
 
 _FIELDS = """path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"""
 _ALL = f"SELECT {_FIELDS} FROM artifact ORDER BY path"
 _OF_IDS = f"SELECT id, {_FIELDS} FROM artifact WHERE id IN ({{}})"
 _OF_PATH = "SELECT first, count FROM artifact WHERE path = ?"
 _PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
-start, end, line_start, line_end, title FROM piece WHERE number IN ({})"""
-_PIECES_OF = (
-    "SELECT start, end, line_start, line_end, title FROM piece WHERE number >= ? AND number < ? ORDER BY number"
-)
+start, end, line_start, line_end FROM piece WHERE number IN ({})"""
+_PIECES_OF = "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number"
 _SYMBOLS = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
 WHERE artifact = ? ORDER BY ordinal"""
 _SEGMENTS = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
@@ -66,7 +64,7 @@ def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
     for number in numbers:
         if number in rows:
             id, ordinal, *fields = rows[number]
-            piece = piece_of(fields)
+            piece = piece_of(fields, texts[id], ordinal)
             among = tuple(one for one in symbols[id] if is_among(one, piece))
             found.append(
                 Chunk(
@@ -74,16 +72,17 @@ def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
                     ordinal=ordinal,
                     piece=piece,
                     artifact=files[id],
-                    text=texts[id][piece.start : piece.end],
+                    text=texts[id].whole[piece.start : piece.end],
                     symbols=among,
                 )
             )
     return found
 
 
-def piece_of(fields: Sequence[object]) -> Piece:
-    start, end, line_start, line_end, title = fields
-    return Piece(start=start, end=end, line_start=line_start, line_end=line_end, title=unbound(title or ""))  # type: ignore[arg-type]
+def piece_of(fields: Sequence[int], text: Text, ordinal: int) -> Piece:
+    start, end, line_start, line_end = fields
+    title = text.titles[ordinal] if ordinal < len(text.titles) else ""
+    return Piece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
 
 
 def is_among(symbol: Symbol, piece: Piece) -> bool:
@@ -91,8 +90,9 @@ def is_among(symbol: Symbol, piece: Piece) -> bool:
     return symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start
 
 
-def pieces_of(database: Database, first: int, count: int) -> Iterable[Piece]:
-    return map(piece_of, database.rows(_PIECES_OF, first, first + count))
+def pieces_of(database: Database, text: Text, first: int, count: int) -> Iterable[Piece]:
+    rows = database.rows(_PIECES_OF, first, first + count)
+    return [piece_of(row, text, ordinal) for ordinal, row in enumerate(rows)]
 
 
 def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
@@ -100,8 +100,8 @@ def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
         Symbol(
             name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
             qualified_name=unbound(qualified),
-            kind=unbound(kind),
-            language=unbound(language),
+            kind=decoded(kind),
+            language=decoded(language),
             line_start=start,
             line_end=end,
         )

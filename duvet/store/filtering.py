@@ -9,7 +9,7 @@ from duvet.store.database import Database, marks
 from duvet.store.records import LABELS as LABEL_OF_KIND
 from duvet.store.records import Filters, Label, Relation
 from duvet.store.schema import LABELS, NAMESPACE, RELATIONS, SUBSYSTEM, TAG
-from duvet.store.values import bound, unbound
+from duvet.store.values import bound, coded, unbound
 from duvet.store.words import folded
 
 _TRAIT = "id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
@@ -86,13 +86,17 @@ def _of_symbols(filters: Filters) -> Iterator[Condition]:
     if filters.symbols:
         yield _one_of("coalesce(symbol.folded, symbol.qualified_name)", _folded(filters.symbols))
     if filters.symbol_kinds:
-        yield _one_of("symbol.kind", _folded(filters.symbol_kinds))
+        yield _one_of("symbol.kind", _coded(filters.symbol_kinds))
     if filters.symbol_languages:
-        yield _one_of("symbol.language", _folded(filters.symbol_languages))
+        yield _one_of("symbol.language", _coded(filters.symbol_languages))
 
 
 def _one_of(column: str, values: Sequence[object]) -> Condition:
     return f"{column} IN ({marks(values)})", values
+
+
+def _coded(names: Iterable[str]) -> Sequence[object]:
+    return [coded(name) for name in dict.fromkeys(map(folded, names))]
 
 
 def _folded(names: Iterable[str]) -> Sequence[object]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from duvet.store.artifacts import piece_of
 from duvet.store.database import Database, Row, marks
-from duvet.store.records import LABELS as LABEL_OF_KIND
-from duvet.store.records import Edge, Kind, Label, Node, Relation
+from duvet.store.piece_nodes import piece_node, piece_nodes, piece_nodes_of
+from duvet.store.records import Edge, Label, Node, Relation
 from duvet.store.schema import LABEL_OF, LABELS, RELATION_OF, RELATIONS
 from duvet.store.values import bound, properties, unbound
 from duvet.store.words import folded
@@ -26,11 +25,6 @@ _FOUND = f"""SELECT {FIELDS} FROM node WHERE label = ?1 AND instr(coalesce(folde
 ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ?2 || char(10)) = 0, key LIMIT ?3"""
 _ISOLATED = f"""SELECT {FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
 (SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
-_PIECES = """SELECT kind, path, number - first, start, end, line_start, line_end, title
-FROM artifact JOIN piece ON piece.artifact = artifact.id"""
-_OF_FILE = f"{_PIECES} WHERE path = ? AND kind IN ({{}}) ORDER BY number LIMIT ?"
-_OF_ID = f"{_PIECES} WHERE path = ? AND number = first + ?"
-_ALL_PIECES = f"{_PIECES} ORDER BY path, number"
 
 
 def node_of(database: Database, row: Row) -> Node:
@@ -46,7 +40,8 @@ def split(id: str) -> tuple[Label | None, str]:
 
 def node(database: Database, label: Label, key: str) -> Node | None:
     if label is Label.CHUNK:
-        return _chunk(database, key)[1]
+        piece = piece_node(database, key)
+        return piece and piece.node
     row = database.row(_NODE, LABELS[label], bound(key))
     if row is None and label is Label.SUBSYSTEM:
         row = database.row(_NODE, LABELS[label], _spelling(database, key))
@@ -64,7 +59,7 @@ def _spelling(database: Database, name: str) -> str | bytes | None:
 
 def nodes(database: Database, label: Label) -> Iterator[Node]:
     if label is Label.CHUNK:
-        return (_chunk_of(database, row)[1] for row in database.each(_ALL_PIECES))
+        return (piece.node for piece in piece_nodes(database))
     return (node_of(database, row) for row in database.each(_NODES, LABELS[label]))
 
 
@@ -73,14 +68,12 @@ def edges(database: Database, id: str, *, out: bool, limit: int, relations: Sequ
     found = stored_edges(database, id, out=out, limit=limit, relations=relations)
     left = 0 if relations and Relation.HAS_CHUNK not in relations else limit - len(found)
     if left > 0 and label is Label.CHUNK and not out:
-        file, _ = _chunk(database, key)
-        if file and (holder := node(database, *file)):
+        piece = piece_node(database, key)
+        if piece and (holder := node(database, piece.label, piece.path)):
             found.append((Edge(source=holder.id, relation=Relation.HAS_CHUNK, target=id), holder))
     elif left > 0 and label is not None and out:
-        kinds = [kind for kind, called in LABEL_OF_KIND.items() if called is label]
-        for row in database.rows(_OF_FILE.format(marks(kinds)), bound(key), *kinds, left) if kinds else ():
-            piece = _chunk_of(database, row)[1]
-            found.append((Edge(source=id, relation=Relation.HAS_CHUNK, target=piece.id), piece))
+        for one in piece_nodes_of(database, label, key, left):
+            found.append((Edge(source=id, relation=Relation.HAS_CHUNK, target=one.node.id), one.node))
     return found
 
 
@@ -130,20 +123,3 @@ def searched(key: str, name: str) -> str | None:
     """What a term is looked for in; None where that is the key itself."""
     text = folded(key) if not name else f"{folded(key)}\n{folded(name)}"
     return None if text == key else text
-
-
-def _chunk(database: Database, key: str) -> tuple[tuple[Label, str] | None, Node | None]:
-    path, _, ordinal = key.rpartition("::")
-    if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
-        return None, None
-    row = database.row(_OF_ID, bound(path), int(ordinal))
-    return (None, None) if row is None else _chunk_of(database, row)
-
-
-def _chunk_of(database: Database, row: Row) -> tuple[tuple[Label, str], Node]:
-    """A piece as a node, and the label and key of that of its file."""
-    kind, path, ordinal, *fields = row
-    label, path = LABEL_OF_KIND[Kind(kind)], unbound(path)
-    piece = piece_of(fields)
-    told_of = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
-    return (label, path), Node(label=Label.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=told_of)

@@ -8,7 +8,7 @@ from duvet.store.records import Label, Relation
 
 APPLICATION: Final = 0x64757665
 """What tells a store from other databases."""
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """Counts on whenever a table, or what stands in it, becomes another."""
 PAGE_SIZE: Final = 32768
 """Texts and vectors of files are some kilobytes each: on small pages every other byte would be wasted."""
@@ -23,13 +23,13 @@ TRAIT = (
 )
 PIECE = """CREATE TABLE piece(
 number INTEGER PRIMARY KEY, artifact INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-line_start INTEGER NOT NULL, line_end INTEGER NOT NULL, title TEXT)"""
+line_start INTEGER NOT NULL, line_end INTEGER NOT NULL)"""
 DICTIONARY = "CREATE TABLE dictionary(data BLOB NOT NULL)"
 TEXT = "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)"
 VECTORS = "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)"
 SYMBOL = """CREATE TABLE symbol(
 artifact INTEGER, ordinal INTEGER, name TEXT, qualified_name TEXT NOT NULL, folded TEXT,
-kind TEXT NOT NULL, language TEXT NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
+kind NOT NULL, language NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
 PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID"""
 SYMBOL_NAME = "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))"
 NODE = """CREATE TABLE node(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
+
+from msgspec import DecodeError, Struct, msgpack
 
 from duvet.store.database import Database
 from duvet.store.faults import told
@@ -12,6 +15,13 @@ _SAMPLES, _SAMPLE, _EVERY = 16, 2048, 8
 _MOST_TEXT = 1 << 28
 """Bytes that a text may have: a few that were made up could say that they are thousands of times as many."""
 _TEXT = "SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?"
+
+
+class Text(Struct, frozen=True):
+    """The text of a file, and the titles of its pieces, whose words stand in it mostly."""
+
+    whole: str = ""
+    titles: tuple[str, ...] = ()
 
 
 class Texts:
@@ -24,14 +34,14 @@ class Texts:
         self._samples: list[str] = []
         self._count = 0
 
-    def put(self, id: int, text: str) -> None:
-        """The text of a file."""
+    def put(self, id: int, text: str, titles: Iterable[str]) -> None:
+        """The text of a file, and the titles of its pieces."""
         if not self._dictionary:
             self._sample(text)
         # Files are small: much of what is in one stands in others.
         writer = zlib.compressobj(zdict=self._dictionary)
-        data = writer.compress(text.encode(errors="surrogatepass")) + writer.flush()
-        self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, data)
+        data = msgpack.encode([_bytes(text), *map(_bytes, titles)])
+        self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, writer.compress(data) + writer.flush())
 
     def _sample(self, text: str) -> None:
         self._count += 1
@@ -44,14 +54,26 @@ class Texts:
             self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
 
 
-def text_of(database: Database, id: int) -> str:
+def text_of(database: Database, id: int) -> Text:
     """The text of a file; nothing where it has no pieces."""
     row = database.row(_TEXT, id)
     if row is None:
-        return ""
+        return Text()
     with told(database.path):
         reader = zlib.decompressobj(zdict=row[1] or b"")
-        text = reader.decompress(row[0], _MOST_TEXT)
+        data = reader.decompress(row[0], _MOST_TEXT)
         if not reader.eof:
             raise zlib.error("a text is not whole")
-        return text.decode(errors="surrogatepass")
+        return _text(data)
+
+
+def _text(data: bytes) -> Text:
+    try:
+        whole, *titles = msgpack.decode(data, type=tuple[bytes, ...])
+    except (DecodeError, ValueError) as error:
+        raise zlib.error("a text makes no sense") from error
+    return Text(whole.decode(errors="surrogatepass"), tuple(one.decode(errors="surrogatepass") for one in titles))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")

@@ -9,6 +9,12 @@ from typing import Any, TypeVar
 import msgspec
 
 Value = TypeVar("Value")
+_WORDS = (
+    *("class", "function", "method", "interface", "type", "module"),
+    *("python", "typescript", "tsx", "javascript", "go"),
+)
+"""Words that stand in many rows, of which there may be others; the order is part of the schema."""
+_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
 
 
@@ -26,6 +32,16 @@ def bound(text: str) -> str | bytes:
 def unbound(value: str | bytes) -> str:
     """The text that was stored."""
     return value if isinstance(value, str) else value.decode(errors="surrogatepass")
+
+
+def coded(word: str) -> int | str | bytes:
+    """What symbols are, and what they are written in, in little room."""
+    return _CODES.get(word) or bound(word)
+
+
+def decoded(value: int | str | bytes) -> str:
+    """The word again."""
+    return _WORDS[value - 1] if isinstance(value, int) else unbound(value)
 
 
 def bound_hex(text: str) -> str | bytes:

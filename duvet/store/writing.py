@@ -16,7 +16,7 @@ from duvet.store.regraphing import replace_graph
 from duvet.store.runs import put_report, put_run
 from duvet.store.schema import NAMESPACE, SUBSYSTEM, TAG
 from duvet.store.texts import Texts, text_of
-from duvet.store.values import bound, bound_hex, packed
+from duvet.store.values import bound, bound_hex, coded, packed
 from duvet.store.words import folded
 
 _KNOWN = "SELECT id, first, count FROM artifact WHERE path = ?"
@@ -26,7 +26,7 @@ _TOUCH = """UPDATE artifact SET path = ?, kind = ?, subsystem = ?, criticality =
 git_commit = ?, git_timestamp = ?, skipped = ? WHERE id = ?"""
 _TRAIT = "INSERT OR IGNORE INTO trait(what, value, artifact) VALUES (?, ?, ?)"
 _NO_TRAITS = "DELETE FROM trait WHERE what = ? AND value = ? AND artifact = ?"
-_PIECE = "INSERT INTO piece(number, artifact, start, end, line_start, line_end, title) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PIECE = "INSERT INTO piece(number, artifact, start, end, line_start, line_end) VALUES (?, ?, ?, ?, ?, ?)"
 _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _MUCH = 4
@@ -66,11 +66,10 @@ class SqliteWriting:
             database.many(_TRAIT, [(what, value, id) for what, value in _traits(taken.artifact)])
             if pieces:
                 rows = [
-                    (first + n, id, one.start, one.end, one.line_start, one.line_end, bound(one.title) or None)
-                    for n, one in enumerate(pieces)
+                    (first + n, id, one.start, one.end, one.line_start, one.line_end) for n, one in enumerate(pieces)
                 ]
                 database.many(_PIECE, rows)
-                self.texts.put(id, taken.text)
+                self.texts.put(id, taken.text, [one.title for one in pieces])
                 self.indexing.add(first, taken.text, pieces)
             database.many(_SYMBOL, [(id, n, *_symbol(one)) for n, one in enumerate(taken.symbols)])
             if taken.vectors:
@@ -145,7 +144,8 @@ class SqliteWriting:
         id, first, count = known
         if count:
             # The index is told what to forget in the words that it was given.
-            self.indexing.forget(first, text_of(database, id), pieces_of(database, first, count))
+            text = text_of(database, id)
+            self.indexing.forget(first, text.whole, pieces_of(database, text, first, count))
         self._forgotten += count
         self._forget_traits(id)
         for table in ("text", "vectors", "symbol"):
@@ -188,4 +188,4 @@ def _symbol(symbol: Symbol) -> tuple[object, ...]:
     qualified, plain = symbol.qualified_name, folded(symbol.qualified_name)
     name = None if symbol.name == qualified.rpartition(".")[2] else bound(symbol.name)
     names = name, bound(qualified), None if plain == qualified else bound(plain)
-    return *names, bound(symbol.kind.lower()), bound(symbol.language.lower()), symbol.line_start, symbol.line_end
+    return *names, coded(symbol.kind.lower()), coded(symbol.language.lower()), symbol.line_start, symbol.line_end
