@@ -40,8 +40,8 @@ from tests.knowledge.generated import written_tree
 
 FILES = 20_000
 CALLS = 200
-OVERLAP = 200
-"""So much of a piece stands in the one before, too."""
+_OVERLAP = 140
+"""Characters of a piece that stand in the one before, too, as these files are cut."""
 _SENTENCE = re.compile(r"[A-Z][a-z]+ [^.;:|+]{40,200}\.(?=\s)")
 _WORD = re.compile(r"[a-z]{5,}")
 
@@ -94,26 +94,23 @@ def measured(duvet: str, folder: Path, size: Size, files: int, sentences: Sequen
     """Taking in, once more, the room on disk, searches, and the memory in the end."""
     told = cycle(sentences)
     written_tree(folder, files, size.pieces, lambda made: next(told))
+    config = folder / "duvet.config.yaml"
     if size is FEW:
-        yield from _by_words(duvet, folder, size)
+        config.write_text("ingest: { semantic: false }\n")
+        yield from _taken_in(duvet, folder, size, TAKEN_IN, "taken in by words")
+    # What symbols take depends on how long functions are.
+    config.write_text(f"ingest: {{ symbols: {str(size is FEW).lower()} }}\n")
     yield from _taken_in(duvet, folder, size, TAKEN_IN_MEANT, "taken in with vectors")
     began = time.perf_counter()
     pieces = ingest(duvet, folder)
     yield Figure(f"{size.name}: taken in again, ms", (time.perf_counter() - began) * 1000, TAKEN_IN_AGAIN)
     if size is MANY:
-        text = _bytes_in(folder, "src", "tests", "docs") + OVERLAP * (pieces - files)
+        text = _bytes_in(folder, "src", "tests", "docs") + _OVERLAP * (pieces - files)
         meant = 300 * pieces + text / 2
         yield Figure(
             f"{size.name}: room on disk, to what it may be", _bytes_in(folder, ".duvet/knowledge") / meant, ROOM
         )
     yield from _searched(duvet, folder, size, sentences)
-
-
-def _by_words(duvet: str, folder: Path, size: Size) -> Iterator[Figure]:
-    config = folder / "duvet.config.yaml"
-    config.write_text("ingest: { semantic: false }\n")
-    yield from _taken_in(duvet, folder, size, TAKEN_IN, "taken in by words")
-    config.unlink()
 
 
 def _taken_in(duvet: str, folder: Path, size: Size, budget: Budget, name: str) -> Iterator[Figure]:
