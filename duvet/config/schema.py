@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from duvet.config.toml import Toml
 from duvet.model import Format, Kind, Place
 from duvet.rules import Rule
+from duvet.tree.disk import STORE_FOLDER
 from duvet.version import VERSION
 
 BUILT_IN_REQUIREMENTS = (
@@ -94,7 +95,7 @@ class IngestRule(Struct, frozen=True, kw_only=True):
 class StoreRule(Struct, frozen=True, kw_only=True):
     """Where what is taken in is kept."""
 
-    path: str = ".duvet/knowledge/store.db"
+    path: str = f"{STORE_FOLDER}/store.db"
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
 
@@ -13,24 +14,19 @@ from duvet.store.errors import StoreError
 from duvet.store.faults import damaged, missing, of_version, told
 from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
 from duvet.store.sqlite import SqliteStore
-from duvet.tree.disk import STORE_FOLDER
 
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-NAME = "store.db"
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """What sqlite reads and writes."""
-_IGNORE, _IGNORED = ".gitignore", b"*\n"
+_IGNORE = ".gitignore"
+_SPECIAL = re.compile(r"[][*?!#\\ ]")
+"""What means something else in such a file."""
 _CACHE = 16_000
 """Kilobytes of the file that are held in memory."""
 _FLUSH = 8 << 20
 """Bytes of the index that are held in memory before they are written."""
-
-
-def store_path(root: str) -> str:
-    """Where the store of a project is."""
-    return os.path.join(root, *STORE_FOLDER.split("/"), NAME)
 
 
 def open_store(path: str, *, create: bool = False) -> Store:
@@ -71,11 +67,17 @@ def _make_folder(path: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
         if not os.path.lexists(ignore):
-            write(ignore, _IGNORED)
+            write(ignore, _ignored(os.path.basename(path)))
     except OSError as error:
         raise StoreError(describe(error), path=folder, hint="see who may write there") from error
     except OutputError as error:
         raise StoreError(error.message, path=error.path, hint="see who may write there") from error
+
+
+def _ignored(name: str) -> bytes:
+    """Nothing but the store and this list of what is to be ignored: other files may stand beside them."""
+    plain = _SPECIAL.sub(r"\\\g<0>", name)
+    return os.fsencode(f"/{_IGNORE}\n/{plain}*\n")
 
 
 def _opened(path: str, *, create: bool) -> Database:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from duvet.store.opening import open_store, store_path
+from duvet.config.schema import StoreRule
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 
 
@@ -14,6 +16,11 @@ class Engine(Protocol):
     """Opens the store of a folder."""
 
     def __call__(self, folder: Path, *, create: bool = False) -> Store: ...
+
+
+def store_path(root: str) -> str:
+    """Where the store of a project is."""
+    return os.path.join(root, StoreRule().path)
 
 
 def sqlite(folder: Path, *, create: bool = False) -> Store:

@@ -18,10 +18,11 @@ from statistics import quantiles
 from tempfile import TemporaryDirectory
 
 from duvet.search.query import STOP_WORDS
-from duvet.store.opening import open_store, store_path
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Artifact, Edge, Filters, Kind, Label, Node, Piece, Relation, Symbol, Taken
 from duvet.store.words import words_of
+from tests.store.engines import store_path
 
 SIZE, STEP = 1000, 800
 """Characters of a piece, and from one to the next."""

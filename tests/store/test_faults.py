@@ -15,13 +15,14 @@ from pathlib import Path
 import pytest
 
 from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
-from duvet.store.opening import open_store, store_path
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Filters, Kind, Label, Relation
 from duvet.store.schema import APPLICATION, SCHEMA
 from duvet.store.sqlite import SqliteStore
 from tests.commands.running import NOBODY, environment
 from tests.store.conftest import fill
+from tests.store.engines import store_path
 from tests.store.made import GUIDE, taken
 
 
@@ -307,6 +308,7 @@ class TestLocked:
 READ = """
 import sys
 from duvet.store.opening import open_store
+from tests.store.engines import store_path
 store = open_store(sys.argv[1])
 print(store.chunk_total(), len(store.lexical(["kettle"], __import__("duvet.store.records").store.records.Filters(), 9, every=True)))
 try:

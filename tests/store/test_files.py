@@ -128,7 +128,7 @@ class TestFiles:
         assert list(store.artifacts()) == ["docs/guide.md", "src/kettle.py", "tests/test_kettle.py"]
         assert texts(store, "spout") == ["class Spout:\n    def pourSlowly(self):\n"]
         store.close()
-        assert (tmp_path / ".duvet/knowledge/.gitignore").read_text() == "*\n"
+        assert (tmp_path / ".duvet/knowledge/.gitignore").read_text() == "/.gitignore\n/store.db*\n"
 
 
 class TestRevision:

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from duvet.store.errors import BusyError
-from duvet.store.opening import open_store, store_path
+from duvet.store.opening import open_store
 from duvet.store.records import Filters
 from tests.commands.running import environment
 from tests.store.conftest import fill
+from tests.store.engines import store_path
 from tests.store.made import taken
 
 WRITE = """
 import sys
 from duvet.store.errors import BusyError
 from duvet.store.opening import open_store
+from tests.store.engines import store_path
 from duvet.store.records import Artifact, Kind, Piece, Taken
 path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 store = open_store(path, create=True)

@@ -6,9 +6,10 @@ import random
 from contextlib import closing
 from pathlib import Path
 
-from duvet.store.opening import open_store, store_path
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Filters
+from tests.store.engines import store_path
 from tests.store.made import taken
 
 
