@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from duvet.knowledge.retrieval.engine import Engine
 
 Answer = TypeVar("Answer")
-_TRIES = 5
-"""Runs that may end, one after the other, while a question is answered."""
 
 
 class Rules(Struct, frozen=True):
@@ -75,7 +73,11 @@ class Knowledge:
         """What the store answers; StoreError where it can't be had."""
         with self._lock:
             try:
-                return _at_rest(self._current(), question)
+                known = self._current()
+                ##= man/spec/knowledge.md#tools
+                ##% An answer MUST tell of what was known before a run or after it, never of both.
+                with known.store.reading():
+                    return question(known)
             except StoreError:
                 ##= man/spec/knowledge.md#tools
                 ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
@@ -90,28 +92,18 @@ class Knowledge:
     def _current(self) -> Known:
         rules = self.rules()
         file = _file_at(rules.path)
-        if self._known is None or file != self._file or rules != self._known.rules:
+        known = self._known
+        if known is None or file != self._file or rules != known.rules or not known.store.is_current:
             self._let_go()
             # As long as the old file is open, a new one can't be taken for it.
-            self._known, self._file = Known(open_store(rules.path), rules), file
-        return self._known
+            known = self._known = Known(open_store(rules.path), rules)
+            self._file = file
+        return known
 
     def _let_go(self) -> None:
         known, self._known = self._known, None
         if known is not None:
             known.store.close()
-
-
-def _at_rest(known: Known, question: Callable[[Known], Answer]) -> Answer:
-    """What one run has left there is asked, and no other."""
-    ##= man/spec/knowledge.md#tools
-    ##% An answer MUST tell of what was known before a run or after it, never of both.
-    for _ in range(_TRIES):
-        revision = known.store.revision
-        answer = question(known)
-        if known.store.revision == revision:
-            break
-    return answer
 
 
 def _file_at(path: str) -> tuple[int, int] | None:

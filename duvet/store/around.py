@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.store.database import Database
+from duvet.store.database import Database, Row
+from duvet.store.faults import decoding
 from duvet.store.graph import FIELDS, node_of, split
 from duvet.store.records import Edge, Label, Node
 from duvet.store.schema import LABELS, RELATION_OF
-from duvet.store.values import bound, properties
+from duvet.store.values import bound, number, properties
 
 _START = f"SELECT id, {FIELDS} FROM node WHERE label = ? AND key = ?"
 _NODES = f"SELECT id, {FIELDS} FROM node WHERE id IN ({{}})"
@@ -52,10 +53,12 @@ class Reached(Struct, frozen=True):
 
 def around(database: Database, id: str, depth: int) -> Sequence[Reached]:
     label, key = split(id)
-    start = None if label is None or label is Label.CHUNK else database.row(_START, LABELS[label], bound(key))
+    if label is None or label is Label.CHUNK:
+        return []
+    start = database.read_one(_node, _START, LABELS[label], bound(key))
     if start is None:
         return []
-    level = {start[0]: Reached(node_of(database, start[1:]), None)}
+    level = {start[0]: Reached(start[1], None)}
     seen = set(level)
     found: list[Reached] = []
     for _ in range(depth):
@@ -74,10 +77,25 @@ def _next(database: Database, level: dict[int, Reached], seen: set[int]) -> Iter
     order = {id: place for place, id in enumerate(level)}
     ways: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
     for question, is_back in ((_OUT, False), (_IN, True)):
-        for here, relation, there, data in database.of_many(question, level):
-            way = (order[here], is_back, relation, here, data)
-            if there not in seen and (there not in ways or way[:3] < ways[there][:3]):
-                ways[there] = way
-    for id, *fields in database.of_many(_NODES, ways):
-        _, is_back, relation, here, data = ways[id]
-        yield id, Reached(node_of(database, tuple(fields)), level[here], relation, not is_back, properties(data))
+        found = [*database.read_many(_way, question, level)]
+        with decoding(database.path):
+            for here, relation, there, data in found:
+                way = (order[here], is_back, relation, here, data)
+                if there not in seen and (there not in ways or way[:3] < ways[there][:3]):
+                    ways[there] = way
+    for id, node in database.read_many(_node, _NODES, ways):
+        with decoding(database.path):
+            _, is_back, relation, here, data = ways[id]
+            said = properties(data)
+        yield id, Reached(node, level[here], relation, not is_back, said)
+
+
+def _node(row: Row) -> tuple[int, Node]:
+    return number(row[0]), node_of(row[1:])
+
+
+def _way(row: Row) -> tuple[int, int, int, bytes | None]:
+    here, relation, there, data = row
+    if relation not in RELATION_OF:
+        raise LookupError("an edge is none")
+    return number(here), relation, number(there), data

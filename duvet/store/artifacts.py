@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from duvet.store.database import Database, Row
+from duvet.store.faults import decoding
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
 from duvet.store.texts import Text, text_of
-from duvet.store.values import bound, decoded, unbound, unbound_hex, unpacked
+from duvet.store.values import (
+    blob,
+    bound,
+    decoded,
+    number,
+    numbers,
+    pieces_from,
+    time_of,
+    unbound,
+    unbound_hex,
+    unpacked,
+)
 
 _FIELDS = """path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"""
 _ALL = f"SELECT {_FIELDS} FROM artifact ORDER BY path"
@@ -22,13 +35,25 @@ _SEGMENTS = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.
 WHERE count > 0 ORDER BY first"""
 
 
+class _Place(NamedTuple):
+    """Where a piece stands."""
+
+    number: int
+    artifact: int
+    ordinal: int
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+
+
 def artifacts(database: Database) -> Mapping[str, Artifact]:
-    found = [artifact_of(database, row) for row in database.each(_ALL)]
+    found = [*database.read_each(_artifact, _ALL)]
     # A name that is no text stands behind all others.
     return {one.path: one for one in sorted(found, key=lambda one: one.path)}
 
 
-def artifact_of(database: Database, row: Row) -> Artifact:
+def _artifact(row: Row) -> Artifact:
     path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
     return Artifact(
         path=unbound(path),
@@ -39,49 +64,48 @@ def artifact_of(database: Database, row: Row) -> Artifact:
         tags=unpacked(tags, tuple[str, ...]) if tags else (),
         digest=unbound_hex(digest),
         git_commit=unbound_hex(commit),
-        git_timestamp=timestamp,
-        chunk_count=count,
+        git_timestamp=time_of(timestamp),
+        chunk_count=number(count),
         skipped=unbound(skipped),
     )
 
 
 def artifacts_of(database: Database, ids: Iterable[int]) -> Mapping[int, Artifact]:
-    return {row[0]: artifact_of(database, row[1:]) for row in database.of_many(_OF_IDS, ids)}
+    return dict(database.read_many(lambda row: (number(row[0]), _artifact(row[1:])), _OF_IDS, ids))
 
 
 def chunk_numbers(database: Database, path: str) -> Sequence[int]:
-    first, count = database.row(_OF_PATH, bound(path)) or (0, 0)
-    return range(first, first + count)
+    return database.read_one(lambda row: pieces_from(*row), _OF_PATH, bound(path)) or range(0)
 
 
-def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
-    rows = {row[0]: row[1:] for row in database.of_many(_PIECES, dict.fromkeys(numbers))}
-    ids = dict.fromkeys(row[0] for row in rows.values())
+def chunks(database: Database, wanted: Sequence[int]) -> Sequence[Chunk]:
+    found = database.read_many(lambda row: _Place(*numbers(row)), _PIECES, dict.fromkeys(wanted))
+    places = {place.number: place for place in found}
+    ids = dict.fromkeys(place.artifact for place in places.values())
     files = artifacts_of(database, ids)
+    with decoding(database.path):
+        of_ids = {id: files[id] for id in ids}
     texts = {id: text_of(database, id) for id in ids}
     symbols = {id: symbols_of(database, id) for id in ids}
-    found = []
-    for number in numbers:
-        if number in rows:
-            id, ordinal, *fields = rows[number]
-            piece = piece_of(fields, texts[id], ordinal)
-            among = tuple(one for one in symbols[id] if is_among(one, piece))
-            found.append(
-                Chunk(
-                    number=number,
-                    ordinal=ordinal,
-                    piece=piece,
-                    artifact=files[id],
-                    text=texts[id].whole[piece.start : piece.end],
-                    symbols=among,
-                )
-            )
-    return found
+    there = (places[one] for one in wanted if one in places)
+    return [_chunk(at, of_ids[at.artifact], texts[at.artifact], symbols[at.artifact]) for at in there]
+
+
+def _chunk(place: _Place, artifact: Artifact, text: Text, symbols: Iterable[Symbol]) -> Chunk:
+    piece = piece_of(place[3:], text, place.ordinal)
+    return Chunk(
+        number=place.number,
+        ordinal=place.ordinal,
+        piece=piece,
+        artifact=artifact,
+        text=text.whole[piece.start : piece.end],
+        symbols=tuple(one for one in symbols if is_among(one, piece)),
+    )
 
 
 def piece_of(fields: Sequence[int], text: Text, ordinal: int) -> Piece:
     start, end, line_start, line_end = fields
-    title = text.titles[ordinal] if ordinal < len(text.titles) else ""
+    title = text.titles[ordinal] if 0 <= ordinal < len(text.titles) else ""
     return Piece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
 
 
@@ -90,25 +114,31 @@ def is_among(symbol: Symbol, piece: Piece) -> bool:
     return symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start
 
 
-def pieces_of(database: Database, text: Text, first: int, count: int) -> Iterable[Piece]:
-    rows = database.rows(_PIECES_OF, first, first + count)
+def pieces_of(database: Database, text: Text, among: range) -> Iterable[Piece]:
+    rows = database.read(numbers, _PIECES_OF, among.start, among.stop)
     return [piece_of(row, text, ordinal) for ordinal, row in enumerate(rows)]
 
 
 def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
-    return [
-        Symbol(
-            name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
-            qualified_name=unbound(qualified),
-            kind=decoded(kind),
-            language=decoded(language),
-            line_start=start,
-            line_end=end,
-        )
-        for name, qualified, kind, language, start, end in database.rows(_SYMBOLS, id)
-    ]
+    return database.read(_symbol, _SYMBOLS, id)
+
+
+def _symbol(row: Row) -> Symbol:
+    name, qualified, kind, language, start, end = row
+    return Symbol(
+        name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
+        qualified_name=unbound(qualified),
+        kind=decoded(kind),
+        language=decoded(language),
+        line_start=number(start),
+        line_end=number(end),
+    )
 
 
 def segments(database: Database) -> Iterator[Segment]:
-    for first, count, rows in database.each(_SEGMENTS):
-        yield Segment(tuple(range(first, first + count)), rows)
+    return database.read_each(_segment, _SEGMENTS)
+
+
+def _segment(row: Row) -> Segment:
+    first, count, rows = row
+    return Segment(tuple(pieces_from(first, count)), blob(rows))

@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.store.errors import BusyError
-from duvet.store.faults import told
+from duvet.store.faults import decoding, told
+from duvet.store.places import Seen, seen_at
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 Row = tuple[Any, ...]
+Value = TypeVar("Value")
 PATIENCE = 5000
 """Milliseconds to wait for those who are putting away what they have written."""
 _PAUSE = 0.02
@@ -25,25 +27,26 @@ _MANY = 500
 class Database:
     """The file of a store, open."""
 
-    def __init__(self, connection: Connection, path: str) -> None:
+    def __init__(self, connection: Connection, path: str, seen: Seen | None = None) -> None:
+        """What is given as seen is the only state of the files that is ever read: what others write isn't followed."""
         self.connection = connection
         self.path = path
+        self._seen = seen
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it tells what is in the file."""
+        return self._seen is None or self._seen == seen_at(self.path)
+
+    @property
+    def is_in_transaction(self) -> bool:
+        with told(self.path):
+            return self.connection.in_transaction
 
     def rows(self, question: str, *values: object) -> list[Row]:
         """All rows at once."""
         with told(self.path):
             return self.connection.execute(question, values).fetchall()
-
-    def each(self, question: str, *values: object) -> Iterator[Row]:
-        """One row after the other, of the state in which the first was read."""
-        with told(self.path):
-            cursor = self.connection.execute(question, values)
-        while True:
-            with told(self.path):
-                rows = cursor.fetchmany(_MANY)
-            if not rows:
-                return
-            yield from rows
 
     def row(self, question: str, *values: object) -> Row | None:
         """The first row."""
@@ -51,11 +54,37 @@ class Database:
             row: Row | None = self.connection.execute(question, values).fetchone()
             return row
 
-    def of_many(self, question: str, values: Iterable[object], *others: object) -> Iterator[Row]:
-        """The rows of a question with `{}` in the place of a list of values, after which come others."""
+    def read(self, decode: Callable[[Row], Value], question: str, *values: object) -> list[Value]:
+        """What all rows stand for."""
+        return self._decoded(decode, self.rows(question, *values))
+
+    def read_one(self, decode: Callable[[Row], Value], question: str, *values: object) -> Value | None:
+        """What the first row stands for."""
+        row = self.row(question, *values)
+        return None if row is None else self._decoded(decode, [row])[0]
+
+    def read_each(self, decode: Callable[[Row], Value], question: str, *values: object) -> Iterator[Value]:
+        """What one row after the other stands for, of the state in which the first was read."""
+        with told(self.path):
+            cursor = self.connection.execute(question, values)
+        while True:
+            with told(self.path):
+                rows = cursor.fetchmany(_MANY)
+            if not rows:
+                return
+            yield from self._decoded(decode, rows)
+
+    def read_many(
+        self, decode: Callable[[Row], Value], question: str, values: Iterable[object], *others: object
+    ) -> Iterator[Value]:
+        """The same for a question with `{}` in the place of a list of values, after which come others."""
         left = iter(values)
         while some := list(islice(left, _MANY)):
-            yield from self.rows(question.format(marks(some)), *some, *others)
+            yield from self.read(decode, question.format(marks(some)), *some, *others)
+
+    def _decoded(self, decode: Callable[[Row], Value], rows: list[Row]) -> list[Value]:
+        with decoding(self.path):
+            return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
         """Change something; tells how many rows."""

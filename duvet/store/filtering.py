@@ -9,9 +9,10 @@ from duvet.store.database import Database, marks
 from duvet.store.records import LABELS as LABEL_OF_KIND
 from duvet.store.records import Filters, Label, Relation
 from duvet.store.schema import LABELS, NAMESPACE, RELATIONS, SUBSYSTEM, TAG
-from duvet.store.values import bound, coded, unbound
+from duvet.store.values import bound, coded, number, pieces_from, unbound
 from duvet.store.words import folded
 
+_SUBSYSTEMS = "SELECT id, key, name FROM node WHERE label = ?"
 _TRAIT = "id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
 _FILES = "SELECT first, count FROM artifact WHERE count > 0{} ORDER BY first"
 _SYMBOLS = """SELECT DISTINCT number FROM symbol
@@ -46,9 +47,8 @@ def allowed(database: Database, filters: Filters) -> Sequence[int] | None:
     where = "".join(f" AND {condition}" for condition, _ in conditions)
     values = list(chain.from_iterable(values for _, values in conditions))
     if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
-        return [number for (number,) in database.rows(_SYMBOLS.format(where), *values)]
-    ranges = (range(first, first + count) for first, count in database.rows(_FILES.format(where), *values))
-    return list(chain.from_iterable(ranges))
+        return database.read(lambda row: number(*row), _SYMBOLS.format(where), *values)
+    return list(chain.from_iterable(database.read(lambda row: pieces_from(*row), _FILES.format(where), *values)))
 
 
 def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
@@ -67,11 +67,10 @@ def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
 
 
 def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
-    nodes = [
-        id
-        for id, *called in database.rows("SELECT id, key, name FROM node WHERE label = ?", LABELS[Label.SUBSYSTEM])
-        if any(bound(folded(unbound(name))) in names for name in called)
-    ]
+    subsystems = database.read(
+        lambda row: (number(row[0]), [*map(unbound, row[1:])]), _SUBSYSTEMS, LABELS[Label.SUBSYSTEM]
+    )
+    nodes = [id for id, called in subsystems if any(bound(folded(name)) in names for name in called)]
     ##= man/spec/knowledge.md#store
     ##% The filter for a subsystem MUST let through the files of that subsystem, and those that are linked with it or with
     ##% what belongs to it.

@@ -27,7 +27,7 @@ _ISOLATED = f"""SELECT {FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
 (SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
 
 
-def node_of(database: Database, row: Row) -> Node:
+def node_of(row: Row) -> Node:
     label, key, name, data = row
     return Node(label=LABEL_OF[label], key=unbound(key), name=unbound(name), properties=properties(data))
 
@@ -42,25 +42,18 @@ def node(database: Database, label: Label, key: str) -> Node | None:
     if label is Label.CHUNK:
         piece = piece_node(database, key)
         return piece and piece.node
-    row = database.row(_NODE, LABELS[label], bound(key))
-    if row is None and label is Label.SUBSYSTEM:
-        row = database.row(_NODE, LABELS[label], _spelling(database, key))
-    return None if row is None else node_of(database, row)
-
-
-def _spelling(database: Database, name: str) -> str | bytes | None:
-    wanted = folded(name)
-    for (key,) in database.rows(_SUBSYSTEMS, LABELS[Label.SUBSYSTEM]):
-        if folded(unbound(key)) == wanted:
-            found: str | bytes = key
-            return found
-    return None
+    found = database.read_one(node_of, _NODE, LABELS[label], bound(key))
+    if found is None and label is Label.SUBSYSTEM:
+        wanted, keys = folded(key), database.read(lambda row: unbound(*row), _SUBSYSTEMS, LABELS[label])
+        spelt = next((one for one in keys if folded(one) == wanted), None)
+        return None if spelt is None else database.read_one(node_of, _NODE, LABELS[label], bound(spelt))
+    return found
 
 
 def nodes(database: Database, label: Label) -> Iterator[Node]:
     if label is Label.CHUNK:
         return (piece.node for piece in piece_nodes(database))
-    return (node_of(database, row) for row in database.each(_NODES, LABELS[label]))
+    return database.read_each(node_of, _NODES, LABELS[label])
 
 
 def edges(database: Database, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> Ends:
@@ -87,13 +80,14 @@ def stored_edges(
     ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
     only = f" AND edge.relation IN ({marks(ways)})" if relations else ""
     question = _EDGES.format(*(("source", "target") if out else ("target", "source")), only)
-    found = []
-    for relation, data, *other in database.rows(question, LABELS[label], bound(key), *ways, limit):
-        end = node_of(database, tuple(other))
+
+    def end_of(row: Row) -> tuple[Edge, Node]:
+        relation, data, *other = row
+        end, way = node_of(tuple(other)), RELATION_OF[relation]
         source, target = (id, end.id) if out else (end.id, id)
-        way = RELATION_OF[relation]
-        found.append((Edge(source=source, relation=way, target=target, properties=properties(data)), end))
-    return found
+        return Edge(source=source, relation=way, target=target, properties=properties(data)), end
+
+    return database.read(end_of, question, LABELS[label], bound(key), *ways, limit)
 
 
 def neighbours(database: Database, ids: Sequence[str]) -> Mapping[str, Ends]:
@@ -105,18 +99,17 @@ def neighbours(database: Database, ids: Sequence[str]) -> Mapping[str, Ends]:
 def found_nodes(database: Database, term: str, labels: Sequence[Label], limit: int) -> Sequence[Node]:
     wanted = bound(folded(term))
     return [
-        node_of(database, row)
+        found
         for label in dict.fromkeys(labels)
         if label is not Label.CHUNK
-        for row in database.rows(_FOUND, LABELS[label], wanted, limit)
+        for found in database.read(node_of, _FOUND, LABELS[label], wanted, limit)
     ]
 
 
 def isolated(database: Database, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
     kinds = [LABELS[label] for label in labels if label is not Label.CHUNK]
     ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
-    for row in database.each(_ISOLATED.format(marks(kinds), marks(ways)), *kinds, *ways):
-        yield node_of(database, row)
+    return database.read_each(node_of, _ISOLATED.format(marks(kinds), marks(ways)), *kinds, *ways)
 
 
 def searched(key: str, name: str) -> str | None:

@@ -8,13 +8,13 @@ from math import log
 
 from duvet.store.database import Database
 from duvet.store.indexing import OFTEN, TITLE
+from duvet.store.state import state_of
 from duvet.store.words import MOST_WORDS, words_of
 
 Hits = Sequence[tuple[int, float]]
 
 _FOUND = "SELECT rowid FROM found WHERE found MATCH ?"
 _COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
-_TOTAL = "SELECT total FROM state"
 _WEIGHTS = (("", 1.0), *zip(OFTEN, (0.42, 0.30, 0.17), strict=True), (TITLE, 0.45))
 """What BM25 with `k1` = 1.2 adds for a word that stands in a piece; for one that does so twice, four times, eight times; and
 for one in the title, which counts for two."""
@@ -22,11 +22,6 @@ _RARE = 10
 """A word that stands in more than every tenth piece finds none alone, as long as others do."""
 _FEW = 2000
 """So many pieces are looked through in no time."""
-
-
-def frequencies(database: Database, terms: Sequence[str]) -> Mapping[str, int]:
-    """In how many pieces each of these stands."""
-    return {term: _count(database, words) if (words := words_of(term)) else 0 for term in terms[:MOST_WORDS]}
 
 
 def lexical(
@@ -51,7 +46,7 @@ class _Ranking:
     def __init__(self, database: Database, allowed: Collection[int] | None) -> None:
         self.database = database
         self.allowed = allowed
-        ((self.total,),) = database.rows(_TOTAL)
+        self.total = state_of(database).total
         self.scores: dict[int, float] = {}
 
     def of_all(self, counts: Mapping[str, int]) -> None:
@@ -82,7 +77,7 @@ class _Ranking:
         ##= man/spec/knowledge.md#store
         ##% A rare word MUST count for more than a common one, and a word for more where it stands in the title, more
         ##% often, or in a shorter piece.
-        rarity = log(1 + (self.total - count + 0.5) / (count + 0.5))
+        rarity = log(1 + (max(self.total - count, 0) + 0.5) / (count + 0.5))
         scores, allowed = self.scores, self.allowed
         for mark, weight in _WEIGHTS:
             literal = _literals([mark + word], "")

@@ -11,15 +11,14 @@ from duvet.errors import OutputError, describe
 from duvet.outputs import store as write
 from duvet.store.database import PATIENCE, Database
 from duvet.store.errors import StoreError
-from duvet.store.faults import damaged, missing, of_version, told
+from duvet.store.faults import damaged, foreign, missing, of_version, told
+from duvet.store.places import Seen, files_of, folder_of, seen_at
 from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
 from duvet.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-_BESIDE = ("", "-wal", "-shm", "-journal")
-"""What sqlite reads and writes."""
 _IGNORE = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """What means something else in such a file."""
@@ -51,16 +50,16 @@ def open_store(path: str, *, create: bool = False) -> Store:
 
 def _check(path: str) -> None:
     """That nothing but a file of ours is read and written."""
-    folder = os.path.dirname(path)
-    for place in (os.path.dirname(folder), folder, *(path + end for end in _BESIDE)):
+    folder = folder_of(path)
+    for place in (os.path.dirname(folder), folder, *files_of(path)):
         if os.path.islink(place):
             raise StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise damaged(path, "it is no file")
+        raise foreign(path, "it is no file")
 
 
 def _make_folder(path: str) -> None:
-    folder = os.path.dirname(path)
+    folder = folder_of(path)
     ##= man/spec/knowledge.md#store
     ##% Git MUST ignore the store wherever it is made.
     ignore = os.path.join(folder, _IGNORE)
@@ -81,24 +80,25 @@ def _ignored(name: str) -> bytes:
 
 
 def _opened(path: str, *, create: bool) -> Database:
+    seen = seen_at(path)
     try:
         return _connected(path, "mode=rwc" if create else "mode=rw")
     except StoreError:
         ##= man/spec/knowledge.md#store
         ##% A store in a folder that can't be written MUST be readable.
-        # There sqlite can't follow what others write; what nobody can write stays as it is.
+        # There sqlite can't follow what others write.
         if create or not _is_at_rest(path):
             raise
-    return _connected(path, "mode=ro&immutable=1")
+    return _connected(path, "mode=ro&immutable=1", seen)
 
 
 def _is_at_rest(path: str) -> bool:
-    """Whether all that was written is in the file, and no more can be."""
+    """Whether all that was written is in the file, and we can write no more."""
     log = path + "-wal"
-    return not os.access(os.path.dirname(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
+    return not os.access(folder_of(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
 
 
-def _connected(path: str, mode: str) -> Database:
+def _connected(path: str, mode: str, seen: Seen | None = None) -> Database:
     import sqlite3
     from urllib.parse import quote
 
@@ -107,7 +107,7 @@ def _connected(path: str, mode: str) -> Database:
         connection = sqlite3.connect(
             f"file:{name}?{mode}", uri=True, timeout=PATIENCE / 1000, isolation_level=None, check_same_thread=False
         )
-    database = Database(connection, path)
+    database = Database(connection, path, seen)
     try:
         # A store may come with what somebody else has written: it must do nothing of its own.
         for setting in (f"cache_size=-{_CACHE}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
@@ -150,7 +150,7 @@ def _version(database: Database) -> int | None:
     if application == APPLICATION and version:
         return int(version)
     if application or version or database.row("SELECT 1 FROM sqlite_schema"):
-        raise damaged(database.path, "it belongs to another program")
+        raise foreign(database.path, "it belongs to another program")
     return None
 
 

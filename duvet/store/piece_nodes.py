@@ -9,7 +9,7 @@ from duvet.store.artifacts import piece_of
 from duvet.store.database import Database, Row, marks
 from duvet.store.records import LABELS, Kind, Label, Node
 from duvet.store.texts import Text, text_of
-from duvet.store.values import bound, unbound
+from duvet.store.values import bound, number, numbers, unbound
 
 _PIECES = """SELECT artifact.id, kind, path, number - first, start, end, line_start, line_end
 FROM artifact JOIN piece ON number >= first AND number < first + count"""
@@ -31,28 +31,33 @@ def piece_node(database: Database, key: str) -> PieceNode | None:
     path, _, ordinal = key.rpartition("::")
     if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
         return None
-    row = database.row(_OF_ID, bound(path), int(ordinal))
-    return None if row is None else next(_nodes(database, [row]))
+    found = database.read_one(_place, _OF_ID, bound(path), int(ordinal))
+    return None if found is None else next(_nodes(database, [found]))
 
 
 def piece_nodes_of(database: Database, label: Label, path: str, limit: int) -> Iterator[PieceNode]:
     """The pieces of a file, so many at most."""
     kinds = [kind for kind, called in LABELS.items() if called is label]
-    rows = database.rows(_OF_FILE.format(marks(kinds)), bound(path), *kinds, limit) if kinds else ()
-    return _nodes(database, rows)
+    places = database.read(_place, _OF_FILE.format(marks(kinds)), bound(path), *kinds, limit) if kinds else ()
+    return _nodes(database, places)
 
 
 def piece_nodes(database: Database) -> Iterator[PieceNode]:
     """All pieces."""
-    return _nodes(database, database.each(_ALL))
+    return _nodes(database, database.read_each(_place, _ALL))
 
 
-def _nodes(database: Database, rows: Iterable[Row]) -> Iterator[PieceNode]:
+def _place(row: Row) -> tuple[Label, str, int, int, list[int]]:
+    id, kind, path, ordinal, *fields = row
+    return LABELS[Kind(kind)], unbound(path), number(id), number(ordinal), numbers(fields)
+
+
+def _nodes(database: Database, places: Iterable[tuple[Label, str, int, int, list[int]]]) -> Iterator[PieceNode]:
     file, text = 0, Text()
-    for id, kind, name, ordinal, *fields in rows:
+    for label, path, id, ordinal, fields in places:
         if id != file:
             file, text = id, text_of(database, id)
-        label, path, piece = LABELS[Kind(kind)], unbound(name), piece_of(fields, text, ordinal)
+        piece = piece_of(fields, text, ordinal)
         told = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
         yield PieceNode(
             label, path, Node(label=Label.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=told)

@@ -33,6 +33,14 @@ class Store(Protocol):
     def revision(self) -> str:
         """Another one after each run that has changed anything."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it goes on to tell what others write; one that can't has to be opened again."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """All that is asked inside is answered as of one moment, whatever is written meanwhile; a BusyError where it
+        can't be. Inside of another one, and of a change, it is part of that."""
+
     def kept(self, name: str) -> bytes | None:
         """What was kept under that name."""
 
@@ -60,9 +68,6 @@ class Store(Protocol):
 
     def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> Hits:
         """What holds every one of the words, or any of them, by BM25; each term is one word of letters and digits."""
-
-    def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """In how many pieces each of these words stands, in whatever form."""
 
     def allowed(self, filters: Filters) -> Sequence[int] | None:
         """The pieces that may be found, in ascending order; None is all."""

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
 
 from duvet.store import artifacts, filtering, graph, lexical, runs
 from duvet.store.around import Reached, around
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
-from duvet.store.faults import busy, told
+from duvet.store.faults import busy
 from duvet.store.records import Artifact, Chunk, Edge, Filters, Label, Node, Relation, Run, Segment
+from duvet.store.state import state_of
+from duvet.store.values import blob
 from duvet.store.writing import SqliteWriting
-
-P = ParamSpec("P")
-Value = TypeVar("Value")
 
 _MUCH = 4
 """One part in so many of the file is much."""
 _LACKS_TIMES = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
-
-
-def _asked(method: Callable[Concatenate[SqliteStore, P], Value]) -> Callable[Concatenate[SqliteStore, P], Value]:
-    """What was overwritten may be read as anything."""
-
-    @wraps(method)
-    def ask(store: SqliteStore, /, *args: P.args, **named: P.kwargs) -> Value:
-        with told(store.database.path):
-            return method(store, *args, **named)
-
-    return ask
-
-
-def _asked_one_by_one(
-    method: Callable[Concatenate[SqliteStore, P], Iterator[Value]],
-) -> Callable[Concatenate[SqliteStore, P], Iterator[Value]]:
-    @wraps(method)
-    def ask(store: SqliteStore, /, *args: P.args, **named: P.kwargs) -> Iterator[Value]:
-        with told(store.database.path):
-            yield from method(store, *args, **named)
-
-    return ask
 
 
 class SqliteStore:
@@ -54,52 +29,39 @@ class SqliteStore:
         self._allowed: tuple[str, Filters, Sequence[int] | None] | None = None
 
     @property
-    @_asked
     def revision(self) -> str:
-        ((revision,),) = self.database.rows("SELECT revision FROM state")
-        return str(revision)
+        return state_of(self.database).revision
 
-    @_asked
+    @property
+    def is_current(self) -> bool:
+        return self.database.is_current
+
     def kept(self, name: str) -> bytes | None:
-        row = self.database.row("SELECT data FROM kept WHERE name = ?", name)
-        return row[0] if row else None
+        return self.database.read_one(lambda row: blob(*row), "SELECT data FROM kept WHERE name = ?", name)
 
     def close(self) -> None:
         self.database.close()
 
-    @_asked
     def artifacts(self) -> Mapping[str, Artifact]:
         return artifacts.artifacts(self.database)
 
-    @_asked
     def chunk_total(self) -> int:
         self._settle()
-        ((count,),) = self.database.rows("SELECT total FROM state")
-        return int(count)
+        return state_of(self.database).total
 
-    @_asked
     def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
         return artifacts.chunks(self.database, numbers)
 
-    @_asked
     def chunk_numbers(self, path: str) -> Sequence[int]:
         return artifacts.chunk_numbers(self.database, path)
 
-    @_asked
     def lacks_times(self) -> bool:
         return self.database.row(_LACKS_TIMES) is not None
 
-    @_asked
     def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> lexical.Hits:
         self._settle()
         return lexical.lexical(self.database, terms, self.allowed(filters), limit, every=every)
 
-    @_asked
-    def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
-        self._settle()
-        return lexical.frequencies(self.database, terms)
-
-    @_asked
     def allowed(self, filters: Filters) -> Sequence[int] | None:
         if self._writing is not None:
             return filtering.allowed(self.database, filters)
@@ -109,45 +71,53 @@ class SqliteStore:
             self._allowed = (revision, filters, filtering.allowed(self.database, filters))
         return self._allowed[2]
 
-    @_asked_one_by_one
     def segments(self) -> Iterator[Segment]:
         return artifacts.segments(self.database)
 
-    @_asked
     def node(self, label: Label, key: str) -> Node | None:
         return graph.node(self.database, label, key)
 
-    @_asked_one_by_one
     def nodes(self, label: Label) -> Iterator[Node]:
         return graph.nodes(self.database, label)
 
-    @_asked
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> graph.Ends:
         return graph.edges(self.database, id, out=out, limit=limit, relations=relations)
 
-    @_asked
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[Edge, Node]]]:
         return graph.neighbours(self.database, ids)
 
-    @_asked
     def around(self, id: str, depth: int) -> Sequence[Reached]:
         return around(self.database, id, depth)
 
-    @_asked
     def found_nodes(self, term: str, labels: Sequence[Label], limit: int) -> Sequence[Node]:
         return graph.found_nodes(self.database, term, labels, limit)
 
-    @_asked_one_by_one
     def isolated(self, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
         return graph.isolated(self.database, labels, relations)
 
-    @_asked
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[Run]:
         return runs.runs(self.database, profile, limit)
 
-    @_asked
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
         return runs.reports(self.database, name, limit)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Questions that are answered from what one run has left."""
+        if self.database.is_in_transaction:
+            yield
+            return
+        self.database.run("BEGIN")
+        try:
+            yield
+        except StoreError as error:
+            if not self.is_current:
+                raise busy(self.database.path) from error
+            raise
+        finally:
+            self.database.undo()
+        if not self.is_current:
+            raise busy(self.database.path)
 
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriting]:
@@ -170,7 +140,7 @@ class SqliteStore:
     def _begin(self, patience: float) -> None:
         ##= man/spec/knowledge.md#store
         ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
-        if self._writing is not None:
+        if self.database.is_in_transaction:
             raise busy(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
 

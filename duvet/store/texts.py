@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from msgspec import DecodeError, Struct, msgpack
 
 from duvet.store.database import Database
-from duvet.store.faults import told
+from duvet.store.faults import decoding
+from duvet.store.values import blob
 
 _SAMPLES, _SAMPLE, _EVERY = 16, 2048, 8
 """How many texts of how many characters tell how all others are likely to go on, and one of how many texts is taken."""
@@ -29,8 +30,7 @@ class Texts:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        row = database.row("SELECT data FROM dictionary")
-        self._dictionary: bytes = row[0] if row else b""
+        self._dictionary = database.read_one(lambda row: blob(*row), "SELECT data FROM dictionary") or b""
         self._samples: list[str] = []
         self._count = 0
 
@@ -59,9 +59,9 @@ def text_of(database: Database, id: int) -> Text:
     row = database.row(_TEXT, id)
     if row is None:
         return Text()
-    with told(database.path):
-        reader = zlib.decompressobj(zdict=row[1] or b"")
-        data = reader.decompress(row[0], _MOST_TEXT)
+    with decoding(database.path):
+        reader = zlib.decompressobj(zdict=blob(row[1] or b""))
+        data = reader.decompress(blob(row[0]), _MOST_TEXT)
         if not reader.eof:
             raise zlib.error("a text is not whole")
         return _text(data)

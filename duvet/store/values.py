@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,6 +17,8 @@ _WORDS = (
 """Words that stand in many rows, of which there may be others; the order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
+_MOST_PIECES = 1 << 27
+"""Of one file."""
 
 
 def bound(text: str) -> str | bytes:
@@ -29,9 +32,43 @@ def bound(text: str) -> str | bytes:
     return text
 
 
-def unbound(value: str | bytes) -> str:
+def unbound(value: object) -> str:
     """The text that was stored."""
-    return value if isinstance(value, str) else value.decode(errors="surrogatepass")
+    return value if isinstance(value, str) else blob(value).decode(errors="surrogatepass")
+
+
+def blob(value: object) -> bytes:
+    """What was stored as it is."""
+    if not isinstance(value, bytes):
+        raise TypeError("something else stands in the place of text")
+    return value
+
+
+def number(value: object) -> int:
+    """The number that was stored."""
+    if not isinstance(value, int):
+        raise TypeError("something else stands in the place of a number")
+    return value
+
+
+def numbers(values: Sequence[object]) -> list[int]:
+    """The numbers that were stored."""
+    return [number(value) for value in values]
+
+
+def time_of(value: object) -> float | None:
+    """The time that was stored."""
+    if value is not None and not isinstance(value, (int, float)):
+        raise TypeError("something else stands in the place of a time")
+    return value
+
+
+def pieces_from(first: object, count: object) -> range:
+    """The numbers of the pieces of a file, as many as one can have."""
+    start, length = number(first), number(count)
+    if not (0 <= start < 1 << 60 and 0 <= length < _MOST_PIECES):
+        raise ValueError("a file has pieces that there can't be")
+    return range(start, start + length)
 
 
 def coded(word: str) -> int | str | bytes:
@@ -39,7 +76,7 @@ def coded(word: str) -> int | str | bytes:
     return _CODES.get(word) or bound(word)
 
 
-def decoded(value: int | str | bytes) -> str:
+def decoded(value: object) -> str:
     """The word again."""
     return _WORDS[value - 1] if isinstance(value, int) else unbound(value)
 
@@ -49,9 +86,9 @@ def bound_hex(text: str) -> str | bytes:
     return bytes.fromhex(text) if _HEX.fullmatch(text) else bound(text)
 
 
-def unbound_hex(value: str | bytes) -> str:
+def unbound_hex(value: object) -> str:
     """The digest that was stored."""
-    return value if isinstance(value, str) else value.hex()
+    return value if isinstance(value, str) else blob(value).hex()
 
 
 def packed(value: object) -> bytes:

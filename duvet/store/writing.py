@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from duvet.store.artifacts import artifacts_of, pieces_of
-from duvet.store.database import Database
+from duvet.store.database import Database, Row
 from duvet.store.errors import StoreError
-from duvet.store.faults import told
 from duvet.store.indexing import Indexing
 from duvet.store.records import Artifact, Edge, Node, Run, Symbol, Taken
 from duvet.store.regraphing import replace_graph
 from duvet.store.runs import put_report, put_run
 from duvet.store.schema import NAMESPACE, SUBSYSTEM, TAG
+from duvet.store.state import state_of
 from duvet.store.texts import Texts, text_of
-from duvet.store.values import bound, bound_hex, coded, packed
+from duvet.store.values import bound, bound_hex, coded, number, packed, pieces_from
 from duvet.store.words import folded
 
 _KNOWN = "SELECT id, first, count FROM artifact WHERE path = ?"
@@ -40,8 +40,7 @@ class SqliteWriting:
         self.database = database
         self.indexing = Indexing(database)
         self.texts = Texts(database)
-        with told(database.path):
-            ((self._next,),) = database.rows("SELECT next FROM state")
+        self._next = state_of(database).next
         self._forgotten = 0
         self._is_changed = False
         self._has_failed = False
@@ -57,8 +56,7 @@ class SqliteWriting:
 
     def put(self, taken: Taken) -> None:
         with self._part() as database:
-            with told(database.path):
-                self._forget(taken.artifact.path)
+            self._forget(taken.artifact.path)
             first, pieces = self._next, taken.pieces
             self._next += len(pieces)
             row = database.row(_PUT, *_fields(taken.artifact), first, len(pieces))
@@ -77,21 +75,21 @@ class SqliteWriting:
 
     def touch(self, artifact: Artifact) -> None:
         with self._part() as database:
-            known = database.row(_KNOWN, bound(artifact.path))
+            known = self._known(artifact.path)
             if known is None:
                 raise StoreError(f"{artifact.path} was not taken in yet", path=database.path)
-            with told(database.path):
-                self._forget_traits(known[0])
-            database.run(_TOUCH, *_fields(artifact), known[0])
-            database.many(_TRAIT, [(what, value, known[0]) for what, value in _traits(artifact)])
+            id = known[0]
+            self._forget_traits(id)
+            database.run(_TOUCH, *_fields(artifact), id)
+            database.many(_TRAIT, [(what, value, id) for what, value in _traits(artifact)])
 
     def remove(self, path: str) -> None:
-        with self._part() as database, told(database.path):
+        with self._part():
             self._forget(path)
 
     def replace_vectors(self, path: str, vectors: bytes) -> None:
         with self._part() as database:
-            known = database.row(_KNOWN, bound(path))
+            known = self._known(path)
             if known is not None:
                 database.run("DELETE FROM vectors WHERE artifact = ?", known[0])
                 if vectors:
@@ -132,30 +130,38 @@ class SqliteWriting:
     def _tidy(self) -> None:
         """Give up the room of what is gone, where that is much."""
         database = self.database
-        ((total,),) = database.rows("SELECT total FROM state")
-        if self._forgotten * _MUCH > total:
+        if self._forgotten * _MUCH > state_of(database).total:
             database.run("INSERT INTO found(found) VALUES ('optimize')")
 
     def _forget(self, path: str) -> None:
         database = self.database
-        known = database.row(_KNOWN, bound(path))
+        known = self._known(path)
         if known is None:
             return
-        id, first, count = known
-        if count:
+        id, pieces = known
+        if pieces:
             # The index is told what to forget in the words that it was given.
             text = text_of(database, id)
-            self.indexing.forget(first, text.whole, pieces_of(database, text, first, count))
-        self._forgotten += count
+            self.indexing.forget(pieces.start, text.whole, pieces_of(database, text, pieces))
+        self._forgotten += len(pieces)
         self._forget_traits(id)
         for table in ("text", "vectors", "symbol"):
             database.run(f"DELETE FROM {table} WHERE artifact = ?", id)
-        database.run("DELETE FROM piece WHERE number >= ? AND number < ?", first, first + count)
+        database.run("DELETE FROM piece WHERE number >= ? AND number < ?", pieces.start, pieces.stop)
         database.run("DELETE FROM artifact WHERE id = ?", id)
 
     def _forget_traits(self, id: int) -> None:
-        known = artifacts_of(self.database, [id])[id]
-        self.database.many(_NO_TRAITS, [(what, value, id) for what, value in _traits(known)])
+        for known in artifacts_of(self.database, [id]).values():
+            self.database.many(_NO_TRAITS, [(what, value, id) for what, value in _traits(known)])
+
+    def _known(self, path: str) -> tuple[int, range] | None:
+        """The number of a file, and those of its pieces."""
+        return self.database.read_one(_place, _KNOWN, bound(path))
+
+
+def _place(row: Row) -> tuple[int, range]:
+    id, first, count = row
+    return number(id), pieces_from(first, count)
 
 
 def _fields(artifact: Artifact) -> tuple[object, ...]:

@@ -36,6 +36,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
     from duvet.config.service.taking import service_taking
     from duvet.knowledge.ingest.taking import Wishes, take_in
+    from duvet.store.places import files_of
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
     from duvet.terminal.options import open_project
@@ -48,7 +49,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
     store = _store(kept.path, is_made=not asked.dry_run)
-    own = tuple(f"{kept.path}{end}" for end in ("", "-wal", "-shm"))
+    own = tuple(files_of(kept.path))
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
     try:
         outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)

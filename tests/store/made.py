@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from duvet.store.records import Artifact, Edge, Kind, Label, Node, Piece, Relation, Symbol, Taken
+from duvet.store.protocol import Store
+from duvet.store.records import Artifact, Edge, Filters, Kind, Label, Node, Piece, Relation, Symbol, Taken
 
 KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def pourSlowly(self):\n        pass\n"
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
@@ -24,6 +25,11 @@ def taken(path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: by
     return Taken(
         artifact=Artifact(path=path, **fields), text=text, pieces=tuple(pieces), symbols=symbols, vectors=vectors
     )
+
+
+def frequencies(store: Store, *words: str) -> dict[str, int]:
+    """In how many pieces each word is found."""
+    return {word: len(store.lexical([word], Filters(), 1 << 20, every=True)) for word in words}
 
 
 def symbol(qualified: str, kind: str, first: int, last: int, language: str = "python") -> Symbol:

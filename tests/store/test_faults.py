@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -23,7 +26,7 @@ from duvet.store.sqlite import SqliteStore
 from tests.commands.running import NOBODY, environment
 from tests.store.conftest import fill
 from tests.store.engines import store_path
-from tests.store.made import GUIDE, taken
+from tests.store.made import GUIDE, frequencies, taken
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def everything(store: Store) -> list[object]:
     filters = Filters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
     for every in (True, False):
         answers += [store.lexical(["kettle", "water"], Filters(), 9, every=every), store.allowed(filters)]
-    answers += [store.frequencies(["kettle"]), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
+    answers += [frequencies(store, "kettle"), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
     answers += [list(store.nodes(label)) for label in Label]
     answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
     answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(Label), 9)]
@@ -96,7 +99,7 @@ class TestVersions:
         assert caught.value.hint == "take everything in again: that replaces it, and it holds nothing else"
         assert file.read_bytes() == before
         with closing(open_store(str(file), create=True)) as store:
-            assert (store.artifacts(), store.frequencies(["kettle"])) == ({}, {"kettle": 0})
+            assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
             fill(store)
         with closing(open_store(str(file))) as store:
             assert store.chunk_total() == 7
@@ -112,6 +115,7 @@ class TestVersions:
         with pytest.raises(VersionError) as caught:
             open_store(str(file), create=create)
         assert str(caught.value) == f"{file}: a newer duvet has made it: its schema is 99, and this one reads {SCHEMA}"
+        assert caught.value.hint == "use that one; or remove store.db, and take everything in again"
         assert file.read_bytes() == before
 
     def test_one_that_was_begun_and_never_made(self, tmp_path: Path) -> None:
@@ -158,6 +162,11 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+FOREIGN = ("text", "another program's")
+"""Of these nobody can tell whether they have ever been stores."""
+IF_FOREIGN = "say another place below `store` if this is something else; if it was a store, "
+BEGIN, LOST = "remove its files, and take everything in again", ": nothing else is lost"
+
 ODD: dict[str, Callable[[Path], object]] = {
     **DAMAGES,
     "words are others": statement("UPDATE found_data SET block = x'00112233' WHERE id > 1"),
@@ -178,9 +187,28 @@ class TestDamaged:
         with pytest.raises(DamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
         assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
-        assert (
-            caught.value.hint == f"remove the folder {file.parent} and take everything in again: it holds nothing else"
-        )
+        begin = re.sub(r"remove store\.db( and store\.db-(wal|shm))*, ", "remove its files, ", caught.value.hint)
+        assert begin == (IF_FOREIGN if name in FOREIGN else "") + BEGIN + ("" if name in FOREIGN else LOST)
+
+    def test_no_more_is_to_be_removed_than_its_own_files(self, tmp_path: Path) -> None:
+        ##= man/spec/knowledge.md#store
+        ##= type=test
+        ##% What is to be removed MUST be no more than the files of the store, whatever else is in their folder.
+        (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
+        (tmp_path / "knowledge.db-wal").touch()
+        (tmp_path / "work.py").touch()
+        with pytest.raises(DamagedError) as caught:
+            open_store(str(tmp_path / "knowledge.db"))
+        assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and take everything in again")
+
+    def test_a_mistake_of_ours_is_no_damage(self, file: Path) -> None:
+        with closing(open_store(str(file))) as store:
+            assert isinstance(store, SqliteStore)
+            with pytest.raises(TypeError):
+                store.around("Subsystem:Kitchen", cast(int, "three"))
+            with pytest.raises(StoreError) as caught:
+                store.database.rows("SELEKT 1")
+            assert not isinstance(caught.value, DamagedError)
 
     @pytest.mark.parametrize("name", ODD)
     def test_nothing_else_goes_wrong_when_it_is_written(self, file: Path, name: str) -> None:
@@ -307,23 +335,45 @@ class TestLocked:
 
 READ = """
 import sys
+from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
-from tests.store.engines import store_path
+from duvet.store.records import Filters
 store = open_store(sys.argv[1])
-print(store.chunk_total(), len(store.lexical(["kettle"], __import__("duvet.store.records").store.records.Filters(), 9, every=True)))
+print(store.chunk_total(), len(store.lexical(["kettle"], Filters(), 9, every=True)))
 try:
     with store.writing() as writing:
         writing.keep("a", b"b")
-except Exception as error:
+except StoreError as error:
     print(type(error).__name__)
+"""
+ASK_AGAIN = """
+import sys
+from duvet.config.schema import IngestRule, StoreRule
+from duvet.knowledge.knowledge import Knowledge, Rules
+from duvet.store.errors import BusyError
+knowledge = Knowledge(lambda: Rules(sys.argv[1], IngestRule(semantic=False), StoreRule()))
+def ask(wait=False):
+    def question(known):
+        first = len(known.store.artifacts())
+        if wait:
+            print("asked", flush=True)
+            sys.stdin.readline()
+        return first, known.store.chunk_total()
+    try:
+        print(*knowledge.ask(question), flush=True)
+    except BusyError as error:
+        print(error.message, flush=True)
+ask()
+sys.stdin.readline()
+ask()
+ask(wait=True)
+ask()
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
-def test_a_folder_that_is_not_ours() -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% A store in a folder that can't be written MUST be readable.
+@contextmanager
+def not_ours() -> Iterator[Path]:
+    """The store of a kitchen in a folder that nobody but us can write."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(store_path(folder))
@@ -332,16 +382,62 @@ def test_a_folder_that_is_not_ours() -> None:
         os.chmod(path.parent, 0o555)
         os.chmod(path, 0o444)
         try:
-            command = [*NOBODY, sys.executable, "-c", READ, str(path)]
-            done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
-        except FileNotFoundError:
-            pytest.skip("no setpriv to step down with")
+            yield path
         finally:
             os.chmod(path.parent, 0o755)
-        if "Permission denied: '/root" in done.stderr or "ModuleNotFoundError" in done.stderr:
-            pytest.skip(f"a user without rights can't run Python: {done.stderr}")
+
+
+def require_rights(errors: str) -> None:
+    if "Permission denied: '/root" in errors or "ModuleNotFoundError" in errors:
+        pytest.skip(f"a user without rights can't run Python: {errors}")
+
+
+as_nobody = pytest.mark.skipif(not NOBODY or not shutil.which(NOBODY[0]), reason="rights of POSIX, and root")
+
+
+@as_nobody
+def test_a_folder_that_is_not_ours() -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% A store in a folder that can't be written MUST be readable.
+    with not_ours() as path:
+        command = [*NOBODY, sys.executable, "-c", READ, str(path)]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        require_rights(done.stderr)
         assert (done.stdout, done.stderr) == ("7 3\nStoreError\n", "")
         assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
+
+
+@as_nobody
+def test_what_others_write_into_a_folder_that_is_not_ours_is_seen() -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+    def change(removed: str) -> None:
+        with closing(open_store(str(path))) as store, store.writing() as writing:
+            writing.remove(removed)
+
+    with not_ours() as path:
+        command = [*NOBODY, sys.executable, "-c", ASK_AGAIN, str(path.parents[2])]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=environment(), text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            assert process.stdin and process.stdout and process.stderr
+            said = process.stdout.readline()
+            if not said:
+                require_rights(process.stderr.read())
+            assert said == "3 7\n"
+            change("src/kettle.py")
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert [process.stdout.readline() for _ in range(2)] == ["2 3\n", "asked\n"]
+            change("docs/guide.md")
+            assert process.communicate("\n", timeout=60) == ("somebody else is writing to it\n1 1\n", "")
+
+
+def test_a_store_does_nothing_of_its_own(file: Path) -> None:
+    with closing(open_store(str(file))) as store:
+        assert isinstance(store, SqliteStore)
+        assert store.database.rows("PRAGMA trusted_schema") == [(0,)]
 
 
 def test_the_file_says_whose_it_is(file: Path) -> None:

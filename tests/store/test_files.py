@@ -14,7 +14,7 @@ from duvet.store.protocol import Store, Writing
 from duvet.store.records import Artifact, Filters, Kind, Piece, Segment, Taken
 from tests.store.conftest import KITCHEN, fill
 from tests.store.engines import Engine
-from tests.store.made import KETTLE, symbol, taken
+from tests.store.made import KETTLE, frequencies, symbol, taken
 
 
 class TestFiles:
@@ -73,7 +73,7 @@ class TestFiles:
             for path in ("src/kettle.py", "src/kettle.py", "nowhere"):
                 writing.remove(path)
         assert sorted(kitchen.artifacts()) == ["docs/guide.md", "tests/test_kettle.py"]
-        assert (kitchen.chunk_total(), texts(kitchen, "heat"), kitchen.frequencies(["heat"])) == (3, [], {"heat": 0})
+        assert (kitchen.chunk_total(), texts(kitchen, "heat"), frequencies(kitchen, "heat")) == (3, [], {"heat": 0})
         assert kitchen.allowed(Filters(symbol_kinds=("method",))) == []
 
     def test_what_is_known_of_a_file_changes_and_its_pieces_stay(self, kitchen: Store) -> None:
@@ -115,7 +115,7 @@ class TestFiles:
             assert "".join(piece.text for piece in pieces) == f"{KETTLE * 30}# {number}\n"
         with empty.writing() as writing:
             writing.remove("src/299.py")
-        assert empty.frequencies(["299", "298"]) == {"299": 0, "298": 1}
+        assert frequencies(empty, "299", "298") == {"299": 0, "298": 1}
 
     def test_all_of_it_is_there_for_who_opens_it_again(self, engine: Engine, tmp_path: Path) -> None:
         ##= man/spec/knowledge.md#store

@@ -9,7 +9,7 @@ import pytest
 from duvet.store.protocol import Store
 from duvet.store.records import Filters, Kind
 from duvet.store.words import asked_words
-from tests.store.made import taken
+from tests.store.made import frequencies, taken
 
 
 def put(store: Store, **texts: str) -> None:
@@ -80,7 +80,7 @@ class TestWords:
             writing.put(taken("both", "rare text that is common\n"))
         assert found(empty, ["common", "rare"], limit=2) == "both rare"
         assert found(empty, ["common", "rare"], limit=4) == "both rare n0 n1"
-        assert empty.frequencies(["common", "rare", "Texts", "none"]) == {
+        assert frequencies(empty, "common", "rare", "Texts", "none") == {
             "common": 3001, "rare": 2, "Texts": 3002, "none": 0,
         }  # fmt: skip
 
@@ -118,7 +118,7 @@ class TestHostile:
         assert asked_words(query) == ([], False)
         for every in (True, False):
             assert found(empty, [query], every=every) == ""
-        assert empty.frequencies([query]) == {query: 0}
+        assert frequencies(empty, query) == {query: 0}
 
     def test_long_queries(self, empty: Store) -> None:
         ##= man/spec/knowledge.md#store

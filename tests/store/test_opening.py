@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from duvet.store.errors import MissingError
 from duvet.store.opening import open_store
 from tests.histories import git
+
+
+def test_a_name_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingError):
+        open_store("knowledge.db")
+    open_store("knowledge.db", create=True).close()
+    open_store("knowledge.db").close()
+    assert sorted(os.listdir()) == [".gitignore", "knowledge.db"]
 
 
 @pytest.mark.parametrize("name", ["store.db", "my [1].db", "#!*"])

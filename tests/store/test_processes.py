@@ -16,7 +16,7 @@ from duvet.store.records import Filters
 from tests.commands.running import environment
 from tests.store.conftest import fill
 from tests.store.engines import store_path
-from tests.store.made import taken
+from tests.store.made import frequencies, taken
 
 WRITE = """
 import sys
@@ -74,15 +74,15 @@ def test_one_that_is_killed_leaves_what_there_was(file: Path, count: int) -> Non
     ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
-        before = store.revision, store.artifacts(), store.frequencies(["kettle"])
+        before = store.revision, store.artifacts(), frequencies(store, "kettle")
     with writer(file, "killed", count) as process:
         assert said(process) == "written"
         process.send_signal(signal.SIGKILL)
     with closing(open_store(str(file))) as store:
-        assert (store.revision, store.artifacts(), store.frequencies(["kettle"])) == before
+        assert (store.revision, store.artifacts(), frequencies(store, "kettle")) == before
         with store.writing() as writing:
             writing.put(taken("a.md", "kettle\n"))
-        assert store.frequencies(["kettle"]) == {"kettle": 4}
+        assert frequencies(store, "kettle") == {"kettle": 4}
     assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "store.db"]
 
 
@@ -104,7 +104,7 @@ def test_of_two_at_once_one_waits_or_fails(file: Path) -> None:
             patient.communicate("\n", timeout=60)
     with closing(open_store(str(file))) as store:
         assert sorted(store.artifacts()) == sorted(f"{name}/{n}" for name in ("first", "patient") for n in range(9))
-        assert store.frequencies(["first", "patient", "hasty"]) == {"first": 9, "patient": 9, "hasty": 0}
+        assert frequencies(store, "first", "patient", "hasty") == {"first": 9, "patient": 9, "hasty": 0}
 
 
 def test_many_that_make_it_at_once(file: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from duvet.store.errors import BusyError, StoreError
 from duvet.store.protocol import Store
 from duvet.store.records import Artifact, Kind, Removed, Run
-from tests.store.made import node, taken
+from tests.store.engines import Engine
+from tests.store.made import frequencies, node, taken
 
 
 def run(number: int, profile: str = "local") -> Run:
@@ -51,25 +55,50 @@ class TestRuns:
         assert empty.kept("space") == b"\0last"
 
 
+class TestReading:
+    def test_it_is_of_one_moment(self, kitchen: Store, engine: Engine, tmp_path: Path) -> None:
+        ##= man/spec/knowledge.md#store
+        ##= type=test
+        ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+        with closing(engine(tmp_path)) as other:
+            with kitchen.reading():
+                before = kitchen.revision
+                with other.writing() as writing:
+                    writing.remove("src/kettle.py")
+                with kitchen.reading():
+                    assert kitchen.revision == before != other.revision
+                assert (kitchen.chunk_total(), other.chunk_total()) == (7, 3)
+                with pytest.raises(BusyError), kitchen.writing():
+                    pass
+            assert kitchen.chunk_total() == 3 and kitchen.is_current
+
+    def test_a_change_reads_itself(self, kitchen: Store) -> None:
+        with kitchen.writing() as writing:
+            writing.remove("src/kettle.py")
+            with kitchen.reading():
+                assert kitchen.chunk_total() == 3
+        assert kitchen.chunk_total() == 3
+
+
 class TestFailing:
     def test_nothing_of_it_is_left(self, kitchen: Store) -> None:
         ##= man/spec/knowledge.md#store
         ##= type=test
         ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
-        before = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), kitchen.frequencies(["kettle", "new"])
+        before = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), frequencies(kitchen, "kettle", "new")
         with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
             writing.put(taken("new.py", "new kettle\n"))
             writing.remove("src/kettle.py")
             writing.replace_graph([node("SourceFile:new.py")], [])
             writing.put_run(run(1))
             writing.keep("space", b"s")
-            assert kitchen.frequencies(["new"]) == {"new": 1}
+            assert frequencies(kitchen, "new") == {"new": 1}
             raise KeyboardInterrupt
-        after = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), kitchen.frequencies(["kettle", "new"])
+        after = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), frequencies(kitchen, "kettle", "new")
         assert (after, kitchen.runs(), kitchen.kept("space")) == (before, [], None)
         with kitchen.writing() as writing:
             writing.put(taken("new.py", "new kettle\n"))
-        assert kitchen.frequencies(["kettle", "new"]) == {"kettle": 4, "new": 1}
+        assert frequencies(kitchen, "kettle", "new") == {"kettle": 4, "new": 1}
 
     def test_a_change_of_which_a_part_has_failed_is_not_done(self, kitchen: Store) -> None:
         unknown = Artifact(path="unknown.py", kind=Kind.CODE)

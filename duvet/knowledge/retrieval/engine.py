@@ -31,8 +31,6 @@ from duvet.store.records import Chunk, Symbol
 HYBRID, LEXICAL = "hybrid", "lexical"
 """With vectors, and without."""
 _CUT = f"no more than {MOST} relationships, related files and requirements of a file are told; km-graph-node has all"
-_TRIES = 3
-"""So often a question is put again where a run has changed the store meanwhile."""
 
 
 class _Known(Struct, frozen=True):
@@ -69,14 +67,10 @@ class Engine:
         """What is found, the best first; QueryError for what can't be asked."""
         now = self._now()
         wanted = question(asked, now)
-        for _ in range(_TRIES):
-            known = self._known()
-            answer = self._answer(known, asked, wanted, now)
-            ##= man/spec/knowledge.md#search
-            ##% An answer MUST be that of one run, whatever is taken in meanwhile.
-            if self._store.revision == known.revision:
-                break
-        return answer
+        ##= man/spec/knowledge.md#search
+        ##% An answer MUST be that of one run, whatever is taken in meanwhile.
+        with self._store.reading():
+            return self._answer(self._known(), asked, wanted, now)
 
     def _known(self) -> _Known:
         revision = self._store.revision

@@ -56,10 +56,8 @@ def _hint(error: StoreError, face: str) -> str:
         return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
     if isinstance(error, BusyError):
         return error.hint
-    # Agents have no shell, and are told nothing of the folders of the machine.
-    folder = os.path.dirname(error.path)
-    hint = error.hint.replace(folder, os.path.basename(folder)) if folder else error.hint
-    return f"{hint}; then ask again" if hint else "ask again in a moment"
+    # Agents have no shell.
+    return f"{error.hint}; then ask again" if error.hint else "ask again in a moment"
 
 
 def require_text(argument: str, value: str, hint: str) -> str:

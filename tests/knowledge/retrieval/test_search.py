@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +14,7 @@ from duvet.knowledge.retrieval.asking import asked_of
 from duvet.knowledge.retrieval.engine import Engine
 from duvet.knowledge.retrieval.records import Asked
 from duvet.search.vectors.dummy import Dummy
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Chunk, Kind, Relation
 from tests.knowledge.retrieval.made import BOIL, DAY, EDGES, FILES, GUIDE, NODES, NOW, engine, filled, found, ids, plain
@@ -382,7 +384,8 @@ def test_a_run_within_a_question(tmp_path: Path) -> None:
     ##= type=test
     ##% An answer MUST be that of one run, whatever is taken in meanwhile.
     store = filled(tmp_path)
-    search = Engine(cast(Store, Overtaken(store)), None, None, "/", now=lambda: NOW)
+    search = Engine(cast(Store, Overtaken(store, tmp_path)), None, None, "/", now=lambda: NOW)
+    assert ids(search.search(Asked(query="porcelain"))) == ["docs/notes.txt::0"]
     assert ids(search.search(Asked(query="porcelain"))) == ["docs/cups.md::0"]
     store.close()
 
@@ -390,8 +393,9 @@ def test_a_run_within_a_question(tmp_path: Path) -> None:
 class Overtaken:
     """A store whose file another has changed by the time that its pieces are asked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
+        self._folder = folder
         self._is_new = False
 
     def __getattr__(self, name: str) -> object:
@@ -401,7 +405,7 @@ class Overtaken:
         found = self._store.chunks(numbers)
         if not self._is_new:
             self._is_new = True
-            with self._store.writing() as writing:
+            with closing(open_store(str(self._folder / "store.db"))) as other, other.writing() as writing:
                 writing.remove("docs/notes.txt")
                 writing.put(taken("docs/cups.md", "Cups are made\nof porcelain.\n", kind=Kind.DOC))
                 writing.replace_graph(NODES, EDGES)
