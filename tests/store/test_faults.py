@@ -115,7 +115,7 @@ class TestVersions:
         with pytest.raises(VersionError) as caught:
             open_store(str(file), create=create)
         assert str(caught.value) == f"{file}: a newer duvet has made it: its schema is 99, and this one reads {SCHEMA}"
-        assert caught.value.hint == "use that one; or remove store.db, and take everything in again"
+        assert caught.value.hint.startswith("use that one; or remove store.db")
         assert file.read_bytes() == before
 
     def test_one_that_was_begun_and_never_made(self, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.search.vectors.find import find_embedder
 from duvet.search.vectors.protocol import Embedder
-from duvet.store.errors import BusyError, MissingError
+from duvet.store.errors import BusyError
 from duvet.store.protocol import Store, Writing
 from duvet.store.records import Artifact, Run
 
@@ -90,10 +90,10 @@ def take_in(
             return taking.write(store, writing)
     except BusyError:
         raise
-    except DuvetError as error:
+    except BaseException as error:
         ##= man/spec/knowledge.md#runs
         ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
-        with suppress(DuvetError), store.writing() as writing:
+        with suppress(Exception), store.writing() as writing:
             writing.put_run(taking.failed(error))
         raise
 
@@ -163,9 +163,10 @@ class _Taking:
         keep_reports(writing, facts, time.time())
         return outcome
 
-    def failed(self, error: DuvetError) -> Run:
+    def failed(self, error: BaseException) -> Run:
         """The run, which came to nothing."""
-        return replace(self._run, success=False, error=as_text(str(error)), duration_seconds=self._elapsed)
+        reason = str(error) if isinstance(error, DuvetError) else f"{type(error).__name__}: {error}".rstrip(": ")
+        return replace(self._run, success=False, error=as_text(reason), duration_seconds=self._elapsed)
 
     @property
     def _how(self) -> str:
@@ -198,12 +199,8 @@ class _Taking:
         """What is known already."""
         if store is None:
             return {}, Memo(self._how), Times()
-        try:
-            before = dict(store.artifacts())
-            memo = Memo(self._how) if self._wishes.full else decoded_memo(store.kept(_FILES), self._how)
-            return before, memo, decoded_times(store.kept(_TIMES))
-        except MissingError:
-            return {}, Memo(self._how), Times()
+        memo = Memo(self._how) if self._wishes.full else decoded_memo(store.kept(_FILES), self._how)
+        return dict(store.artifacts()), memo, decoded_times(store.kept(_TIMES))
 
     def _make_vectors(self, store: Store, writing: Writing, files: Files) -> None:
         artifacts = list(files.artifacts.values())

@@ -123,11 +123,10 @@ def lifecycle(facts: Facts, now: float) -> Lifecycle:
 def _isolated(facts: Facts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
     ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated.
-    found: dict[str, tuple[IsolatedNode, ...]] = {}
+    found: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
-        row = IsolatedNode(node.id, node.key, node.name or node.key)
-        found[node.label.value] = (*found.get(node.label.value, ()), row)
-    return found
+        found.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
+    return {label: tuple(rows) for label, rows in found.items()}
 
 
 def _stale_docs(facts: Facts, before: float) -> Iterator[StaleDoc]:

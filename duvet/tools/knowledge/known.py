@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Annotated, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta
 
@@ -15,6 +16,10 @@ from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.paging import MOST_BYTES, fitting
 from duvet.tools.services import KNOWLEDGE
+
+if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+    from anyio.lowlevel import RunVar
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
@@ -32,15 +37,35 @@ async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
     """What is known; ToolError where that can't be told. Nobody else is kept waiting."""
     from anyio import to_thread
 
+    # One question is answered at a time: the others wait here, and not in threads, of which there are few for all.
     knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE)
     if knowledge is None:
         raise ToolError(Code.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     try:
-        return await to_thread.run_sync(knowledge.ask, question)
+        return await to_thread.run_sync(knowledge.ask, question, limiter=_turn())
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
         raise _refused(error, ctx.caller.face) from error
+
+
+def _turn() -> CapacityLimiter:
+    """Who may ask, of all that run in one loop."""
+    from anyio import CapacityLimiter
+
+    turns = _turns()
+    found = turns.get(None)
+    if found is None:
+        found = CapacityLimiter(1)
+        turns.set(found)
+    return found
+
+
+@cache
+def _turns() -> RunVar[CapacityLimiter | None]:
+    from anyio.lowlevel import RunVar
+
+    return RunVar("duvet_knowledge_turn")
 
 
 def _refused(error: StoreError, face: str) -> ToolError:

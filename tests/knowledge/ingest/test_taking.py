@@ -226,6 +226,26 @@ def test_a_run_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert not failed.success and failed.error.startswith("subsystems.yaml:1: ")
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(ValueError("a \udcff"), "ValueError: a \\xff"), (KeyboardInterrupt(), "KeyboardInterrupt")],
+)
+def test_a_run_that_fails_in_a_way_that_nobody_thought_of(tmp_path: Path, error: BaseException, reason: str) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
+    folder = written(tmp_path, LEDGER)
+    taken(folder)
+    written(folder, {"tool.sh": "echo other\n"})
+
+    def catalogue() -> Catalogue:
+        raise error
+
+    with pytest.raises(type(error)):
+        taken(folder, catalogue=catalogue)
+    assert (last(folder).success, last(folder).error, found(folder, "other")) == (False, reason, [])
+
+
 def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#runs
     ##= type=test

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 
 import anyio
 import pytest
+from anyio import to_thread
 from msgspec.structs import replace
 
 from duvet.knowledge.knowledge import Knowledge, Known
@@ -67,7 +69,7 @@ def link_instead(path: Path) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "older": (version(0), "store.db: "),
+    "older": (version(1), "store.db: an older duvet has made it: its schema is 1"),
     "newer": (version(99), "store.db: a newer duvet has made it: its schema is 99"),
     "cut off": (shorten, "store.db: it is damaged, or no store of duvet"),
     "overwritten": (overwrite, "store.db: it is damaged, or no store of duvet"),
@@ -100,6 +102,20 @@ def test_faults(tmp_path: Path, fault: str) -> None:
     for tool, arguments in {**CALLS, STATUS: {}}.items():
         assert known.value(tool, **arguments)["status"] == "ok"
     known.knowledge.close()
+
+
+def test_a_store_that_is_put_right_where_it_stands(known: Asking) -> None:
+    ##= man/spec/knowledge.md#tools
+    ##= type=test
+    ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+    whole = known.file.read_bytes()
+    first_page = int.from_bytes(whole[16:18])
+    known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
+    assert "it is damaged" in known.refusal("km-coverage-summary")[1]
+    file = known.file.stat().st_ino
+    known.file.write_bytes(whole)
+    assert known.file.stat().st_ino == file
+    assert known.value("km-coverage-summary")["status"] == "ok"
 
 
 def test_missing(tmp_path: Path) -> None:
@@ -215,19 +231,61 @@ def test_nobody_else_waits(known: Asking) -> None:
     slowly.join()
 
 
-def test_many_threads(known: Asking) -> None:
-    found: list[int] = []
+def test_who_waits_needs_no_thread(known: Asking) -> None:
+    """There are few of these, and what is read from standard input needs one, too."""
+    begun, may_end = Event(), Event()
+
+    def slow(here: Known) -> str:
+        begun.set()
+        assert may_end.wait(30)
+        return here.store.revision
+
+    async def ask() -> tuple[float, bool]:
+        default = to_thread.current_default_thread_limiter()
+        async with anyio.create_task_group() as tasks:
+            slowly = Thread(target=known.knowledge.ask, args=(slow,))
+            slowly.start()
+            assert begun.wait(30)
+            for _ in range(2 * int(default.total_tokens)):
+                tasks.start_soon(known.desk.call, "km-coverage-summary", {}, Caller())
+            await anyio.wait_all_tasks_blocked()
+            taken, is_free = default.borrowed_tokens, False
+            if default.available_tokens:
+                is_free = await to_thread.run_sync(lambda: True)
+            may_end.set()
+        slowly.join()
+        return taken, is_free
+
+    assert anyio.run(ask) == (0, True)
+
+
+def test_of_many_threads_one_asks_at_a_time(known: Asking) -> None:
+    seen: list[tuple[str, int]] = []
+    counts: list[int] = []
+    others_come = Event()
+
+    def question(here: Known) -> int:
+        seen.append(("begins", threading.get_ident()))
+        assert others_come.wait(30)
+        # Each gives the others a chance to come in.
+        found = {len(here.store.artifacts()) for _ in range(100)}
+        seen.append(("ends", threading.get_ident()))
+        return found.pop()
 
     def ask() -> None:
-        for _ in range(20):
-            found.append(known.knowledge.ask(lambda here: len(here.store.artifacts())))
+        if len(seen):
+            others_come.set()
+        counts.append(known.knowledge.ask(question))
 
     threads = [Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
+        while not seen:
+            pass
     for thread in threads:
         thread.join()
-    assert found == [8] * 160
+    assert counts == [8] * 8
+    assert all(begun == ("begins", ended[1]) for begun, ended in zip(seen[::2], seen[1::2], strict=True))
 
 
 def test_a_desk_that_knows_nothing(known: Asking) -> None:
