@@ -11,7 +11,9 @@ from duvet.terminal.options import TEXT, trace_options
 
 
 @click.command(cls=Subcommand)
-@click.option("--profile", type=TEXT, metavar="NAME", help="What to call this run [default: local].")
+@click.option(
+    "--profile", type=TEXT, metavar="NAME", help="What to call this run [default: that of the configuration, or local]."
+)
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
 @click.option("--full", is_flag=True, help="Read every file again, be it changed or not.")
 @click.option(

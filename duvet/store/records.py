@@ -92,7 +92,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
     @property
     def coverage_ratio(self) -> float:
-        """How much of it can be found."""
+        """How much of it can be found: pieces leave nothing out."""
         return 1.0 if self.chunk_count else 0.0
 
     @property

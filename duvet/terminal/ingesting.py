@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,9 +17,9 @@ from duvet.text import plural, quoted
 if TYPE_CHECKING:
     from duvet.knowledge.ingest.taking import Outcome
     from duvet.store.protocol import Store
+    from duvet.store.records import Run
 
 _PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_MOST_LISTED = 20
 
 
 class Asked(Struct, frozen=True):
@@ -59,8 +59,14 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     report(outcome.problems)
     if asked.as_json:
         pour(_as_json(outcome))
+    elif outcome.run.dry_run:
+        pour(_lines(_would(outcome)).encode(errors="replace"))
     if not shown.quiet:
-        say("".join(f"{visible(line)}\n" for line in _summary(outcome)))
+        say(_lines(_summary(outcome)))
+
+
+def _lines(words: Iterable[str]) -> str:
+    return "".join(f"{visible(line)}\n" for line in words)
 
 
 def _store(path: str, *, is_made: bool) -> Store | None:
@@ -82,28 +88,27 @@ def _as_json(outcome: Outcome) -> bytes:
 
 def _summary(outcome: Outcome) -> Iterator[str]:
     run = outcome.run
-    if run.dry_run:
-        yield from _would(outcome)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
-    files = plural(sum(run.artifact_counts.values()), "file")
-    yield f"{'would hold' if run.dry_run else 'holds'} {files} ({kinds or 'none'}) in {plural(run.chunk_count, 'piece')}"
+    name = "" if run.dry_run else f"run {run.run_id[:12]} of profile {run.profile}, "
+    if not run.dry_run:
+        yield f"holds {_held(run)}"
     yield (
         f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
-        f"run {run.run_id[:12]} of profile {run.profile}, {run.duration_seconds:.2f} s"
+        f"{name}{run.duration_seconds:.2f} s"
     )
     if not run.dry_run and not outcome.vectors:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
 
 
 def _would(outcome: Outcome) -> Iterator[str]:
-    """The files that a run would change, a line each."""
+    """The files that a run would change, a line each, and what there would be then."""
     gone = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
-    yield from _listed("add", outcome.added)
-    yield from _listed("read again", outcome.changed)
-    yield from _listed("forget", gone)
+    for verb, paths in (("add", outcome.added), ("read again", outcome.changed), ("forget", gone)):
+        yield from (f"would {verb} {path}" for path in paths)
+    yield f"would hold {_held(outcome.run)}"
 
 
-def _listed(verb: str, paths: Sequence[str]) -> Iterator[str]:
-    yield from (f"would {verb} {path}" for path in paths[:_MOST_LISTED])
-    if len(paths) > _MOST_LISTED:
-        yield f"would {verb} {len(paths) - _MOST_LISTED} more"
+def _held(run: Run) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
+    return (
+        f"{plural(sum(run.artifact_counts.values()), 'file')} ({kinds or 'none'}) in {plural(run.chunk_count, 'piece')}"
+    )

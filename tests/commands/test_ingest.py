@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -76,8 +77,13 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     written(ledger, {"src/app/mail/send.py": "def other(): ...\n"})
     said = run(duvet_command, ledger, "-q", "ingest", "--dry-run", "--format", "json")
     assert json.loads(said.out)["changed_files"] == ["src/app/mail/send.py"]
-    would = [line for line in run(duvet_command, ledger, "ingest", "--dry-run").err.splitlines() if "would" in line]
-    assert would == [
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% A dry run MUST tell what would change, and change nothing.
+    told = run(duvet_command, ledger, "ingest", "--dry-run")
+    assert run(duvet_command, ledger, "-q", "ingest", "--dry-run") == (0, told.out, "")
+    assert re.fullmatch(r"1 new, 1 changed, 2 removed; \d+\.\d\d s", told.err.splitlines()[-1].strip())
+    assert told.out.splitlines() == [
         "would add tools.sh",
         "would read again src/app/mail/send.py",
         "would forget docs/spec.md",

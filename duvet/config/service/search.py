@@ -29,7 +29,6 @@ class WeightsSection(Section, frozen=True, kw_only=True):
     subsystem: Annotated[_Weight, Meta(description="That the query names the subsystem")] = None
     relationship: Annotated[_Weight, Meta(description="That much hangs together with the file")] = None
     support: Annotated[_Weight, Meta(description="That there are documents and tests for it")] = None
-    coverage_penalty: Annotated[_Weight, Meta(description="That not all of it could be taken in")] = None
     criticality: Annotated[_Weight, Meta(description="How critical the subsystem is")] = None
 
 

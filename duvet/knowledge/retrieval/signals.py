@@ -32,7 +32,6 @@ def scoring(
     affinity = _affinity(artifact.subsystem, terms)
     bonus = _bonus(context)
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
-    penalty = weights.coverage_penalty * (1 - artifact.coverage_ratio)
     count = context.relationships
     ##= man/spec/knowledge.md#search
     ##% The subsystem, the relationships, the documents and tests, and the criticality of a file MUST order what matches
@@ -42,7 +41,6 @@ def scoring(
         + weights.relationship * min(count, 5)
         + weights.support * bonus
         + weights.criticality * criticality
-        - penalty
     )
     lexical = round(_held(chunk, terms), _PLACES)
     return Scoring(
@@ -63,7 +61,8 @@ def scoring(
             coverage_ratio=artifact.coverage_ratio,
             criticality_score=criticality,
             subsystem_criticality=artifact.criticality or None,
-            coverage_penalty=round(penalty, _PLACES),
+            # What is found is in pieces, and these leave nothing of a file out.
+            coverage_penalty=0.0,
             path_depth=artifact.path.count("/") + 1,
             freshness_days=_age(artifact, now),
         ),

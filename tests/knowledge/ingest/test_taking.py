@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.knowledge.ingest.embedding import SPACE
+from duvet.knowledge.ingest.embedding import SIZE, SPACE
 from duvet.knowledge.ingest.taking import Wishes, take_in
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
@@ -197,6 +197,25 @@ def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> N
     assert third not in (first, second) and count == 35
     taken(folder, PLAIN)
     assert spaces() == (b"", 0)
+
+
+def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
+    ##% when the model is another.
+    fitted = []
+    for total in (20, 24, 16, 25, 20, 19):
+        for number in range(25):
+            path = tmp_path / f"docs/{number}.md"
+            if number < total:
+                written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n"})
+            else:
+                path.unlink(missing_ok=True)
+        taken(tmp_path, IngestRule(), DUMMY)
+        with closing(opened(tmp_path)) as store:
+            fitted.append((store.chunk_total(), int.from_bytes(store.kept(SIZE) or b"")))
+    assert fitted == [(20, 20), (24, 20), (16, 20), (25, 25), (20, 25), (19, 19)]
 
 
 def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:

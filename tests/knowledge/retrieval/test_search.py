@@ -174,7 +174,6 @@ def test_the_whole_answer(tmp_path: Path) -> None:
                 "subsystem": 0.28,
                 "relationship": 0.05,
                 "support": 0.09,
-                "coverage_penalty": 0.15,
                 "criticality": 0.12,
             },
             "hybrid_weights": {"vector": 0.0, "lexical": 1.0},

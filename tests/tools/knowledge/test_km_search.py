@@ -169,7 +169,6 @@ def test_weights_are_those_of_the_configuration(known: Asking) -> None:
             "subsystem": 0.22,
             "relationship": 0.08,
             "support": 0.5,
-            "coverage_penalty": 0.28,
             "criticality": 0.1,
         },
     )
