@@ -43,7 +43,8 @@ def ingest(
     The folder can be removed at any time.
 
     Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
-    `ingest`; what git ignores never is. Subsystems are those of the folders of the sources, or of `subsystems.yaml`.
+    `ingest`; what git ignores never is. Subsystems are those of the folders of the sources, or of `subsystems.yaml`,
+    which duvet.config(5) describes.
 
     \b
     Examples:

@@ -43,7 +43,8 @@ class IngestSection(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=1 << 26, description="Of files that are larger, nothing but the name is taken in")
     ] = _DEFAULT.max_file_bytes
     symbols: Annotated[
-        _Switch, Meta(description="Whether to look for classes and functions; `auto` is where tree-sitter is installed")
+        _Switch,
+        Meta(description="Whether to look for classes and functions; `auto` is where the extra `symbols` is installed"),
     ] = Auto.AUTO
     semantic: Annotated[
         _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
@@ -80,7 +81,7 @@ class IngestSection(Section, frozen=True, kw_only=True):
 class StoreSection(Section, frozen=True, kw_only=True):
     """Where all of that is kept."""
 
-    path: Annotated[Text, Meta(description="The file, in a folder that is there for nothing else")] = StoreRule().path
+    path: Annotated[Text, Meta(description="The file; sqlite puts others beside it")] = StoreRule().path
 
     def rule(self) -> StoreRule:
         """The rule that this table stands for."""
