@@ -98,7 +98,7 @@ def pieces_of(database: Database, text: Text, first: int, count: int) -> Iterabl
 def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
     return [
         Symbol(
-            name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
+            name=name_of(name, qualified),
             qualified_name=unbound(qualified),
             kind=decoded(kind),
             language=decoded(language),
@@ -107,6 +107,11 @@ def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
         )
         for name, qualified, kind, language, start, end in database.rows(_SYMBOLS, id)
     ]
+
+
+def name_of(name: str | bytes | None, qualified: str | bytes) -> str:
+    """The name of a symbol, which is the last part of its qualified name unless another one was kept."""
+    return unbound(qualified).rpartition(".")[2] if name is None else unbound(name)
 
 
 def segments(database: Database) -> Iterator[Segment]:

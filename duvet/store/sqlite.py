@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from duvet.store import artifacts, filtering, graph, lexical, runs
+from duvet.store import artifacts, filtering, graph, lexical, naming, runs
 from duvet.store.around import Reached, around
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
@@ -20,6 +20,7 @@ Value = TypeVar("Value")
 
 _MUCH = 4
 """One part in so many of the file is much."""
+_HAS_SYMBOLS = "SELECT 1 FROM symbol LIMIT 1"
 _LACKS_TIMES = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
 
 
@@ -93,6 +94,20 @@ class SqliteStore:
     def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> lexical.Hits:
         self._settle()
         return lexical.lexical(self.database, terms, self.allowed(filters), limit, every=every)
+
+    @_asked
+    def declaring(self, name: str, filters: Filters) -> Sequence[int]:
+        self._settle()
+        return naming.declaring(self.database, name, self.allowed(filters))
+
+    @_asked
+    def called(self, path: str, filters: Filters) -> Sequence[int]:
+        self._settle()
+        return naming.called(self.database, path, self.allowed(filters))
+
+    @_asked
+    def has_symbols(self) -> bool:
+        return self.database.row(_HAS_SYMBOLS) is not None
 
     @_asked
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:

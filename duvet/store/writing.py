@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from duvet.store.artifacts import artifacts_of, pieces_of
+from duvet.store.artifacts import artifacts_of, pieces_of, symbols_of
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
 from duvet.store.faults import told
@@ -70,7 +70,7 @@ class SqliteWriting:
                 ]
                 database.many(_PIECE, rows)
                 self.texts.put(id, taken.text, [one.title for one in pieces])
-                self.indexing.add(first, taken.text, pieces)
+                self.indexing.add(first, taken)
             database.many(_SYMBOL, [(id, n, *_symbol(one)) for n, one in enumerate(taken.symbols)])
             if taken.vectors:
                 database.run(_VECTORS, id, taken.vectors)
@@ -144,8 +144,7 @@ class SqliteWriting:
         id, first, count = known
         if count:
             # The index is told what to forget in the words that it was given.
-            text = text_of(database, id)
-            self.indexing.forget(first, text.whole, pieces_of(database, text, first, count))
+            self.indexing.forget(first, _taken(database, id, first, count))
         self._forgotten += count
         self._forget_traits(id)
         for table in ("text", "vectors", "symbol"):
@@ -156,6 +155,17 @@ class SqliteWriting:
     def _forget_traits(self, id: int) -> None:
         known = artifacts_of(self.database, [id])[id]
         self.database.many(_NO_TRAITS, [(what, value, id) for what, value in _traits(known)])
+
+
+def _taken(database: Database, id: int, first: int, count: int) -> Taken:
+    """What was put."""
+    text = text_of(database, id)
+    return Taken(
+        artifact=artifacts_of(database, [id])[id],
+        text=text.whole,
+        pieces=tuple(pieces_of(database, text, first, count)),
+        symbols=tuple(symbols_of(database, id)),
+    )
 
 
 def _fields(artifact: Artifact) -> tuple[object, ...]:

@@ -340,7 +340,7 @@ def test_a_folder_that_is_not_ours() -> None:
             os.chmod(path.parent, 0o755)
         if "Permission denied: '/root" in done.stderr or "ModuleNotFoundError" in done.stderr:
             pytest.skip(f"a user without rights can't run Python: {done.stderr}")
-        assert (done.stdout, done.stderr) == ("7 3\nStoreError\n", "")
+        assert (done.stdout, done.stderr) == ("7 4\nStoreError\n", "")
         assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
 
 

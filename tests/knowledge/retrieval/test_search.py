@@ -282,7 +282,7 @@ def test_words_and_vectors(both: Engine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
-    answer = both.search(Asked(query="how to heat tea water with a kettle"))
+    answer = both.search(Asked(query="how to fill a kettle with tea water"))
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
     assert answer.metadata.hybrid_weights == {"vector": 0.5, "lexical": 0.5}
