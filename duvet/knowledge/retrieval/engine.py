@@ -93,7 +93,7 @@ class Engine:
         found: list[tuple[Chunk, Context, Scoring]] = []
         for chunk in self._store.chunks(ranking.pool):
             context = known.contexts.of(chunk.artifact)
-            scores = scoring(chunk, context, wanted.terms, ranking.parts(chunk.number), self._profile.weights, now)
+            scores = scoring(chunk, context, wanted, ranking.parts(chunk.number), self._profile.weights, now)
             found.append((chunk, context, replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% With `sort_by_vector`, what is nearest MUST come first.

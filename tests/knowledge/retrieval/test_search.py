@@ -13,6 +13,7 @@ from duvet.knowledge.retrieval.asking import asked_of
 from duvet.knowledge.retrieval.engine import Engine
 from duvet.knowledge.retrieval.records import Asked
 from duvet.search.vectors.dummy import Dummy
+from duvet.search.vectors.protocol import Embedder
 from duvet.store.protocol import Store
 from duvet.store.records import Chunk, Kind, Relation
 from tests.knowledge.retrieval.made import BOIL, DAY, EDGES, FILES, GUIDE, NODES, NOW, engine, filled, found, ids, plain
@@ -21,6 +22,7 @@ from tests.store.made import edge, node, taken
 
 MODEL = embedder()
 ALONE = "found by words alone: "
+PIECE = "src/kettle/boil.py::1"
 BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
 
 
@@ -205,6 +207,38 @@ def test_every_word_before_some(words: Engine) -> None:
     assert found(words, "leaves wait") == ["src/tea/leaves.py::0"]
     assert found(words, "water leaves wait minutes")[0] == "src/tea/leaves.py::0"
     assert {*found(words, "leaves porcelain")} == {"src/tea/leaves.py::0", "docs/notes.txt::0"}
+
+
+NAMES = {
+    "pourSlowly": [PIECE, "a.py::0", "b.py::0"],
+    "pour_slowly": [PIECE, "a.py::0", "b.py::0"],
+    "Spout.pourSlowly": [PIECE, "a.py::0", "b.py::0"],
+    "Spout::pourSlowly()": [PIECE, "a.py::0", "b.py::0"],
+    "leaves": ["src/tea/leaves.py::0"],
+    "what is in ./src/tea/leaves.py?": ["src/tea/leaves.py::0"],
+    "leaves.py:3": ["src/tea/leaves.py::0"],
+    "src\\tea\\leaves.py": ["src/tea/leaves.py::0"],
+}
+
+
+@pytest.mark.parametrize("query", NAMES)
+@pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
+def test_names(query: str, model: Embedder | None, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Where the query is one name such as `parse_header_line` or `parseHeaderLine`, what holds that name MUST come before
+    ##% what only holds its parts, or only means the same.
+    files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
+    store = filled(tmp_path, model, files)
+    answer = engine(store, model).search(Asked(query=query))
+    store.close()
+    assert ids(answer)[: len(NAMES[query])] == NAMES[query]
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% What was found by words MUST have a `lexical_score`, in whatever form they stand there.
+    assert all(one.scoring.lexical_score >= 0.5 for one in answer.results[: len(NAMES[query])])
+    scores = [one.chunk.score for one in answer.results]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_common_words(words: Engine) -> None:
