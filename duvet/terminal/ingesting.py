@@ -15,6 +15,7 @@ from duvet.terminal.streams import pour, say
 from duvet.text import plural, quoted
 
 if TYPE_CHECKING:
+    from duvet.config.schema import IngestRule
     from duvet.knowledge.ingest.taking import Outcome
     from duvet.store.protocol import Store
 
@@ -59,7 +60,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     if asked.as_json:
         pour(_as_json(outcome))
     if not shown.quiet:
-        say("".join(f"{visible(line)}\n" for line in _summary(outcome)))
+        say("".join(f"{visible(line)}\n" for line in (*_summary(outcome), *_without_symbols(wanted))))
 
 
 def _store(path: str, *, is_made: bool) -> Store | None:
@@ -92,6 +93,15 @@ def _summary(outcome: Outcome) -> Iterator[str]:
     )
     if not run.dry_run and not outcome.vectors:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
+
+
+def _without_symbols(wanted: IngestRule) -> Iterator[str]:
+    from duvet.knowledge.ingest.languages import finds_symbols
+
+    ##= man/spec/knowledge.md#files
+    ##% Where the extra `symbols` is not installed, and nobody has said that there are to be none, `duvet ingest` MUST name it.
+    if wanted.symbols is None and not finds_symbols(None):
+        yield "without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares"
 
 
 def _would(outcome: Outcome) -> Iterator[str]:

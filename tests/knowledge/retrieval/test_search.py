@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.errors import QueryError
 from duvet.knowledge.retrieval.asking import asked_of
@@ -303,6 +304,23 @@ def test_filters(name: str, words: Engine, both: Engine) -> None:
     assert plain(answer.metadata)["filters_applied"] == {name: values}
     every = {"Kettle": 4, "tea": 1}
     assert len(ids(both.search(asked_of({"query": "boil", "filters": {"subsystems": ["TEA"]}})))) <= every["tea"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("symbols", "boil"), ("symbol_kinds", "class"), ("symbol_languages", "go")]
+)
+def test_no_symbols_at_all(name: str, value: str, words: Engine, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
+    asked = asked_of({"query": "boil", "filters": {name: [value]}})
+    assert len(words.search(asked).metadata.warnings) == 1
+    store = filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))
+    answer = engine(store).search(asked)
+    assert answer.results == ()
+    assert "extra `symbols`" in answer.metadata.warnings[1] and "`ingest.symbols`" in answer.metadata.warnings[1]
+    assert len(engine(store).search(Asked(query="boil")).metadata.warnings) == 1
+    store.close()
 
 
 def test_recent_files(words: Engine) -> None:
