@@ -126,13 +126,18 @@ def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
 def _symbol(row: Row) -> Symbol:
     name, qualified, kind, language, start, end = row
     return Symbol(
-        name=unbound(qualified).rpartition(".")[2] if name is None else unbound(name),
+        name=name_of(name, qualified),
         qualified_name=unbound(qualified),
         kind=decoded(kind),
         language=decoded(language),
         line_start=number(start),
         line_end=number(end),
     )
+
+
+def name_of(name: object, qualified: object) -> str:
+    """The name of a symbol, which is the last part of its qualified name unless another one was kept."""
+    return unbound(qualified).rpartition(".")[2] if name is None else unbound(name)
 
 
 def segments(database: Database) -> Iterator[Segment]:

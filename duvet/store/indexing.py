@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from duvet.store.database import Database
-from duvet.store.records import Piece
-from duvet.store.words import indexed
+from duvet.store.records import Piece, Taken
+from duvet.store.words import as_one, indexed
 
-OFTEN, TITLE = ("\ue001", "\ue002", "\ue003"), "\ue004"
-"""Before a word: it stands there often, more often, most often; in the title. No word of a text begins so."""
+OFTEN, TITLE, DECLARED, FILE = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
+"""Before a word: it stands there often, more often, most often; in the title; it is the name of something that is declared
+there; it is that of the file, of which this is the first piece. No word of a text begins so."""
 _OFTEN = (1.6, 3.2, 6.4)
 """How often a word has to stand in a piece of usual length to be one of these."""
 _SHORT = 2
@@ -32,14 +33,14 @@ class Indexing:
         self._gone: dict[int, str] = {}
         self._new: dict[int, str] = {}
 
-    def add(self, first: int, text: str, pieces: Iterable[Piece]) -> None:
-        """The pieces of a text, numbered from the first on."""
-        self._new.update(_rows(first, text, pieces))
+    def add(self, first: int, taken: Taken) -> None:
+        """The pieces of a file, numbered from the first on."""
+        self._new.update(_rows(first, taken))
         self._pour()
 
-    def forget(self, first: int, text: str, pieces: Iterable[Piece]) -> None:
+    def forget(self, first: int, taken: Taken) -> None:
         """The same pieces again."""
-        for number, words in _rows(first, text, pieces):
+        for number, words in _rows(first, taken):
             if self._new.pop(number, None) is None:
                 self._gone[number] = words
         self._pour()
@@ -57,11 +58,28 @@ class Indexing:
         self.database.many(_INSERT, new)
 
 
-def _rows(first: int, text: str, pieces: Iterable[Piece]) -> Iterable[tuple[int, str]]:
-    return [
-        (first + ordinal, " ".join(_told(text[piece.start : piece.end], piece.title)))
-        for ordinal, piece in enumerate(pieces)
-    ]
+def _rows(first: int, taken: Taken) -> Iterable[tuple[int, str]]:
+    path = taken.artifact.path
+    for ordinal, piece in enumerate(taken.pieces):
+        words = _told(taken.text[piece.start : piece.end], piece.title if ordinal else f"{path} {piece.title}")
+        names = [*_declared(taken, piece), *(_called(path) if ordinal == 0 else ())]
+        yield first + ordinal, " ".join([*words, *names])
+
+
+def _declared(taken: Taken, piece: Piece) -> Iterable[str]:
+    lines = range(piece.line_start, piece.line_end + 1)
+    return dict.fromkeys(DECLARED + as_one(one.name) for one in taken.symbols if one.line_start in lines)
+
+
+def _called(path: str) -> Iterable[str]:
+    """The name of a file, with its ending and without."""
+    name = path.rpartition("/")[2]
+    return dict.fromkeys(FILE + as_one(one) for one in (name, stem_of(name)))
+
+
+def stem_of(name: str) -> str:
+    """The name of a file without its ending; what is hidden has none."""
+    return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
 def _told(text: str, title: str) -> Sequence[str]:

@@ -64,10 +64,20 @@ class Store(Protocol):
     def lacks_times(self) -> bool:
         """Whether there are pieces of files that have no time."""
 
+    def has_symbols(self) -> bool:
+        """Whether any symbols were made out."""
+
     # Search
 
     def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> Hits:
         """What holds every one of the words, or any of them, by BM25; each term is one word of letters and digits."""
+
+    def declaring(self, name: str, filters: Filters) -> Sequence[int]:
+        """The pieces that declare a symbol of that name, however the parts of it are joined."""
+
+    def called(self, path: str, filters: Filters) -> Sequence[int]:
+        """The first pieces of the files with that path, with the end of one that is given, or with that name, be it without
+        its ending."""
 
     def allowed(self, filters: Filters) -> Sequence[int] | None:
         """The pieces that may be found, in ascending order; None is all."""

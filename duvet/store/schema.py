@@ -8,7 +8,7 @@ from duvet.store.records import Label, Relation
 
 APPLICATION: Final = 0x64757665
 """What tells a store from other databases."""
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Counts on whenever a table, or what stands in it, becomes another."""
 PAGE_SIZE: Final = 32768
 """Texts and vectors of files are some kilobytes each: on small pages every other byte would be wasted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from duvet.store import artifacts, filtering, graph, lexical, runs
+from duvet.store import artifacts, filtering, graph, lexical, naming, runs
 from duvet.store.around import Reached, around
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
@@ -17,6 +17,7 @@ from duvet.store.writing import SqliteWriting
 
 _MUCH = 4
 """One part in so many of the file is much."""
+_HAS_SYMBOLS = "SELECT 1 FROM symbol LIMIT 1"
 _LACKS_TIMES = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
 
 
@@ -61,6 +62,17 @@ class SqliteStore:
     def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> lexical.Hits:
         self._settle()
         return lexical.lexical(self.database, terms, self.allowed(filters), limit, every=every)
+
+    def declaring(self, name: str, filters: Filters) -> Sequence[int]:
+        self._settle()
+        return naming.declaring(self.database, name, self.allowed(filters))
+
+    def called(self, path: str, filters: Filters) -> Sequence[int]:
+        self._settle()
+        return naming.called(self.database, path, self.allowed(filters))
+
+    def has_symbols(self) -> bool:
+        return self.database.row(_HAS_SYMBOLS) is not None
 
     def allowed(self, filters: Filters) -> Sequence[int] | None:
         if self._writing is not None:

@@ -14,6 +14,7 @@ MOST_WORDS = 64
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 _PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
+_COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
 
 
 def words_of(text: str) -> list[str]:
@@ -30,12 +31,20 @@ def asked_words(query: str) -> tuple[list[str], bool]:
 
 
 def indexed(text: str) -> list[str]:
-    """The words that the text is found by: its own, and the parts of names such as `parseHeaderLine`."""
+    """The words that the text is found by: its own, the parts of names such as `parseHeaderLine`, and names such as
+    `parse_header_line` as one word."""
     ##= man/spec/knowledge.md#store
-    ##% Words MUST be found in whatever form they stand in a piece or in its title, and names such as `parseHeaderLine` by
-    ##% each of their parts, too.
-    names = _WORD.findall(_composed(text))
-    return [*map(str.lower, names), *parts_of(names)]
+    ##% Words MUST be found in whatever form they stand in a piece or in its title, names such as `parseHeaderLine` by each
+    ##% of their parts, too, and names such as `parse_header_line` also as the one word that these make.
+    plain = _composed(text)
+    names = _WORD.findall(plain)
+    joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()
+    return [*map(str.lower, names), *parts_of(names), *joined]
+
+
+def as_one(name: str) -> str:
+    """What is left of a name, however its parts are joined: `parseheaderline`."""
+    return "".join(words_of(name))
 
 
 def parts_of(names: Iterable[str]) -> Iterator[str]:

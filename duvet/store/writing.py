@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from duvet.store.artifacts import artifacts_of, pieces_of
+from duvet.store.artifacts import artifacts_of, pieces_of, symbols_of
 from duvet.store.database import Database, Row
 from duvet.store.errors import StoreError
+from duvet.store.faults import decoding
 from duvet.store.indexing import Indexing
 from duvet.store.records import Artifact, Edge, Node, Run, Symbol, Taken
 from duvet.store.regraphing import replace_graph
@@ -68,7 +69,7 @@ class SqliteWriting:
                 ]
                 database.many(_PIECE, rows)
                 self.texts.put(id, taken.text, [one.title for one in pieces])
-                self.indexing.add(first, taken.text, pieces)
+                self.indexing.add(first, taken)
             database.many(_SYMBOL, [(id, n, *_symbol(one)) for n, one in enumerate(taken.symbols)])
             if taken.vectors:
                 database.run(_VECTORS, id, taken.vectors)
@@ -141,8 +142,7 @@ class SqliteWriting:
         id, pieces = known
         if pieces:
             # The index is told what to forget in the words that it was given.
-            text = text_of(database, id)
-            self.indexing.forget(pieces.start, text.whole, pieces_of(database, text, pieces))
+            self.indexing.forget(pieces.start, _taken(database, id, pieces))
         self._forgotten += len(pieces)
         self._forget_traits(id)
         for table in ("text", "vectors", "symbol"):
@@ -162,6 +162,20 @@ class SqliteWriting:
 def _place(row: Row) -> tuple[int, range]:
     id, first, count = row
     return number(id), pieces_from(first, count)
+
+
+def _taken(database: Database, id: int, pieces: range) -> Taken:
+    """What was put."""
+    text = text_of(database, id)
+    files = artifacts_of(database, [id])
+    with decoding(database.path):
+        artifact = files[id]
+    return Taken(
+        artifact=artifact,
+        text=text.whole,
+        pieces=tuple(pieces_of(database, text, pieces)),
+        symbols=tuple(symbols_of(database, id)),
+    )
 
 
 def _fields(artifact: Artifact) -> tuple[object, ...]:

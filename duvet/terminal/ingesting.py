@@ -15,6 +15,7 @@ from duvet.terminal.streams import pour, say
 from duvet.text import plural, quoted
 
 if TYPE_CHECKING:
+    from duvet.config.schema import IngestRule
     from duvet.knowledge.ingest.taking import Outcome
     from duvet.store.protocol import Store
     from duvet.store.records import Run
@@ -62,7 +63,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     elif outcome.run.dry_run:
         pour(_lines(_would(outcome)).encode(errors="replace"))
     if not shown.quiet:
-        say(_lines(_summary(outcome)))
+        say(_lines((*_summary(outcome), *_without_symbols(wanted))))
 
 
 def _lines(words: Iterable[str]) -> str:
@@ -97,6 +98,15 @@ def _summary(outcome: Outcome) -> Iterator[str]:
     )
     if not run.dry_run and not outcome.vectors:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
+
+
+def _without_symbols(wanted: IngestRule) -> Iterator[str]:
+    from duvet.knowledge.ingest.languages import finds_symbols
+
+    ##= man/spec/knowledge.md#files
+    ##% Where the extra `symbols` is not installed, and nobody has said that there are to be none, `duvet ingest` MUST name it.
+    if wanted.symbols is None and not finds_symbols(None):
+        yield "without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares"
 
 
 def _would(outcome: Outcome) -> Iterator[str]:

@@ -7,6 +7,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -44,6 +45,27 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     assert lines[4] == "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces"
     assert lines[5].startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in lines[5]
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
+
+
+WITHOUT_SYMBOLS = """
+import importlib.util, sys
+there = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name.startswith("tree_sitter") else there(name, *more)
+from duvet.__main__ import main
+sys.argv = ["duvet", "ingest"]
+main()
+"""
+
+
+@pytest.mark.parametrize(("symbols", "is_named"), [("auto", True), ("false", False)])
+def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: bool) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where the extra `symbols` is not installed, and nobody has said that there are to be none, `duvet ingest` MUST name it.
+    written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false, symbols: {symbols}}}\n"})
+    command = [sys.executable, "-c", WITHOUT_SYMBOLS]
+    done = subprocess.run(command, cwd=ledger, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, "pip install 'duvet-cli[symbols]'" in done.stderr) == (0, is_named), done.stderr
 
 
 def test_json(ledger: Path, duvet_command: str) -> None:

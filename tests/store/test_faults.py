@@ -404,7 +404,7 @@ def test_a_folder_that_is_not_ours() -> None:
         command = [*NOBODY, sys.executable, "-c", READ, str(path)]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
         require_rights(done.stderr)
-        assert (done.stdout, done.stderr) == ("7 3\nStoreError\n", "")
+        assert (done.stdout, done.stderr) == ("7 4\nStoreError\n", "")
         assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
 
 

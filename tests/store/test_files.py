@@ -115,7 +115,7 @@ class TestFiles:
             assert "".join(piece.text for piece in pieces) == f"{KETTLE * 30}# {number}\n"
         with empty.writing() as writing:
             writing.remove("src/299.py")
-        assert frequencies(empty, "299", "298") == {"299": 0, "298": 1}
+        assert frequencies(empty, "299", "298") == {"299": 0, "298": 2}
 
     def test_all_of_it_is_there_for_who_opens_it_again(self, engine: Engine, tmp_path: Path) -> None:
         ##= man/spec/knowledge.md#store

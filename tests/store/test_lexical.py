@@ -41,12 +41,12 @@ class TestWords:
     def test_forms_and_parts_of_names(self, empty: Store) -> None:
         ##= man/spec/knowledge.md#store
         ##= type=test
-        ##% Words MUST be found in whatever form they stand in a piece or in its title, and names such as `parseHeaderLine`
-        ##% by each of their parts, too.
+        ##% Words MUST be found in whatever form they stand in a piece or in its title, names such as `parseHeaderLine` by
+        ##% each of their parts, too, and names such as `parse_header_line` also as the one word that these make.
         with empty.writing() as writing:
             writing.put(taken("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
             writing.put(taken("b", "Der Kaffee im Café\n"))
-        for word in ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "boiled", "Kettle"):
+        for word in ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "rawbytes", "boiled", "Kettle"):
             assert found(empty, [word]) == "a"
         assert found(empty, ["cafe"]) == found(empty, ["cafe\u0301"]) == "b"
         assert found(empty, ["header", "kettle"], every=True) == "a"
@@ -76,10 +76,10 @@ class TestWords:
         with empty.writing() as writing:
             for number in range(3000):
                 writing.put(taken(f"n{number}", "common text\n"))
-            writing.put(taken("rare", "rare text\n"))
-            writing.put(taken("both", "rare text that is common\n"))
-        assert found(empty, ["common", "rare"], limit=2) == "both rare"
-        assert found(empty, ["common", "rare"], limit=4) == "both rare n0 n1"
+            writing.put(taken("few", "rare text\n"))
+            writing.put(taken("two", "rare text that is common\n"))
+        assert found(empty, ["common", "rare"], limit=2) == "two few"
+        assert found(empty, ["common", "rare"], limit=4) == "two few n0 n1"
         assert frequencies(empty, "common", "rare", "Texts", "none") == {
             "common": 3001, "rare": 2, "Texts": 3002, "none": 0,
         }  # fmt: skip

@@ -26,11 +26,15 @@ from duvet.knowledge.retrieval.vectors import Vectors, vectors_of
 from duvet.knowledge.retrieval.weights import DEFAULT, Profile, as_numbers
 from duvet.search.vectors.protocol import Embedder
 from duvet.store.protocol import Store
-from duvet.store.records import Chunk, Symbol
+from duvet.store.records import Chunk, Filters, Symbol
 
 HYBRID, LEXICAL = "hybrid", "lexical"
 """With vectors, and without."""
 _CUT = f"no more than {MOST} relationships, related files and requirements of a file are told; km-graph-node has all"
+_NO_SYMBOLS = (
+    "no symbols are known, so that filters for them let nothing through: they come with the extra `symbols`, unless "
+    "`ingest.symbols` says no, the next time everything is taken in"
+)
 
 
 class _Known(Struct, frozen=True):
@@ -87,7 +91,7 @@ class Engine:
         found: list[tuple[Chunk, Context, Scoring]] = []
         for chunk in self._store.chunks(ranking.pool):
             context = known.contexts.of(chunk.artifact)
-            scores = scoring(chunk, context, wanted.terms, ranking.parts(chunk.number), self._profile.weights, now)
+            scores = scoring(chunk, context, wanted, ranking.parts(chunk.number), self._profile.weights, now)
             found.append((chunk, context, replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% With `sort_by_vector`, what is nearest MUST come first.
@@ -153,8 +157,16 @@ class Engine:
             yield known.about_vectors
         if asked.sort_by_vector and known.vectors is None:
             yield "there are no vectors to sort by"
+        ##= man/spec/knowledge.md#search
+        ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
+        if _asks_for_symbols(wanted.filters) and not self._store.has_symbols():
+            yield _NO_SYMBOLS
         if wanted.filters.since is not None and self._store.lacks_times():
             yield "recency filter skipped results lacking timestamps"
+
+
+def _asks_for_symbols(filters: Filters) -> bool:
+    return bool(filters.symbols or filters.symbol_kinds or filters.symbol_languages)
 
 
 def _request_id() -> str:

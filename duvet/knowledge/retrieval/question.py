@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from duvet.errors import QueryError
 from duvet.knowledge.retrieval.asking import filters_of, limit_of
+from duvet.knowledge.retrieval.naming import names_in
 from duvet.knowledge.retrieval.records import MOST, Asked
 from duvet.search.query import STOP_WORDS
 from duvet.store.records import Filters
@@ -21,7 +22,11 @@ class Question(Struct, frozen=True, kw_only=True):
     terms: tuple[str, ...]
     """Its words, without those that every text is full of as long as there are others."""
     parts: tuple[str, ...]
-    """The same, and what names with capitals inside are composed of."""
+    """The same, what names with capitals inside are composed of, and names with underlines as one word."""
+    names: tuple[str, ...]
+    """What may be the name of a file or of a symbol."""
+    is_name: bool
+    """Whether that is all."""
     filters: Filters
     limit: int
     warnings: tuple[str, ...]
@@ -46,8 +51,11 @@ def question(asked: Asked, now: float) -> Question:
         warnings.append("the query has no word in it")
     if asked.limit > MOST:
         warnings.append(f"no more than {MOST} results are answered")
+    names = names_in(text)
     return Question(
         text=text,
+        names=names,
+        is_name=len(names) == 1 and text.strip() == names[0],
         terms=tuple(terms),
         parts=tuple(dict.fromkeys([*terms, *parts]))[:MOST_WORDS],
         filters=filters_of(asked.filters, now),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from duvet.knowledge.retrieval.naming import named
 from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.vectors import Vectors
 from duvet.search.fusion import fused, shares
@@ -25,7 +26,7 @@ class Ranking(Struct, frozen=True, kw_only=True):
     near: Mapping[int, float]
     """What the rank among vectors adds."""
     worded: Mapping[int, float]
-    """What the rank among words adds."""
+    """What the rank among words adds, and what is named."""
     cosines: Mapping[int, float]
 
     def parts(self, number: int) -> tuple[float, float, float]:
@@ -36,19 +37,20 @@ def ranked(store: Store, question: Question, vectors: Vectors | None, *, by_vect
     """What may be answered."""
     most = question.limit + _BEYOND
     worded = _by_words(store, question)
+    things = named(store, question.names, question.filters, alone=question.is_name)
     if vectors is None:
-        alone = shares(worded)
-        return Ranking(pool=[*fused([alone])][:most], near={}, worded=alone, cosines={})
+        alone = fused([shares(worded), things])
+        return Ranking(pool=[*alone][:most], near={}, worded=alone, cosines={})
     query = vectors.query(question.text)
     ##= man/spec/knowledge.md#search
     ##% Filters MUST leave out pieces before they are ranked, those that words find and those that vectors find.
     nearest = vectors.nearest(query, _DEPTH, store.allowed(question.filters))
-    near, named = shares(nearest, 2), shares(worded, 2)
-    pool = [*fused([named, near])][:most]
+    near, words = shares(nearest, 2), fused([shares(worded, 2), things])
+    pool = [*fused([words, near])][:most]
     if by_vector:
         pool = [*dict.fromkeys([*near, *pool])][:most]
     # What words alone found is near to some degree, too.
-    return Ranking(pool=pool, near=near, worded=named, cosines=dict(vectors.nearest(query, len(pool), sorted(pool))))
+    return Ranking(pool=pool, near=near, worded=words, cosines=dict(vectors.nearest(query, len(pool), sorted(pool))))
 
 
 def _by_words(store: Store, question: Question) -> Sequence[tuple[int, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from duvet.knowledge.retrieval.context import Context
+from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.records import Scoring, Signals
 from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
@@ -14,6 +15,8 @@ _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
+_STEM, _FORM = 4, 3
+"""So many letters of a word are in all of its forms, and the last ones may be others."""
 _PLACES = 6
 """Digits that are told."""
 
@@ -21,7 +24,7 @@ _PLACES = 6
 def scoring(
     chunk: Chunk,
     context: Context,
-    terms: Sequence[str],
+    question: Question,
     parts: tuple[float, float, float],
     weights: Weights,
     now: float,
@@ -29,7 +32,7 @@ def scoring(
     """The score of a piece; the parts are its cosine, and what its ranks among vectors and among words add."""
     vector, near, worded = parts
     artifact = chunk.artifact
-    affinity = _affinity(artifact.subsystem, terms)
+    affinity = _affinity(artifact.subsystem, question.terms)
     bonus = _bonus(context)
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationships
@@ -42,7 +45,7 @@ def scoring(
         + weights.support * bonus
         + weights.criticality * criticality
     )
-    lexical = round(_held(chunk, terms), _PLACES)
+    lexical = round(_held(chunk, question.parts), _PLACES)
     return Scoring(
         vector_score=round(vector, _PLACES),
         lexical_score=lexical,
@@ -84,14 +87,21 @@ def _bonus(context: Context) -> float:
     return 0.2 * min(kinds.count(Relation.DESCRIBES), 2) + 0.1 * min(kinds.count(Relation.VALIDATES), 2)
 
 
-def _held(chunk: Chunk, terms: Sequence[str]) -> float:
-    """How much of the query stands there; a word that is a part of another counts for half."""
-    if not terms:
+def _held(chunk: Chunk, parts: Sequence[str]) -> float:
+    """How much of the query stands there; a word that is a part of another, or another form of one, counts for half."""
+    if not parts:
         return 0.0
+    ##= man/spec/knowledge.md#search
+    ##% What was found by words MUST have a `lexical_score`, in whatever form they stand there.
     everything = " ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags])
     words = {*indexed(everything)}
     text = " ".join(words)
-    return sum(1.0 if term in words else 0.5 if term in text else 0.0 for term in terms) / len(terms)
+    return sum(1.0 if part in words else 0.5 if _stem(part) in text else 0.0 for part in parts) / len(parts)
+
+
+def _stem(word: str) -> str:
+    """What most forms of a word have in common."""
+    return word[: max(len(word) - _FORM, _STEM)]
 
 
 def _age(artifact: Artifact, now: float) -> float | None:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.errors import QueryError
 from duvet.knowledge.retrieval.asking import asked_of
 from duvet.knowledge.retrieval.engine import Engine
 from duvet.knowledge.retrieval.records import Asked
 from duvet.search.vectors.dummy import Dummy
+from duvet.search.vectors.protocol import Embedder
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Chunk, Kind, Relation
@@ -23,6 +25,7 @@ from tests.store.made import edge, node, taken
 
 MODEL = embedder()
 ALONE = "found by words alone: "
+PIECE = "src/kettle/boil.py::1"
 BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
 
 
@@ -208,6 +211,38 @@ def test_every_word_before_some(words: Engine) -> None:
     assert {*found(words, "leaves porcelain")} == {"src/tea/leaves.py::0", "docs/notes.txt::0"}
 
 
+NAMES = {
+    "pourSlowly": [PIECE, "a.py::0", "b.py::0"],
+    "pour_slowly": [PIECE, "a.py::0", "b.py::0"],
+    "Spout.pourSlowly": [PIECE, "a.py::0", "b.py::0"],
+    "Spout::pourSlowly()": [PIECE, "a.py::0", "b.py::0"],
+    "leaves": ["src/tea/leaves.py::0"],
+    "what is in ./src/tea/leaves.py?": ["src/tea/leaves.py::0"],
+    "leaves.py:3": ["src/tea/leaves.py::0"],
+    "src\\tea\\leaves.py": ["src/tea/leaves.py::0"],
+}
+
+
+@pytest.mark.parametrize("query", NAMES)
+@pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
+def test_names(query: str, model: Embedder | None, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Where the query is one name such as `parse_header_line` or `parseHeaderLine`, what holds that name MUST come before
+    ##% what only holds its parts, or only means the same.
+    files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
+    store = filled(tmp_path, model, files)
+    answer = engine(store, model).search(Asked(query=query))
+    store.close()
+    assert ids(answer)[: len(NAMES[query])] == NAMES[query]
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% What was found by words MUST have a `lexical_score`, in whatever form they stand there.
+    assert all(one.scoring.lexical_score >= 0.5 for one in answer.results[: len(NAMES[query])])
+    scores = [one.chunk.score for one in answer.results]
+    assert scores == sorted(scores, reverse=True)
+
+
 def test_common_words(words: Engine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
@@ -272,6 +307,23 @@ def test_filters(name: str, words: Engine, both: Engine) -> None:
     assert len(ids(both.search(asked_of({"query": "boil", "filters": {"subsystems": ["TEA"]}})))) <= every["tea"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("symbols", "boil"), ("symbol_kinds", "class"), ("symbol_languages", "go")]
+)
+def test_no_symbols_at_all(name: str, value: str, words: Engine, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
+    asked = asked_of({"query": "boil", "filters": {name: [value]}})
+    assert len(words.search(asked).metadata.warnings) == 1
+    store = filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))
+    answer = engine(store).search(asked)
+    assert answer.results == ()
+    assert "extra `symbols`" in answer.metadata.warnings[1] and "`ingest.symbols`" in answer.metadata.warnings[1]
+    assert len(engine(store).search(Asked(query="boil")).metadata.warnings) == 1
+    store.close()
+
+
 def test_recent_files(words: Engine) -> None:
     answer = words.search(asked_of({"query": "boil water porcelain", "filters": {"max_age_days": 3}}))
     assert {*ids(answer)} == {BOIL_PY, TEST_PY}
@@ -283,7 +335,7 @@ def test_words_and_vectors(both: Engine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
-    answer = both.search(Asked(query="how to heat tea water with a kettle"))
+    answer = both.search(Asked(query="how to fill a kettle with tea water"))
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
     assert answer.metadata.hybrid_weights == {"vector": 0.5, "lexical": 0.5}
