@@ -25,7 +25,7 @@ from duvet.knowledge.ingest.reading import Reader
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
-from duvet.knowledge.ingest.warnings import as_text, in_words, warned
+from duvet.knowledge.ingest.warnings import as_text, in_words, warned, warning
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
@@ -185,6 +185,8 @@ class _Taking:
         catalogue = read_catalogue(project.tree)
         subsystems = Subsystems(catalogue, roots_of(project.tree, found.paths), found.paths)
         times = times_of(project, known_times)
+        if times.fault:
+            self._problems.append(warning(f"without times of commits, those of the files count: {times.fault}"))
         progress.end(f"Found {len(found.paths)} files")
         reader = Reader(project, self._wanted.max_file_bytes, finds_symbols=self._finds_symbols)
         updating = Updating(before, memo, reader, subsystems, times, writing)
