@@ -104,7 +104,7 @@ class Updating:
 
     def _artifact(self, one: Artifact, known: Known, modified: float | None) -> Artifact:
         """The file with all that isn't in it."""
-        belongs = self._subsystems.of(one.path, one.kind, known.subsystem)
+        belongs = self._subsystems.of(one.path, one.kind, known.subsystem, known.imports)
         change = self._times.of(one.path)
         return replace(
             one,
