@@ -43,7 +43,8 @@ class Subsystems:
             key=lambda found: -found[0],
         )
         self._names = {key: one.name for key, one in self.catalogue.items()}
-        self._code = {path: name for path in paths if (name := self._of_code(path))}
+        code = (path for path in paths if kind_of(path) in (Kind.CODE, Kind.PROTO))
+        self._code = {path: name for path in code if (name := self._placed(path))}
         for name in self._code.values():
             self._names.setdefault(_key(name), name)
         self._cited = Cited(trace, lambda path: self._code.get(path, "")) if trace else None
@@ -53,7 +54,7 @@ class Subsystems:
         ##= man/spec/knowledge.md#files
         ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
         ##% longest pattern for it, or else to the one that its path names.
-        name = said or self._listed(path) or self._derived(path) or self._beside(path, kind, imports)
+        name = said or self._code.get(path) or self._placed(path) or self._beside(path, kind, imports)
         if not name:
             return Belongs()
         key = _key(name)
@@ -72,6 +73,9 @@ class Subsystems:
         """What the catalogue says of it."""
         return self.catalogue.get(_key(name))
 
+    def _placed(self, path: str) -> str:
+        return self._listed(path) or self._derived(path)
+
     def _listed(self, path: str) -> str:
         return next((name for _, matches, name in self._patterns if matches(path)), "")
 
@@ -88,9 +92,6 @@ class Subsystems:
     def _top(self, root: Root) -> str:
         return "" if root.folder in _NO_NAMES else root.folder
 
-    def _of_code(self, path: str) -> str:
-        return (self._listed(path) or self._derived(path)) if kind_of(path) in (Kind.CODE, Kind.PROTO) else ""
-
     def _beside(self, path: str, kind: Kind, imports: Sequence[str]) -> str:
         """The subsystem that a test or a document is about."""
         ##= man/spec/knowledge.md#files
@@ -104,9 +105,8 @@ class Subsystems:
         ##= man/spec/knowledge.md#files
         ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the
         ##% code that cites the same requirements.
-        return (self._modules.subsystem(imports) if imports else "") or (
-            self._cited.subsystem(path) if self._cited else ""
-        )
+        imported = self._modules.subsystem(imports) if imports else ""
+        return imported or (self._cited.subsystem(path) if self._cited else "")
 
     @cached_property
     def _at_the_top(self) -> dict[str, str]:
