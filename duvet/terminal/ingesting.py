@@ -38,6 +38,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     from duvet.knowledge.ingest.taking import Wishes, take_in
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
+    from duvet.terminal.keeping import with_store
     from duvet.terminal.options import open_project
 
     shown = settings()
@@ -47,29 +48,18 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     project = open_project(**where)
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
-    store = _store(kept.path, is_made=not asked.dry_run)
     own = tuple(f"{kept.path}{end}" for end in ("", "-wal", "-shm"))
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
-    try:
-        outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
-    finally:
-        if store is not None:
-            store.close()
+
+    def take(store: Store | None) -> Outcome:
+        return take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
+
+    outcome = with_store(kept.path, take, project.progress, full=asked.full, dry_run=asked.dry_run)
     report(outcome.problems)
     if asked.as_json:
         pour(_as_json(outcome))
     if not shown.quiet:
         say("".join(f"{visible(line)}\n" for line in _summary(outcome)))
-
-
-def _store(path: str, *, is_made: bool) -> Store | None:
-    from duvet.store.errors import MissingError
-    from duvet.store.opening import open_store
-
-    try:
-        return open_store(path, create=is_made)
-    except MissingError:
-        return None
 
 
 def _as_json(outcome: Outcome) -> bytes:

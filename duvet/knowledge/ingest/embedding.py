@@ -68,11 +68,11 @@ class Vectors:
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for one in artifacts:
-            ordinals = range(-first % step, one.chunk_count, step)
+            start = -first % step
             first += one.chunk_count
-            if ordinals:
+            if start < one.chunk_count:
                 numbers = self._store.chunk_numbers(one.path)
-                yield from map(_words, self._store.chunks([numbers[ordinal] for ordinal in ordinals]))
+                yield from map(_words, self._store.chunks(numbers[start::step]))
 
     def _embed(self, space: Space, batch: Sequence[Artifact]) -> None:
         numbers = [self._store.chunk_numbers(one.path) for one in batch]

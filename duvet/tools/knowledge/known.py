@@ -53,6 +53,8 @@ def _refused(error: StoreError, face: str) -> ToolError:
 
 def _hint(error: StoreError, face: str) -> str:
     if face == SHELL:
+        if isinstance(error, DamagedError):
+            return f"{error.hint}; `duvet ingest --full` does both"
         return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
     if isinstance(error, BusyError):
         return error.hint
