@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from duvet.text import plural, quoted
 
 if TYPE_CHECKING:
     from duvet.knowledge.ingest.taking import Outcome
+    from duvet.model import Problem
     from duvet.store.protocol import Store
 
 _PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -46,6 +48,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
         hint = "take up to 64 letters, digits, `.`, `-` and `_`"
         raise DuvetError(f"{quoted(asked.profile)} can't be the name of a profile", hint=hint)
     project = open_project(**where)
+    inside = list(_inside(os.getcwd()))
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
     own = tuple(f"{kept.path}{end}" for end in ("", "-wal", "-shm"))
@@ -55,11 +58,24 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
         return take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
 
     outcome = with_store(kept.path, take, project.progress, full=asked.full, dry_run=asked.dry_run)
-    report(outcome.problems)
+    report([*inside, *outcome.problems])
     if asked.as_json:
         pour(_as_json(outcome))
     if not shown.quiet:
-        say("".join(f"{visible(line)}\n" for line in _summary(outcome)))
+        say("".join(f"{visible(line)}\n" for line in _summary(outcome, wants_vectors=wanted.semantic is not False)))
+
+
+def _inside(folder: str) -> Iterator[Problem]:
+    """That another project was meant, perhaps."""
+    from duvet.knowledge.above import project_above
+    from duvet.knowledge.ingest.warnings import warning
+
+    ##= man/spec/knowledge.md#runs
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
+    ##% name that one, and `-C`.
+    if above := project_above(folder):
+        hint = f"`duvet -C {above} ingest` takes that one in; this one is forgotten with its folder .duvet"
+        yield warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
 
 
 def _as_json(outcome: Outcome) -> bytes:
@@ -69,7 +85,7 @@ def _as_json(outcome: Outcome) -> bytes:
     return json.format(json.encode(values)) + b"\n"
 
 
-def _summary(outcome: Outcome) -> Iterator[str]:
+def _summary(outcome: Outcome, *, wants_vectors: bool) -> Iterator[str]:
     run = outcome.run
     if run.dry_run:
         yield from _would(outcome)
@@ -80,7 +96,7 @@ def _summary(outcome: Outcome) -> Iterator[str]:
         f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
         f"run {run.run_id[:12]} of profile {run.profile}, {run.duration_seconds:.2f} s"
     )
-    if not run.dry_run and not outcome.vectors:
+    if wants_vectors and not run.dry_run and not outcome.vectors:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
 
 

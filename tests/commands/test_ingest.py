@@ -45,6 +45,8 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     ]
     assert lines[4] == "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces"
     assert lines[5].startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in lines[5]
+    # Nobody wants vectors here, and nobody is told to install what makes them.
+    assert len(lines) == 6
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
 
 
@@ -226,6 +228,22 @@ def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_c
     with closing(sqlite3.connect(ledger / STORE)) as database:
         database.execute("PRAGMA user_version=99")
     assert run(duvet_command, ledger, "ingest", "--dry-run").code == 1
+
+
+def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST name
+    ##% that one, and `-C`.
+    inner = ledger / "src/app"
+    asked = run(duvet_command, inner, "call", "--pack", "knowledge", "km-search", "--query", "x")
+    assert asked.code == 1 and "nothing was taken in" in asked.err and "`duvet -C ../.. call`" in asked.err
+    first = run(duvet_command, inner, "ingest", "--dry-run")
+    assert first.code == 0 and "warning: this folder is taken for a project of its own" in first.err
+    assert "`duvet -C ../.. ingest`" in first.err
+    (inner / ".duvet").mkdir()
+    assert "-C" not in run(duvet_command, inner, "ingest", "--dry-run").err
+    assert "-C" not in run(duvet_command, ledger, "ingest", "--dry-run").err
 
 
 def test_the_folder_can_be_removed(ledger: Path, duvet_command: str) -> None:
