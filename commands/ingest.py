@@ -15,7 +15,7 @@ from duvet.terminal.options import TEXT, trace_options
     "--profile", type=TEXT, metavar="NAME", help="What to call this run [default: that of the configuration, or local]."
 )
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
-@click.option("--full", is_flag=True, help="Read every file again, be it changed or not.")
+@click.option("--full", is_flag=True, help="Read every file again, be it changed or not, and replace a damaged store.")
 @click.option(
     "--dummy-embeddings", is_flag=True, help="Make vectors without a model: they mean nothing, and show that it works."
 )

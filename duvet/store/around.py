@@ -12,7 +12,7 @@ from duvet.store.faults import decoding
 from duvet.store.graph import FIELDS, node_of, split
 from duvet.store.records import Edge, Label, Node
 from duvet.store.schema import LABELS, RELATION_OF
-from duvet.store.values import bound, number, properties
+from duvet.store.values import bound, counted, properties
 
 _START = f"SELECT id, {FIELDS} FROM node WHERE label = ? AND key = ?"
 _NODES = f"SELECT id, {FIELDS} FROM node WHERE id IN ({{}})"
@@ -91,11 +91,11 @@ def _next(database: Database, level: dict[int, Reached], seen: set[int]) -> Iter
 
 
 def _node(row: Row) -> tuple[int, Node]:
-    return number(row[0]), node_of(row[1:])
+    return counted(row[0]), node_of(row[1:])
 
 
 def _way(row: Row) -> tuple[int, int, int, bytes | None]:
     here, relation, there, data = row
     if relation not in RELATION_OF:
         raise LookupError("an edge is none")
-    return number(here), relation, number(there), data
+    return counted(here), relation, counted(there), data

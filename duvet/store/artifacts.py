@@ -10,13 +10,14 @@ from duvet.store.faults import decoding
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
 from duvet.store.texts import Text, text_of
 from duvet.store.values import (
-    blob,
+    MOST_PIECES,
     bound,
+    counted,
     decoded,
-    number,
     numbers,
     pieces_from,
-    time_of,
+    raw,
+    timed,
     unbound,
     unbound_hex,
     unpacked,
@@ -64,14 +65,14 @@ def _artifact(row: Row) -> Artifact:
         tags=unpacked(tags, tuple[str, ...]) if tags else (),
         digest=unbound_hex(digest),
         git_commit=unbound_hex(commit),
-        git_timestamp=time_of(timestamp),
-        chunk_count=number(count),
+        git_timestamp=timed(timestamp),
+        chunk_count=counted(count, MOST_PIECES),
         skipped=unbound(skipped),
     )
 
 
 def artifacts_of(database: Database, ids: Iterable[int]) -> Mapping[int, Artifact]:
-    return dict(database.read_many(lambda row: (number(row[0]), _artifact(row[1:])), _OF_IDS, ids))
+    return dict(database.read_many(lambda row: (counted(row[0]), _artifact(row[1:])), _OF_IDS, ids))
 
 
 def chunk_numbers(database: Database, path: str) -> Sequence[int]:
@@ -105,7 +106,7 @@ def _chunk(place: _Place, artifact: Artifact, text: Text, symbols: Iterable[Symb
 
 def piece_of(fields: Sequence[int], text: Text, ordinal: int) -> Piece:
     start, end, line_start, line_end = fields
-    title = text.titles[ordinal] if 0 <= ordinal < len(text.titles) else ""
+    title = text.titles[ordinal] if ordinal < len(text.titles) else ""
     return Piece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
 
 
@@ -130,8 +131,8 @@ def _symbol(row: Row) -> Symbol:
         qualified_name=unbound(qualified),
         kind=decoded(kind),
         language=decoded(language),
-        line_start=number(start),
-        line_end=number(end),
+        line_start=counted(start),
+        line_end=counted(end),
     )
 
 
@@ -146,4 +147,4 @@ def segments(database: Database) -> Iterator[Segment]:
 
 def _segment(row: Row) -> Segment:
     first, count, rows = row
-    return Segment(tuple(pieces_from(first, count)), blob(rows))
+    return Segment(tuple(pieces_from(first, min(count, len(raw(rows))))), rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
+from duvet.store.errors import BusyError, DamagedError, MissingError, OlderError, StoreError, VersionError
 from duvet.store.places import files_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def decoding(path: str) -> Iterator[None]:
 
     try:
         yield
-    except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
+    except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         ##= man/spec/knowledge.md#store
         ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
         ##% the file and says what to do.
@@ -109,7 +109,7 @@ def of_version(path: str, version: int, schema: int) -> VersionError:
             path=path,
             hint=f"use that one; or {_begin_anew(path)}",
         )
-    return VersionError(
+    return OlderError(
         f"an older duvet has made it: its schema is {version}, and this one reads {schema}",
         path=path,
         hint="take everything in again: that replaces it, and it holds nothing else",

@@ -9,7 +9,7 @@ from duvet.store.database import Database, marks
 from duvet.store.records import LABELS as LABEL_OF_KIND
 from duvet.store.records import Filters, Label, Relation
 from duvet.store.schema import LABELS, NAMESPACE, RELATIONS, SUBSYSTEM, TAG
-from duvet.store.values import bound, coded, number, pieces_from, unbound
+from duvet.store.values import bound, coded, counted, pieces_from, unbound
 from duvet.store.words import folded
 
 _SUBSYSTEMS = "SELECT id, key, name FROM node WHERE label = ?"
@@ -47,7 +47,7 @@ def allowed(database: Database, filters: Filters) -> Sequence[int] | None:
     where = "".join(f" AND {condition}" for condition, _ in conditions)
     values = list(chain.from_iterable(values for _, values in conditions))
     if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
-        return database.read(lambda row: number(*row), _SYMBOLS.format(where), *values)
+        return database.read(lambda row: counted(*row), _SYMBOLS.format(where), *values)
     return list(chain.from_iterable(database.read(lambda row: pieces_from(*row), _FILES.format(where), *values)))
 
 
@@ -68,7 +68,7 @@ def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
 
 def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
     subsystems = database.read(
-        lambda row: (number(row[0]), [*map(unbound, row[1:])]), _SUBSYSTEMS, LABELS[Label.SUBSYSTEM]
+        lambda row: (counted(row[0]), [*map(unbound, row[1:])]), _SUBSYSTEMS, LABELS[Label.SUBSYSTEM]
     )
     nodes = [id for id, called in subsystems if any(bound(folded(name)) in names for name in called)]
     ##= man/spec/knowledge.md#store

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from duvet.store.artifacts import chunk_numbers, name_of
 from duvet.store.database import Database, Row
 from duvet.store.indexing import DECLARED, FILE, stem_of
-from duvet.store.values import number, unbound
+from duvet.store.values import counted, unbound
 from duvet.store.words import as_one, folded
 
 _FOUND = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid"
@@ -43,11 +43,11 @@ def called(database: Database, path: str, allowed: Sequence[int] | None) -> Sequ
 
 
 def _named(row: Row) -> tuple[int, str]:
-    return number(row[0]), name_of(*row[1:])
+    return counted(row[0]), name_of(*row[1:])
 
 
 def _first(row: Row) -> tuple[int, str]:
-    return number(row[0]), unbound(row[1])
+    return counted(row[0]), unbound(row[1])
 
 
 def _is_called(path: str, asked: str) -> bool:
@@ -59,7 +59,7 @@ def _is_called(path: str, asked: str) -> bool:
 
 def _marked(database: Database, mark: str, name: str) -> Sequence[int]:
     word = as_one(name)
-    return database.read(lambda row: number(*row), _FOUND, f'"{mark}{word}"') if word else []
+    return database.read(lambda row: counted(*row), _FOUND, f'"{mark}{word}"') if word else []
 
 
 def _kept(numbers: Iterable[int], allowed: Sequence[int] | None) -> Iterator[int]:

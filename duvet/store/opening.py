@@ -32,7 +32,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
     """The store in a file; a MissingError where there is none, unless it is to be made."""
     ##= man/spec/knowledge.md#store
     ##% A store behind a link MUST be neither read nor written.
-    _check(path)
+    require_plain(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#store
         ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
@@ -48,7 +48,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
     return SqliteStore(database)
 
 
-def _check(path: str) -> None:
+def require_plain(path: str) -> None:
     """That nothing but a file of ours is read and written."""
     folder = folder_of(path)
     for place in (os.path.dirname(folder), folder, *files_of(path)):

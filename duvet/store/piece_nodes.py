@@ -9,7 +9,7 @@ from duvet.store.artifacts import piece_of
 from duvet.store.database import Database, Row, marks
 from duvet.store.records import LABELS, Kind, Label, Node
 from duvet.store.texts import Text, text_of
-from duvet.store.values import bound, number, numbers, unbound
+from duvet.store.values import bound, counted, numbers, unbound
 
 _PIECES = """SELECT artifact.id, kind, path, number - first, start, end, line_start, line_end
 FROM artifact JOIN piece ON number >= first AND number < first + count"""
@@ -49,7 +49,7 @@ def piece_nodes(database: Database) -> Iterator[PieceNode]:
 
 def _place(row: Row) -> tuple[Label, str, int, int, list[int]]:
     id, kind, path, ordinal, *fields = row
-    return LABELS[Kind(kind)], unbound(path), number(id), number(ordinal), numbers(fields)
+    return LABELS[Kind(kind)], unbound(path), counted(id), counted(ordinal), numbers(fields)
 
 
 def _nodes(database: Database, places: Iterable[tuple[Label, str, int, int, list[int]]]) -> Iterator[PieceNode]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from duvet.store.database import Database
 from duvet.store.records import Run
-from duvet.store.values import blob, bound, packed, unpacked
+from duvet.store.values import bound, packed, raw, unpacked
 
 _MOST_RUNS = 1000
 _RUNS = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
@@ -18,7 +18,7 @@ _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 
 def runs(database: Database, profile: str | None, limit: int) -> Sequence[Run]:
     wanted = None if profile is None else bound(profile)
-    return database.read(lambda row: unpacked(blob(*row), Run), _RUNS, wanted, wanted, max(limit, 0))
+    return database.read(lambda row: unpacked(raw(*row), Run), _RUNS, wanted, wanted, max(limit, 0))
 
 
 def put_run(database: Database, run: Run) -> None:
@@ -27,7 +27,7 @@ def put_run(database: Database, run: Run) -> None:
 
 
 def reports(database: Database, name: str, limit: int) -> Sequence[bytes]:
-    return database.read(lambda row: zlib.decompress(blob(*row)), _REPORTS, name, max(limit, 0))
+    return database.read(lambda row: zlib.decompress(raw(*row)), _REPORTS, name, max(limit, 0))
 
 
 def put_report(database: Database, name: str, run_id: str, data: bytes, keep: int) -> None:

@@ -12,7 +12,7 @@ from duvet.store.errors import StoreError
 from duvet.store.faults import busy
 from duvet.store.records import Artifact, Chunk, Edge, Filters, Label, Node, Relation, Run, Segment
 from duvet.store.state import state_of
-from duvet.store.values import blob
+from duvet.store.values import raw
 from duvet.store.writing import SqliteWriting
 
 _MUCH = 4
@@ -38,7 +38,7 @@ class SqliteStore:
         return self.database.is_current
 
     def kept(self, name: str) -> bytes | None:
-        return self.database.read_one(lambda row: blob(*row), "SELECT data FROM kept WHERE name = ?", name)
+        return self.database.read_one(lambda row: raw(*row), "SELECT data FROM kept WHERE name = ?", name)
 
     def close(self) -> None:
         self.database.close()

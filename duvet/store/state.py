@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from duvet.store.database import Database, Row
 from duvet.store.faults import damaged
-from duvet.store.values import number, unbound
+from duvet.store.values import counted, unbound
 
 
 class State(NamedTuple):
@@ -28,4 +28,4 @@ def state_of(database: Database) -> State:
 
 def _state(row: Row) -> State:
     revision, *counts = row
-    return State(unbound(revision), *map(number, counts))
+    return State(unbound(revision), *map(counted, counts))

@@ -9,7 +9,7 @@ from msgspec import DecodeError, Struct, msgpack
 
 from duvet.store.database import Database
 from duvet.store.faults import decoding
-from duvet.store.values import blob
+from duvet.store.values import raw
 
 _SAMPLES, _SAMPLE, _EVERY = 16, 2048, 8
 """How many texts of how many characters tell how all others are likely to go on, and one of how many texts is taken."""
@@ -30,7 +30,7 @@ class Texts:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._dictionary = database.read_one(lambda row: blob(*row), "SELECT data FROM dictionary") or b""
+        self._dictionary = database.read_one(lambda row: raw(*row), "SELECT data FROM dictionary") or b""
         self._samples: list[str] = []
         self._count = 0
 
@@ -60,8 +60,8 @@ def text_of(database: Database, id: int) -> Text:
     if row is None:
         return Text()
     with decoding(database.path):
-        reader = zlib.decompressobj(zdict=blob(row[1] or b""))
-        data = reader.decompress(blob(row[0]), _MOST_TEXT)
+        reader = zlib.decompressobj(zdict=raw(row[1] or b""))
+        data = reader.decompress(raw(row[0]), _MOST_TEXT)
         if not reader.eof:
             raise zlib.error("a text is not whole")
         return _text(data)

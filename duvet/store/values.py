@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,8 +18,8 @@ _WORDS = (
 """Words that stand in many rows, of which there may be others; the order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-_MOST_PIECES = 1 << 27
-"""Of one file."""
+MOST_PIECES = 1 << 20
+"""No file has as many."""
 
 
 def bound(text: str) -> str | bytes:
@@ -34,41 +35,7 @@ def bound(text: str) -> str | bytes:
 
 def unbound(value: object) -> str:
     """The text that was stored."""
-    return value if isinstance(value, str) else blob(value).decode(errors="surrogatepass")
-
-
-def blob(value: object) -> bytes:
-    """What was stored as it is."""
-    if not isinstance(value, bytes):
-        raise TypeError("something else stands in the place of text")
-    return value
-
-
-def number(value: object) -> int:
-    """The number that was stored."""
-    if not isinstance(value, int):
-        raise TypeError("something else stands in the place of a number")
-    return value
-
-
-def numbers(values: Sequence[object]) -> list[int]:
-    """The numbers that were stored."""
-    return [number(value) for value in values]
-
-
-def time_of(value: object) -> float | None:
-    """The time that was stored."""
-    if value is not None and not isinstance(value, (int, float)):
-        raise TypeError("something else stands in the place of a time")
-    return value
-
-
-def pieces_from(first: object, count: object) -> range:
-    """The numbers of the pieces of a file, as many as one can have."""
-    start, length = number(first), number(count)
-    if not (0 <= start < 1 << 60 and 0 <= length < _MOST_PIECES):
-        raise ValueError("a file has pieces that there can't be")
-    return range(start, start + length)
+    return value if isinstance(value, str) else raw(value).decode(errors="surrogatepass")
 
 
 def coded(word: str) -> int | str | bytes:
@@ -88,7 +55,39 @@ def bound_hex(text: str) -> str | bytes:
 
 def unbound_hex(value: object) -> str:
     """The digest that was stored."""
-    return value if isinstance(value, str) else blob(value).hex()
+    return value if isinstance(value, str) else raw(value).hex()
+
+
+def counted(value: object, most: int = 1 << 62) -> int:
+    """A number of something; ValueError for what is none, for a column takes anything."""
+    if isinstance(value, int) and 0 <= value <= most:
+        return value
+    raise ValueError(f"{value!r:.40} is no number of anything")
+
+
+def numbers(values: Sequence[object]) -> list[int]:
+    """The same for several."""
+    return [counted(value) for value in values]
+
+
+def pieces_from(first: object, count: object) -> range:
+    """The numbers of the pieces of a file."""
+    start = counted(first, 1 << 60)
+    return range(start, start + counted(count, MOST_PIECES))
+
+
+def timed(value: object) -> float | None:
+    """A time, where there is one; ValueError for what is none."""
+    if value is None or (isinstance(value, (int, float)) and isfinite(value)):
+        return value
+    raise ValueError(f"{value!r:.40} is no time")
+
+
+def raw(value: object) -> bytes:
+    """Bytes; ValueError for what is none."""
+    if isinstance(value, bytes):
+        return value
+    raise ValueError(f"{value!r:.40} stands where bytes should")
 
 
 def packed(value: object) -> bytes:

@@ -17,7 +17,7 @@ from duvet.store.runs import put_report, put_run
 from duvet.store.schema import NAMESPACE, SUBSYSTEM, TAG
 from duvet.store.state import state_of
 from duvet.store.texts import Texts, text_of
-from duvet.store.values import bound, bound_hex, coded, number, packed, pieces_from
+from duvet.store.values import bound, bound_hex, coded, counted, packed, pieces_from
 from duvet.store.words import folded
 
 _KNOWN = "SELECT id, first, count FROM artifact WHERE path = ?"
@@ -161,7 +161,7 @@ class SqliteWriting:
 
 def _place(row: Row) -> tuple[int, range]:
     id, first, count = row
-    return number(id), pieces_from(first, count)
+    return counted(id), pieces_from(first, count)
 
 
 def _taken(database: Database, id: int, pieces: range) -> Taken:

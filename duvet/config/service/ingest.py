@@ -36,7 +36,11 @@ class IngestSection(Section, frozen=True, kw_only=True):
     """What `duvet ingest` takes in."""
 
     include: Annotated[
-        Patterns, Meta(description="Which files, or folders with all that is in them; what git ignores never")
+        Patterns,
+        Meta(
+            description="Which files, or folders with all that is in them; what git ignores never, and secrets and "
+            "dependencies only where their very paths are named"
+        ),
     ] = "**"
     exclude: Excluded = ()
     max_file_bytes: Annotated[

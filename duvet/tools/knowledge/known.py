@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta
 
+from duvet.knowledge.above import project_above
 from duvet.knowledge.graph.identifiers import IdentifierError
 from duvet.knowledge.knowledge import Knowledge, Known
 from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
+from duvet.store.replacing import can_be_replaced
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.paging import MOST_BYTES, fitting
@@ -37,16 +39,16 @@ async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
     """What is known; ToolError where that can't be told. Nobody else is kept waiting."""
     from anyio import to_thread
 
-    # One question is answered at a time: the others wait here, and not in threads, of which there are few for all.
     knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE)
     if knowledge is None:
         raise ToolError(Code.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     try:
+        # One question is answered at a time: the others wait here, and not in threads, of which there are few for all.
         return await to_thread.run_sync(knowledge.ask, question, limiter=_turn())
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
-        raise _refused(error, ctx.caller.face) from error
+        raise _refused(error, ctx.caller.face, knowledge.rules().root) from error
 
 
 def _turn() -> CapacityLimiter:
@@ -68,21 +70,32 @@ def _turns() -> RunVar[CapacityLimiter | None]:
     return RunVar("duvet_knowledge_turn")
 
 
-def _refused(error: StoreError, face: str) -> ToolError:
+def _refused(error: StoreError, face: str, root: str) -> ToolError:
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
     message = NOTHING if isinstance(error, MissingError) else f"{os.path.basename(error.path)}: {error.message}"
-    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face))
+    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face, root))
 
 
-def _hint(error: StoreError, face: str) -> str:
+def _hint(error: StoreError, face: str, root: str) -> str:
     if face == SHELL:
-        return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
+        return _hint_for_people(error, root)
     if isinstance(error, BusyError):
         return error.hint
     # Agents have no shell.
     return f"{error.hint}; then ask again" if error.hint else "ask again in a moment"
+
+
+def _hint_for_people(error: StoreError, root: str) -> str:
+    if isinstance(error, DamagedError) and can_be_replaced(error.path):
+        return f"{error.hint}; `duvet ingest --full` does both"
+    ##= man/spec/knowledge.md#runs
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
+    ##% name that one, and `-C`.
+    if isinstance(error, MissingError) and (above := project_above(root)):
+        return f"the project is in {above}, a folder above: ask with `duvet -C {above} call`, or take it in from there"
+    return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
 
 
 def require_text(argument: str, value: str, hint: str) -> str:

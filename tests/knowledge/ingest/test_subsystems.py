@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from duvet.knowledge.ingest.catalogue import read_catalogue
+from duvet.knowledge.ingest.imports import imports_of
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
 from duvet.model import ProblemsError
 from duvet.tree.memory import MemoryTree
+from tests.knowledge.ingest.made import LEDGER, opened, taken, written
 
 CATALOGUE = b"""Ledger:
   description: What was paid
@@ -99,6 +104,80 @@ def test_tests_and_documents_are_called_after_subsystems() -> None:
         "tests/other/test_c.py": "",
         "tests/test_mail.py": "mail",
     }
+
+
+HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/pkg/__init__.py")
+
+
+def test_usual_layouts_of_tests_and_documents() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of `tests`
+    ##% or `docs`, the innermost first, or else its file, or what that begins with.
+    expected = {
+        "docs/cli.md": "pkg",
+        "docs/guides/http/intro.md": "http",
+        "docs/guides/intro.md": "",
+        "tests/http/db/test_x.py": "db",
+        "tests/integration/db/test_pool.py": "db",
+        "tests/test_cli.py": "pkg",
+        "tests/test_http_client.py": "http",
+        "tests/test_other.py": "",
+        "tests/unit/test_http.py": "http",
+        "web/http.client.test.ts": "http",
+    }
+    assert {path: name for path, name in belonging(tree(*HTTP, *expected)).items() if path in expected} == expected
+
+
+IMPORTS = {
+    "from pkg.http.client import Client, Other": "http",
+    "import pkg.db.pool": "db",
+    "from pkg import db": "db",
+    "from pkg.cli import main": "pkg",
+    "import pkg": "pkg",
+    "from http.client import HTTPConnection\nimport os.path\nimport pkg.db.pool": "db",
+    "from pkg.db import pool\nfrom pkg.http import client, server\nimport pkg.http.client": "http",
+    "text = 'from pkg.http import x'": "",
+    "import unknown": "",
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_what_a_test_imports(text: str) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
+    ##% that cites the same requirements.
+    path = "tests/test_all.py"
+    found = _subsystems(tree(*HTTP, path)).of(path, kind_of(path), imports=imports_of(path, text))
+    assert found.subsystem == IMPORTS[text]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "code"),
+    [
+        ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
+        ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
+        ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
+        ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
+        ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
+    ],
+)
+def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -> None:
+    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, kind_of(path), imports=imports_of(path, text))
+    assert found.subsystem == "http"
+
+
+def test_what_is_cited_together(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
+    ##% that cites the same requirements.
+    folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
+    for _ in range(2):
+        taken(folder)
+        with closing(opened(folder)) as store:
+            assert store.artifacts()["tests/test_all.py"].subsystem == "ledger"
 
 
 def test_what_wins() -> None:
