@@ -73,6 +73,10 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
+EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
+"""What a template of a URI may hold between braces that opens a place in an editor."""
+
+
 class IngestRule(Struct, frozen=True, kw_only=True):
     """What is taken in of a project, and how."""
 

@@ -13,9 +13,13 @@ from duvet.knowledge.ingest.cited import Cited
 from duvet.knowledge.ingest.imports import Modules
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import Root
+from duvet.knowledge.ingest.warnings import warning
+from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
+from duvet.queries.names import nearest_hint
 from duvet.sources.patterns import Matches
 from duvet.store.records import Kind
+from duvet.text import quoted
 
 
 class Belongs(Struct, frozen=True):
@@ -72,6 +76,16 @@ class Subsystems:
     def listed(self, name: str) -> Subsystem | None:
         """What the catalogue says of it."""
         return self.catalogue.get(_key(name))
+
+    def unknown(self) -> Iterator[Problem]:
+        """What the catalogue names as depended on, and no file belongs to."""
+        ##= man/spec/knowledge.md#files
+        ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+        for one in self.catalogue.values():
+            for needed in one.needed:
+                if not self.named(needed.name):
+                    hint = nearest_hint(needed.name, self._names.values())
+                    yield warning(f"there is no subsystem {quoted(needed.name)}", needed.path, needed.place, hint)
 
     def _placed(self, path: str) -> str:
         return self._listed(path) or self._derived(path)

@@ -199,7 +199,7 @@ class _Taking:
         updating = Updating(before, memo, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(found.paths)) as counted:
             files = updating.update(found.paths, counted)
-        self._problems += files.problems
+        self._problems += (*files.problems, *subsystems.unknown())
         progress.end(f"Read {len(files.added) + len(files.changed)} files that are new or have changed")
         return files, times, subsystems
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from duvet.knowledge.criticality import CRITICALITY
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.records import Scoring, Signals
@@ -11,7 +12,6 @@ from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
 from duvet.store.words import indexed
 
-_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
@@ -34,7 +34,7 @@ def scoring(
     artifact = chunk.artifact
     affinity = _affinity(artifact.subsystem, question.terms)
     bonus = _bonus(context)
-    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    criticality = CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationships
     ##= man/spec/knowledge.md#search
     ##% The subsystem, the relationships, the documents and tests, and the criticality of a file MUST order what matches

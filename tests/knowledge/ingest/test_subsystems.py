@@ -12,7 +12,7 @@ from duvet.knowledge.ingest.imports import imports_of
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
-from duvet.model import ProblemsError
+from duvet.model import ProblemsError, Severity
 from duvet.tree.memory import MemoryTree
 from tests.knowledge.ingest.made import LEDGER, opened, taken, written
 
@@ -225,7 +225,37 @@ BAD = {
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
     b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
     b"a: {\n": (2, "YAML parse error"),
+    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
+    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
+    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
 }
+
+
+def test_how_critical_a_subsystem_is() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% How critical a subsystem is MUST be `low`, `medium`, `high` or `critical`, in whatever case.
+    text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
+    assert [one.criticality for one in read_catalogue(MemoryTree({"subsystems.yaml": text}))] == ["low", "high", "", ""]
+    with pytest.raises(ProblemsError) as error:
+        read_catalogue(MemoryTree({"subsystems.yaml": b"a: {criticality: hihg}\n"}))
+    assert [(one.message, one.hint) for one in error.value.problems] == [
+        ('"hihg" is no criticality', "did you mean high?")
+    ]
+
+
+def test_what_is_depended_on_and_is_not_there() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+    text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
+    files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
+    found = list(_subsystems(files).unknown())
+    assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
+        ("subsystems.yaml", 4, 'there is no subsystem "Nope"', ""),
+        ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),
+    ]
+    assert not any(one.severity is Severity.ERROR for one in found)
 
 
 @pytest.mark.parametrize("text", BAD)
