@@ -70,7 +70,7 @@ class Engine:
         self._last: _Known | None = None
 
     def search(self, asked: Asked) -> Response:
-        """What is found, the best first; QueryError for what can't be asked."""
+        """What is found, the best first."""
         now = self._now()
         wanted = question(asked, now)
         for _ in range(_TRIES):
