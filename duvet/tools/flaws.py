@@ -73,6 +73,8 @@ def _terms(tool: Tool) -> Iterator[str]:
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is no number of seconds"
+    if tool.record_of is not None and not callable(tool.record_of):
+        yield "record_of can't be called"
     if not callable(tool.handler):
         yield "handler can't be called"
 

@@ -76,6 +76,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     shortcuts: Sequence[Shortcut] = ()
     """Options of the command line for what would have to be written as an object."""
 
+    record_of: Callable[[Mapping[str, Any]], Any] | None = None
+    """Makes the record of the arguments, where a tool refuses wrong ones in words of its own, with a QueryError."""
+
     @property
     def only_reads(self) -> bool:
         return self.scope is Scope.READER if self.reads is None else self.reads

@@ -161,7 +161,7 @@ How long water takes to boil.
 
 Arguments:
   --litres number: How much water there is
-  --celsius integer (optional): How warm it is to be
+  --celsius (integer; optional): How warm it is to be
 
 Answers:
   seconds, kettle

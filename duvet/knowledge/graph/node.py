@@ -29,6 +29,12 @@ class Around(Struct, frozen=True):
     relationships: tuple[Relationship, ...]
     is_cut: bool
     """Whether there are more."""
+    others: int = 0
+    """Where it has none of those that are asked for: how many lead the other way."""
+
+
+MOST_OTHERS = 100
+"""So many edges that lead the other way are counted."""
 
 
 def around(store: Store, text: str, which: Which, limit: int) -> Around:
@@ -36,7 +42,11 @@ def around(store: Store, text: str, which: Which, limit: int) -> Around:
     found = find(store, text)
     # One more than is shown tells whether there are more.
     edges = list(islice(_edges(store, found.id, which, limit + 1), limit + 1))
-    return Around(shown(found), tuple(edges[:limit]), len(edges) > limit)
+    ##= man/spec/knowledge.md#graph
+    ##% Where a node has no edge of the direction that is asked for, it MUST be said how many it has of the other one.
+    one_way = which in (Which.OUTGOING, Which.INCOMING)
+    others = 0 if edges or not one_way else len(store.edges(found.id, out=which is Which.INCOMING, limit=MOST_OTHERS))
+    return Around(shown(found), tuple(edges[:limit]), len(edges) > limit, others)
 
 
 def _edges(store: Store, id: str, which: Which, limit: int) -> Iterator[Relationship]:

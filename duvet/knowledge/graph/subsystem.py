@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -29,6 +29,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     limit: int = 25
     cursor: str | None = None
     include_artifacts: bool = True
+    cut: Callable[[Sequence[Related]], Sequence[Related]] = lambda nodes: nodes
+    """How many of the nodes of a page there is room for."""
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):
@@ -73,9 +75,10 @@ def _page(hops: Sequence[Hop], start: str, wish: Wish) -> RelatedNodes:
     ##% What is reached from a subsystem MUST be told once each, with a shortest way there, in the order of names, page by
     ##% page; a cursor that can't be read means the first page.
     begin = _offset(wish.cursor)
-    end = begin + wish.limit
+    nodes = tuple(wish.cut([_related(hop, start) for hop in hops[begin : begin + wish.limit]]))
+    end = begin + len(nodes)
     return RelatedNodes(
-        nodes=tuple(_related(hop, start) for hop in hops[begin:end]),
+        nodes=nodes,
         cursor=urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None,
         total=len(hops),
     )

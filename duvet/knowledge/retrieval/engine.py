@@ -68,7 +68,7 @@ class Engine:
         self._last: _Known | None = None
 
     def search(self, asked: Asked) -> Response:
-        """What is found, the best first; QueryError for what can't be asked."""
+        """What is found, the best first."""
         now = self._now()
         wanted = question(asked, now)
         ##= man/spec/knowledge.md#search

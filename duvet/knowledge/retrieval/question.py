@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from duvet.errors import QueryError
 from duvet.knowledge.retrieval.asking import filters_of, limit_of
 from duvet.knowledge.retrieval.naming import names_in
 from duvet.knowledge.retrieval.records import MOST, Asked
@@ -33,9 +32,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def question(asked: Asked, now: float) -> Question:
-    """QueryError for what can't be asked."""
-    if not asked.query.strip():
-        raise QueryError("Field 'query' is required", hint="give words to look for")
+    """What counts of it."""
     text = asked.query[:MOST_CHARACTERS]
     words, is_cut = asked_words(asked.query)
     ##= man/spec/knowledge.md#search

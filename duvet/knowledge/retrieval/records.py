@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from duvet.knowledge.graph.shapes import Relationship, Shown
 from duvet.store.records import Relation
@@ -13,30 +13,36 @@ LEAST, USUAL, MOST = 1, 10, 25
 """So many results."""
 
 
-class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True):
+ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
+SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
+SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
+
+
+class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What may be found at all; what stands in one list is an alternative."""
 
-    subsystems: tuple[str, ...] = ()
-    artifact_types: tuple[str, ...] = ()
+    subsystems: Annotated[
+        tuple[str, ...], Meta(description="Files of any of these subsystems, or linked with one")
+    ] = ()
+    artifact_types: tuple[ArtifactType, ...] = ()
     namespaces: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    """Qualified names."""
-    symbol_kinds: tuple[str, ...] = ()
-    symbol_languages: tuple[str, ...] = ()
-    updated_after: str | None = None
-    """In ISO 8601."""
-    max_age_days: int | None = None
+    symbols: Annotated[tuple[str, ...], Meta(description="Qualified names, such as Kettle.boil")] = ()
+    symbol_kinds: tuple[SymbolKind, ...] = ()
+    symbol_languages: tuple[SymbolLanguage, ...] = ()
+    updated_after: Annotated[str, Meta(description="In ISO 8601")] | None = None
+    max_age_days: Annotated[int, Meta(ge=1)] | None = None
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question."""
 
-    query: str
-    limit: int = USUAL
-    include_graph: bool = True
-    filters: Wanted = Wanted()
-    sort_by_vector: bool = False
+    query: Annotated[str, Meta(description="Words, a question, a path, or a name in code")]
+    # What is higher counts as the highest: it is told, and not checked.
+    limit: Annotated[int, Meta(ge=LEAST, description="Results", extra_json_schema={"maximum": MOST})] = USUAL
+    include_graph: Annotated[bool, Meta(description="Whether to tell what each file is connected with")] = True
+    filters: Annotated[Wanted, Meta(description="What may be found; entries of a list are alternatives")] = Wanted()
+    sort_by_vector: Annotated[bool, Meta(description="Whether nearness of meaning alone counts")] = False
 
 
 class FoundSymbol(Struct, frozen=True, kw_only=True):
@@ -132,7 +138,8 @@ class Scoring(Struct, frozen=True, kw_only=True):
     adjusted_score: float
     mode: str
     """`hybrid`, or `lexical` without vectors."""
-    signals: Signals
+    signals: Signals | UnsetType = UNSET
+    """Left out where there is no room for it."""
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from duvet.knowledge.reports.coverage import Coverage, CoverageThen, coverage
 from duvet.knowledge.reports.facts import facts_in
 from duvet.knowledge.reports.history import COVERAGE, history
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, Entries, History, ask, brief
+from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, Entries, History, ask, brief, most
 from duvet.tools.knowledge.reporting import clock, cut, require_run
 from duvet.tools.tool import Answer, Tool
 
@@ -32,7 +32,9 @@ async def summary(asked: Input, ctx: Ctx) -> Answer:
         report = coverage(facts, now)
         if not asked.history:
             return report
-        return replace(report, history=tuple(history(known.store, COVERAGE, CoverageThen, asked.history)))
+        return replace(
+            report, history=tuple(history(known.store, COVERAGE, CoverageThen, most(asked.history, MOST_HISTORY)))
+        )
 
     whole = await ask(ctx, question)
     face, limit = ctx.caller.face, asked.limit

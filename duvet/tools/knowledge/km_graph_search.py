@@ -18,7 +18,7 @@ _TERM = "A part of a name or a path, or of the text of a requirement"
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
-    limit: Annotated[int, Meta(ge=1, description=f"Nodes, {_MOST} at most")] = 20
+    limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MOST})] = 20
 
 
 class Output(Told, frozen=True, kw_only=True):

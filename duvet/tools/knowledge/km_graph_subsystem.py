@@ -10,17 +10,21 @@ from duvet.knowledge.graph.shapes import Shown
 from duvet.knowledge.graph.subsystem import MOST_ARTIFACTS, RelatedNodes, Wish, subsystem
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, ask, brief, most, require_text
+from duvet.tools.knowledge.known import LABELS, ask, brief, most, require_text, room, within
 from duvet.tools.tool import Answer, Tool
 
-_MOST, _DEEPEST = 100, 5
+_USUAL, _MOST, _DEEPEST = 25, 100, 5
+_HALVES = 2
+"""The related nodes have one half of the room, the files the other."""
 _NAME = "The name of the subsystem, in whatever case"
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description=_NAME)]
-    depth: Annotated[int, Meta(ge=0, description=f"How many edges away what is told of may be, {_DEEPEST} at most")] = 1
-    limit: Annotated[int, Meta(ge=1, description=f"Related nodes, {_MOST} at most")] = 25
+    depth: Annotated[
+        int, Meta(ge=0, description="How many edges away a node may be", extra_json_schema={"maximum": _DEEPEST})
+    ] = 1
+    limit: Annotated[int, Meta(ge=1, description="Related nodes", extra_json_schema={"maximum": _MOST})] = _USUAL
     cursor: Annotated[str, Meta(description="Where to go on, as the last answer has it")] | None = None
     include_artifacts: (
         Annotated[bool, Meta(description=f"Whether to list its files, {MOST_ARTIFACTS} at most; they are unless false")]
@@ -36,15 +40,17 @@ class Output(Told, frozen=True, kw_only=True):
 
 async def surroundings(asked: Input, ctx: Ctx) -> Answer:
     """A subsystem with what is reached from it."""
-    name = require_text("name", asked.name, _NAME)
+    name, limit = require_text("name", asked.name, _NAME), most(asked.limit, _MOST)
+    space = room(ctx.caller.face, limit, _USUAL)
     wish = Wish(
         depth=most(asked.depth, _DEEPEST),
-        limit=most(asked.limit, _MOST),
+        limit=limit,
+        cut=lambda nodes: within(nodes, space and space // _HALVES),
         cursor=asked.cursor,
         include_artifacts=asked.include_artifacts is not False,
     )
     found = await ask(ctx, lambda known: subsystem(known.store, name, wish))
-    artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.face)
+    artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.face, _HALVES)
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
     cut = f"{len(artifacts)} of {len(found.artifacts)} files shown: include_artifacts=true lists them."

@@ -13,7 +13,7 @@ from duvet.store.errors import MissingError
 from duvet.store.records import Run
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.knowledge.known import LABELS, History, ask
+from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, History, ask, most
 from duvet.tools.tool import Answer, Scope, Tool
 
 
@@ -44,7 +44,7 @@ class Output(Struct, frozen=True, kw_only=True):
 async def status(asked: Input, ctx: Ctx) -> Answer:
     """How the last run went."""
     profile = (asked.profile or "").strip() or None
-    runs = await _runs(ctx, profile, max(asked.history, 1))
+    runs = await _runs(ctx, profile, max(most(asked.history, MOST_HISTORY), 1))
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST tell of the last run, whether it has succeeded or failed, and with a `profile` of the last one
     ##% that is called so; where there is none it MUST answer the status `not_found`.

@@ -12,7 +12,7 @@ from duvet.knowledge.reports.facts import facts_in
 from duvet.knowledge.reports.history import LIFECYCLE, history
 from duvet.knowledge.reports.lifecycle import IsolatedNode, Lifecycle, LifecycleThen, lifecycle
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, Entries, History, ask, brief
+from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, Entries, History, ask, brief, most
 from duvet.tools.knowledge.reporting import clock, cut, require_run
 from duvet.tools.tool import Answer, Scope, Tool
 
@@ -32,7 +32,9 @@ async def report(asked: Input, ctx: Ctx) -> Answer:
         found = lifecycle(require_run(facts_in(known.store, known.rules.ingest)), now)
         if not asked.history:
             return found
-        return replace(found, history=tuple(history(known.store, LIFECYCLE, LifecycleThen, asked.history)))
+        return replace(
+            found, history=tuple(history(known.store, LIFECYCLE, LifecycleThen, most(asked.history, MOST_HISTORY)))
+        )
 
     whole = await ask(ctx, question)
     shown = _brief(whole, asked.limit, ctx.caller.face)

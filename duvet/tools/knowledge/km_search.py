@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from msgspec import Meta, Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.records import MOST, USUAL, Response
+from duvet.knowledge.retrieval.records import USUAL, Asked, Response
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, ask, require_text
+from duvet.tools.knowledge.brevity import fitted
+from duvet.tools.knowledge.known import LABELS, ask, room
 from duvet.tools.tool import Answer, Shortcut, Tool
 
-_QUERY = "Words, or a question"
-_FILTERS = (
-    "What may be found at all, of subsystems, artifact_types (code, doc, test, proto, config), namespaces, tags, symbols, "
-    "symbol_kinds (class, function, method, interface, type, module), symbol_languages (python, typescript, tsx, javascript, "
-    "go), each a list of alternatives; updated_after, in ISO 8601; max_age_days"
-)
 
-
-class Input(Struct, frozen=True, forbid_unknown_fields=True):
-    query: Annotated[str, Meta(description=_QUERY)]
-    limit: Annotated[int, Meta(ge=1, description=f"Results, {MOST} at most")] = USUAL
-    include_graph: Annotated[bool, Meta(description="Whether to tell what each file is connected with")] = True
-    filters: Annotated[dict[str, Any], Meta(description=_FILTERS)] = field(default_factory=dict)
-    sort_by_vector: Annotated[bool, Meta(description="Whether nearness of meaning alone counts")] = False
-
-
-async def search(asked: Input, ctx: Ctx) -> Answer:
+async def search(asked: Asked, ctx: Ctx) -> Answer:
     """The pieces of files that match best."""
-    require_text("query", asked.query, _QUERY)
-    wanted = asked_of(asdict(asked))
-    found = await ask(ctx, lambda known: known.engine.search(wanted))
-    warnings = "; ".join(found.metadata.warnings)
+    found = await ask(ctx, lambda known: known.engine.search(asked))
+    most = room(ctx.caller.face, asked.limit, USUAL)
+    shown, cut = (found, 0) if most is None else fitted(found, most)
+    if cut:
+        warnings = (*found.metadata.warnings, _cut(cut, len(found.results)))
+        shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
     step = "" if found.results else "km-graph-search finds files by a part of their paths."
-    return Answer(value=found, warning=warnings, next_step=step)
+    return Answer(value=shown, warning="; ".join(shown.metadata.warnings), next_step=step)
+
+
+def _cut(count: int, total: int) -> str:
+    return (
+        f"{count} of {total} results are not told as a whole: texts, symbols, signals, relationships and requirements are cut, "
+        "those of the last results first. km-graph-node has the whole text of one as Chunk:CHUNK_ID, and what its file is "
+        "connected with; a lower limit leaves more room for each"
+    )
 
 
 SEARCH = Tool(
@@ -44,9 +37,10 @@ SEARCH = Tool(
     title="Search everything",
     description="Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs "
     "to and which requirements it cites.",
-    input=Input,
+    input=Asked,
     output=Response,
     handler=search,
+    record_of=asked_of,
     labels=LABELS,
     shortcuts=(
         Shortcut("symbol", "filters", "symbols"),

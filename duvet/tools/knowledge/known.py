@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -31,7 +31,11 @@ _MADE_AGAIN = (MissingError, VersionError, DamagedError)
 """What is well again once everything was taken in."""
 SHELL, MCP = "shell", "mcp"
 NOTHING = "nothing was taken in of this project yet"
-History = Annotated[int, Meta(ge=0, le=100, description="How many earlier ones to tell of")]
+MOST_HISTORY = 100
+# What is higher counts as the highest: it is told, and not checked.
+History = Annotated[
+    int, Meta(ge=0, description="How many earlier ones to tell of", extra_json_schema={"maximum": MOST_HISTORY})
+]
 Entries = Annotated[int, Meta(ge=1, description="Entries of each list; the totals are those of all")]
 
 
@@ -114,6 +118,20 @@ def brief(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) ->
     ##% Where `limit` says nothing else, lists in reports and the files of a subsystem MUST be cut to about 4,000 tokens in
     ##% all for clients of the Model Context Protocol, which are told so, and MUST be whole on every other face.
     return tuple(fitting(found, MOST_BYTES // share, least=1)) if face == MCP else found
+
+
+def room(face: str, limit: int, usual: int) -> int | None:
+    """The bytes of JSON that an answer may have which holds so many entries, where as many are usual; None is any."""
+    ##= man/spec/knowledge.md#tools
+    ##% For these clients the results of `km-search`, the edges of a node and the nodes around a subsystem MUST be cut to
+    ##% about 4,000 tokens, too, or as many more as `limit` is higher than usual; what is cut, and how to have it, MUST be
+    ##% said.
+    return MOST_BYTES * max(limit, usual) // usual if face == MCP else None
+
+
+def within(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
+    """As many of the rows as so many bytes have room for, and the first one in any case."""
+    return rows if most is None else list(fitting(rows, most, least=1))
 
 
 def most(given: int, highest: int) -> int:

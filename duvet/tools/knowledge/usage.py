@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from msgspec import NODEFAULT, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec import Struct
 
-from duvet.tools.schemas import Schema, input_schema, output_schema
+from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import Tool
+from duvet.tools.wording import ArgumentLine, argument_lines
 
 
 class Usage(Struct, frozen=True):
@@ -17,15 +16,6 @@ class Usage(Struct, frozen=True):
 
     description: str
     details: str
-
-
-class ArgumentLine(Struct, frozen=True):
-    """What there is to know of an argument."""
-
-    name: str
-    terms: str
-    """Its type, whether it is needed, and what it is otherwise."""
-    description: str
 
 
 def usage(tool: Tool) -> Usage:
@@ -51,25 +41,5 @@ def _details(tool: Tool) -> Iterator[str]:
 
 
 def arguments(tool: Tool) -> Iterator[ArgumentLine]:
-    """Its arguments, those that it needs first."""
-    by_name = {field.encode_name: field for field in fields(tool.input)}
-    for name, schema in input_schema(tool)["properties"].items():
-        yield ArgumentLine(name, ", ".join(_terms(schema, by_name[name])), str(schema.get("description", "")))
-
-
-def _terms(schema: Schema, field: FieldInfo) -> Iterator[str]:
-    yield " or ".join(schema["enum"]) if "enum" in schema else str(schema.get("type", "value"))
-    if field.required:
-        yield "required"
-    elif field.default not in (NODEFAULT, None):
-        yield f"default {_plain(field.default)}"
-    else:
-        yield "optional"
-    yield from (f"{words} {schema[key]}" for key, words in _BOUNDS.items() if key in schema)
-
-
-_BOUNDS = {"minimum": "at least", "maximum": "at most"}
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """What there is to know of its arguments."""
+    return argument_lines(input_schema(tool))
