@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
+
+SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
+"""What a symbol is."""
+SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
+"""What it is written in."""
+SPACE = "space"
+"""What the space of all vectors is kept under."""
 
 
 class Kind(StrEnum):
@@ -106,9 +113,9 @@ class Symbol(Struct, frozen=True, kw_only=True):
     name: str
     qualified_name: str
     kind: str
-    """`class`, `function`, `method`, `interface`, `type` or `module`."""
+    """One of SymbolKind."""
     language: str
-    """`python`, `typescript`, `tsx`, `javascript` or `go`."""
+    """One of SymbolLanguage."""
     line_start: int
     """The first line is 1."""
     line_end: int

@@ -6,15 +6,14 @@ import json
 import re
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from duvet.store.records import SymbolKind, SymbolLanguage
+
 Value = TypeVar("Value")
-_WORDS = (
-    *("class", "function", "method", "interface", "type", "module"),
-    *("python", "typescript", "tsx", "javascript", "go"),
-)
+_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
 """Words that stand in many rows, of which there may be others; the order is part of the schema."""
 _CODES = {word: number for number, word in enumerate(_WORDS, 1)}
 _HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")

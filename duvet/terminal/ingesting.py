@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from duvet.store.protocol import Store
     from duvet.store.records import Run
 
-_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
 
 class Asked(Struct, frozen=True):
     """What the command line says of a run."""
@@ -37,6 +35,7 @@ class Asked(Struct, frozen=True):
 
 def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
+    from duvet.config.service.ingest import PROFILE, PROFILE_IN_WORDS
     from duvet.config.service.taking import service_taking
     from duvet.knowledge.ingest.taking import Wishes, take_in
     from duvet.store.places import files_of
@@ -46,8 +45,8 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     from duvet.terminal.options import open_project
 
     shown = settings()
-    if asked.profile and not _PROFILE.fullmatch(asked.profile):
-        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
+    if asked.profile and not re.fullmatch(PROFILE, asked.profile):
+        hint = f"take {PROFILE_IN_WORDS}"
         raise DuvetError(f"{quoted(asked.profile)} can't be the name of a profile", hint=hint)
     project = open_project(**where)
     inside = list(_inside(os.getcwd()))

@@ -34,8 +34,9 @@ _TEMPLATE = (
 )
 _URI = f"a template of URIs, whose fields are {_FIELDS}"
 Template = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "wanted": _URI})]
-_PROFILE = "a name: up to 64 letters, digits, `.`, `-` and `_`"
-Profile = Annotated[str, Meta(pattern=rf"^[A-Za-z0-9._-]{{1,64}}{END}", extra={"wanted": _PROFILE})]
+PROFILE, PROFILE_IN_WORDS = r"[A-Za-z0-9._-]{1,64}", "up to 64 letters, digits, `.`, `-` and `_`"
+"""What a run may be called."""
+Profile = Annotated[str, Meta(pattern=f"^{PROFILE}{END}", extra={"wanted": f"a name: {PROFILE_IN_WORDS}"})]
 
 
 class IngestSection(Section, frozen=True, kw_only=True):

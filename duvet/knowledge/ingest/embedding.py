@@ -8,10 +8,10 @@ from duvet.progress import Counted, Progress
 from duvet.search.vectors.protocol import Embedder, Space
 from duvet.search.vectors.rows import row_size
 from duvet.store.protocol import Store, Writing
-from duvet.store.records import Artifact, Chunk
+from duvet.store.records import SPACE, Artifact, Chunk
 
-SPACE, SIZE = "space", "space-size"
-"""What the space is kept as, and how many pieces there were when it was fitted."""
+SIZE = "space-size"
+"""What is kept beside the space: how many pieces there were when it was fitted."""
 
 _SAMPLE = 10_000
 """So many pieces tell what a corpus is like."""

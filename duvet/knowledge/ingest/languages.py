@@ -6,22 +6,24 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError
+from duvet.store.records import SymbolKind, SymbolLanguage
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
 
-CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = "class", "function", "method", "interface", "type", "module"
+_KINDS: tuple[str, ...] = get_args(SymbolKind)
+CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
 
 
 class Grammar(Struct, frozen=True):
     """How a language declares things."""
 
-    name: str
+    name: SymbolLanguage
     package: str
     function: str
     """What the package calls the language."""

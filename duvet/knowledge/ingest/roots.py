@@ -17,8 +17,8 @@ from duvet.sources.patterns import PatternError, any_of, compile_pattern
 from duvet.store.records import Kind
 from duvet.tree.protocol import Tree
 
-_USUAL = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
-_SRC = "src"
+USUAL = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
+SRC = "src"
 _MOST_BYTES = 1 << 20
 
 
@@ -33,7 +33,7 @@ class Root(Struct, frozen=True, order=True):
 def roots_of(tree: Tree, paths: Sequence[str]) -> list[Root]:
     """The roots of a project, the deepest first."""
     found = dict.fromkeys((*_crates(tree, paths), *_go_modules(paths), *_packages(tree, paths), *_in_src(paths)))
-    found |= dict.fromkeys(Root(name) for name in _USUAL)
+    found |= dict.fromkeys(Root(name) for name in USUAL)
     return sorted(found, key=lambda root: (-root.folder.count("/"), not root.is_whole, root.folder))
 
 
@@ -42,11 +42,11 @@ def _in_src(paths: Iterable[str]) -> Iterator[Root]:
     inner: Counter[str] = Counter()
     for path in paths:
         first, _, rest = path.partition("/")
-        if first == _SRC and "/" in rest and kind_of(path) is Kind.CODE:
+        if first == SRC and "/" in rest and kind_of(path) is Kind.CODE:
             inner[rest.partition("/")[0]] += 1
     if len(inner) == 1:
-        yield Root(f"{_SRC}/{next(iter(inner))}")
-    yield Root(_SRC)
+        yield Root(f"{SRC}/{next(iter(inner))}")
+    yield Root(SRC)
 
 
 def _packages(tree: Tree, paths: Sequence[str]) -> Iterator[Root]:
@@ -63,7 +63,7 @@ def _packages(tree: Tree, paths: Sequence[str]) -> Iterator[Root]:
     tops = {re.split(r"[./]", name)[0].replace("-", "_") for name in named if isinstance(name, str)}
     known = _folders(paths)
     for top in sorted(tops):
-        yield from (Root(folder) for folder in (top, f"{_SRC}/{top}") if folder in known)
+        yield from (Root(folder) for folder in (top, f"{SRC}/{top}") if folder in known)
     yield from (Root(folder) for folder in folders.values() if isinstance(folder, str) and folder in known)
 
 

@@ -12,7 +12,7 @@ from duvet.knowledge.ingest.catalogue import Subsystem
 from duvet.knowledge.ingest.cited import Cited
 from duvet.knowledge.ingest.imports import Modules
 from duvet.knowledge.ingest.kinds import kind_of
-from duvet.knowledge.ingest.roots import Root
+from duvet.knowledge.ingest.roots import SRC, USUAL, Root
 from duvet.knowledge.ingest.warnings import warning
 from duvet.model import Problem
 from duvet.queries.catalogue import Catalogue
@@ -146,9 +146,7 @@ class Subsystems:
                 yield path.removeprefix(above)
 
 
-_NO_NAMES = frozenset(
-    ("src", "packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
-)
+_NO_NAMES = frozenset((SRC, *USUAL))
 """Folders that say nothing of what is in them."""
 
 

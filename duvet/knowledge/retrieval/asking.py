@@ -15,12 +15,10 @@ from duvet.knowledge.retrieval.records import (
     MOST,
     ArtifactType,
     Asked,
-    SymbolKind,
-    SymbolLanguage,
     Wanted,
 )
 from duvet.queries.names import nearest_hint
-from duvet.store.records import Filters
+from duvet.store.records import Filters, SymbolKind, SymbolLanguage
 from duvet.text import shortened
 
 MOST_ENTRIES, LONGEST = 1_000, 1_000

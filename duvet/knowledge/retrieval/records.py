@@ -7,15 +7,13 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from duvet.knowledge.graph.shapes import Relationship, Shown
-from duvet.store.records import Relation
+from duvet.store.records import Relation, SymbolKind, SymbolLanguage
 
 LEAST, USUAL, MOST = 1, 10, 25
 """So many results."""
 
 
 ArtifactType = Literal["code", "doc", "test", "proto", "config", "other"]
-SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
-SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
 
 
 class Wanted(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

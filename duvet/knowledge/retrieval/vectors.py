@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from duvet.search.vectors.dummy import Dummy
 from duvet.search.vectors.protocol import Embedder, Space
 from duvet.store.protocol import Hits, Store
+from duvet.store.records import SPACE
 
 if TYPE_CHECKING:
     from duvet.search.vectors.matrix import Matrix
-
-KEPT = "space"
-"""What a space is kept under."""
 
 
 class Vectors:
@@ -38,7 +36,7 @@ def vectors_of(store: Store, embedder: Embedder | None) -> tuple[Vectors | None,
     ##% say why.
     if embedder is None:
         return None, "found by words alone: the extra `semantic` is not installed, or not wanted"
-    data = store.kept(KEPT)
+    data = store.kept(SPACE)
     if not data:
         return None, "found by words alone: no vectors were made of what was taken in"
     space = embedder.space(data)

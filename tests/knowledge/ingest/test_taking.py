@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule
 from duvet.errors import DuvetError, UnreadableError
-from duvet.knowledge.ingest.embedding import SIZE, SPACE
+from duvet.knowledge.ingest.embedding import SIZE
 from duvet.knowledge.ingest.taking import Wishes, take_in
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.store.errors import BusyError
-from duvet.store.records import Filters, Kind, Removed, Run
+from duvet.store.records import SPACE, Filters, Kind, Removed, Run
 from duvet.tree.memory import MemoryTree
 from tests.histories import commit, git, history
 from tests.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, opened, project, taken, written

@@ -14,7 +14,7 @@ from duvet.knowledge.retrieval.records import Response
 from duvet.search.vectors.protocol import Embedder
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Kind, Node, Relation, Taken
+from duvet.store.records import SPACE, Kind, Node, Relation, Taken
 from tests.store.made import edge, node, symbol, taken
 
 DAY = 86_400.0
@@ -93,7 +93,7 @@ def filled(folder: Path, embedder: Embedder | None = None, files: tuple[Taken, .
             writing.put(replace(one, vectors=space.rows(pieces)) if space else one)
         writing.replace_graph(NODES, EDGES)
         if space:
-            writing.keep("space", space.data)
+            writing.keep(SPACE, space.data)
     return store
 
 
