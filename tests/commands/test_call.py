@@ -95,7 +95,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("list_uncited_requirements", "--limit", "many"), 2, "limit: expected int, got str"),
     (("list_uncited_requirements", "--limit", "05"), 2, "limit: expected int, got str"),
     (("list_uncited_requirements", "--limit", "1e400"), 2, "limit: expected int"),
-    (("list_uncited_requirements", "--level", "must"), 2, "give one of MAY, MUST, SHOULD, unspecified"),
+    (("list_uncited_requirements", "--level", "must"), 2, "give one of MUST, SHOULD, MAY, unspecified"),
     (("--json", "{", "coverage_summary"), 2, "--json is not JSON"),
     (("--json", "[]", "coverage_summary"), 2, "--json is no object"),
     (("coverage_sumary",), 1, 'Unknown tool: "coverage_sumary"'),

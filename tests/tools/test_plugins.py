@@ -160,8 +160,8 @@ boil: Boil water
 How long water takes to boil.
 
 Arguments:
-  --litres number: How much water there is
-  --celsius (integer; optional): How warm it is to be
+  --litres (number; required; at most 3): How much water there is
+  --celsius (integer; default 100): How warm it is to be
 
 Answers:
   seconds, kettle

@@ -47,7 +47,9 @@ def asked_of(given: Mapping[str, Any]) -> Asked:
     ##% name of that field.
     query = given.get("query")
     if query is None or (isinstance(query, str) and not query.strip()):
-        raise QueryError("Field 'query' is required", hint="give words to look for")
+        unknown = _unknown(given, tuple(_CHECKS), "field")
+        hint = f"{unknown.message}: {unknown.hint}" if unknown else "give words to look for"
+        raise QueryError("Field 'query' is required", hint=hint)
     _only(given, tuple(_CHECKS), "field")
     said = {name: value for name, value in given.items() if value is not None}
     for name, value in said.items():
@@ -99,9 +101,15 @@ def _entries(name: str, value: Any) -> list[str]:
 
 
 def _only(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    for name in given:
-        if name not in known:
-            raise QueryError(f"Unknown {what} '{shortened(str(name))}'", hint=nearest_hint(shortened(str(name)), known))
+    if unknown := _unknown(given, known, what):
+        raise unknown
+
+
+def _unknown(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> QueryError | None:
+    name = next((shortened(name) for name in given if name not in known), None)
+    if name is None:
+        return None
+    return QueryError(f"Unknown {what} '{name}'", hint=nearest_hint(name, known) or f"there are {', '.join(known)}")
 
 
 def _is_integer(value: object) -> bool:

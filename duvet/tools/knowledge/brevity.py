@@ -12,6 +12,8 @@ from duvet.text import shortened
 
 _BEGINNING = 200
 """Characters of the text of a result for which there is no more room."""
+_LENGTHS = (1000, 500)
+"""And of one for which there is some."""
 _FEW = 3
 """So many relationships, related files and requirements of one for which there is some room."""
 _SENTENCE = 160
@@ -43,11 +45,12 @@ def _briefer(result: Result) -> Iterator[Result]:
     brief = replace(result, scoring=replace(result.scoring, signals=UNSET), graph_context=context and _brief(context))
     yield brief
     yield replace(brief, graph_context=context and _empty(context))
+    yield from (_least(result, characters) for characters in _LENGTHS)
 
 
-def _least(result: Result) -> Result:
+def _least(result: Result, characters: int = _BEGINNING) -> Result:
     text = result.chunk.text
-    beginning = text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rstrip()} …"
+    beginning = text if len(text) <= characters else f"{text[:characters].rstrip()} …"
     context = result.graph_context
     return Result(
         chunk=replace(result.chunk, text=beginning, symbols=()),

@@ -15,7 +15,7 @@ from duvet.tools.tool import Answer, Tool
 
 _USUAL, _MOST, _DEEPEST = 25, 100, 5
 _HALVES = 2
-"""The related nodes have one half of the room, the files the other."""
+"""The related nodes have one half of the room, the files the other; without files they have it all."""
 _NAME = "The name of the subsystem, in whatever case"
 
 
@@ -41,13 +41,14 @@ class Output(Told, frozen=True, kw_only=True):
 async def surroundings(asked: Input, ctx: Ctx) -> Answer:
     """A subsystem with what is reached from it."""
     name, limit = require_text("name", asked.name, _NAME), most(asked.limit, _MOST)
+    has_files = asked.include_artifacts is not False
     space = room(ctx.caller.face, limit, _USUAL)
     wish = Wish(
         depth=most(asked.depth, _DEEPEST),
         limit=limit,
-        cut=lambda nodes: within(nodes, space and space // _HALVES),
+        cut=lambda nodes: within(nodes, space and space // (_HALVES if has_files else 1)),
         cursor=asked.cursor,
-        include_artifacts=asked.include_artifacts is not False,
+        include_artifacts=has_files,
     )
     found = await ask(ctx, lambda known: subsystem(known.store, name, wish))
     artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.face, _HALVES)

@@ -476,7 +476,7 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
     store.close()
     assert result.graph_context is not None
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
-    assert result.scoring.signals.relationship_count == 30
+    assert result.scoring.signals and result.scoring.signals.relationship_count == 30
     assert answer.metadata.warnings[1:] == (
         "no more than 10 relationships, related files and requirements of a file are told; km-graph-node has all",
     )

@@ -186,5 +186,5 @@ def test_wrong_types(known: Asking) -> None:
     assert known.refusal(tool, node_id="Code:a", relationships="some") == (
         "invalid_request",
         "relationships: invalid enum value 'some'",
-        "give one of all, incoming, none, outgoing",
+        "give one of outgoing, incoming, all, none",
     )

@@ -39,11 +39,22 @@ def test_one(known: Asking) -> None:
         "tool": "km-graph-search",
         "usage": {
             "description": "Subsystems, specifications, sections, requirements and files by a part of what they are called.",
-            "details": "term (string, required): A part of a name or a path, or of the text of a requirement\n"
-            "limit (integer, default 20, at least 1): Nodes, 50 at most\n"
+            "details": "term (string; required): A part of a name or a path, or of the text of a requirement\n"
+            "limit (integer; default 20; at least 1; at most 50): Nodes\n"
             "Scope: reader.",
         },
     }
+    choice = known.value("km-help", tool="km-graph-node")["usage"]["details"].splitlines()[1]
+    assert choice.startswith("relationships (outgoing, incoming, all or none; default outgoing): ")
+    own = known.value("km-help", tool="km-help")["usage"]["details"].splitlines()
+    assert [line.partition(":")[0] for line in own] == [
+        "tool (string; optional)",
+        "include_spec (boolean; default false)",
+        "Scope",
+    ]
+    search = known.value("km-help", tool="km-search")["usage"]["details"]
+    assert "\nlimit (integer; default 10; at least 1; at most 25): Results\n" in search
+    assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
 
 
 def test_the_document(known: Asking) -> None:
@@ -51,7 +62,7 @@ def test_the_document(known: Asking) -> None:
     assert known.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
     for name in NAMES:
         assert f"\n### {name}\n" in spec and f"\n| `{name}` | " in spec
-    assert "- `node_id` (string, required): LABEL:KEY, such as" in spec
+    assert "- `node_id` (string; required): LABEL:KEY, such as" in spec
     assert "\n| `km-lifecycle-report` | maintainer | " in spec
     assert "None" not in spec and "{{" not in spec and "\n\n\n" not in spec
 

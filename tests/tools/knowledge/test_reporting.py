@@ -56,7 +56,8 @@ def test_histories(tmp_path: Path) -> None:
     assert living["history"][0]["summary"] == living["summary"] == LIFECYCLE["summary"]
     assert len(known.value(REPORT, history=2)["history"]) == 2
     assert "history" not in known.value(REPORT)
-    assert known.refusal(REPORT, history=101)[:2] == ("invalid_request", "history: expected int <= 100")
+    assert known.value(REPORT, history=101)["history"] == living["history"]
+    assert known.refusal(REPORT, history=-1)[:2] == ("invalid_request", "history: expected int >= 0")
     known.knowledge.close()
 
 
