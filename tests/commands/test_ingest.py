@@ -73,6 +73,33 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
     assert (done.returncode, "pip install 'duvet-cli[symbols]'" in done.stderr) == (0, is_named), done.stderr
 
 
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+from duvet.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_stand_ins_need_no_extra(ledger: Path) -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##= type=test
+    ##% Vectors that stand in for those of a model MUST be made and compared without the extra `semantic`.
+    (ledger / "duvet.config.yaml").unlink()
+
+    def without(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", WITHOUT_NUMPY, *words]
+        return subprocess.run(command, cwd=ledger, env=environment(), capture_output=True, text=True, check=False)
+
+    done = without("ingest", "--dummy-embeddings")
+    assert done.returncode == 0 and "Made 7 vectors" in done.stderr, done.stderr
+    done = without("call", "--pack", "knowledge", "km-search", "--query", "balance")
+    assert done.returncode == 0, done.stderr
+    metadata = json.loads(done.stdout)["metadata"]
+    assert metadata["scoring_mode"] == "hybrid"
+    assert metadata["warnings"] == ["the vectors are stand-ins that tell nothing of meaning"]
+
+
 def test_json(ledger: Path, duvet_command: str) -> None:
     done = run(duvet_command, ledger, "-q", "ingest", "--format", "json", "--dry-run")
     found = json.loads(done.out)

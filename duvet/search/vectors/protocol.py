@@ -24,6 +24,15 @@ class Space(Protocol):
         """The vector of a question: that many little-endian float32 of length 1, or of zeros where it tells nothing."""
 
 
+class Rows(Protocol):
+    """Vectors that are kept, and can be searched."""
+
+    def __len__(self) -> int: ...
+
+    def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
+        """The numbers of the nearest ones, each with its cosine, the nearest first; None is all."""
+
+
 class Embedder(Protocol):
     """A model."""
 

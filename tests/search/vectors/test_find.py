@@ -8,8 +8,8 @@ import pytest
 
 from duvet.errors import DuvetError
 from duvet.search.vectors.dummy import Dummy
+from duvet.search.vectors.few import Few
 from duvet.search.vectors.find import find_embedder
-from duvet.search.vectors.matrix import Matrix
 from duvet.store.records import Segment
 from tests.search.vectors.made import TEXTS, cosine, unpacked
 
@@ -42,7 +42,7 @@ def test_dummies_tell_equal_texts() -> None:
     assert dummy.space(b"") is None
     rows = space.rows(TEXTS)
     assert [round(cosine(one, one), 5) for one in unpacked(space, rows)] == [1.0] * len(TEXTS)
-    matrix = Matrix(space.width, [Segment(tuple(range(len(TEXTS))), rows)])
+    matrix = Few(space.width, [Segment(tuple(range(len(TEXTS))), rows)])
     for at, text in enumerate(TEXTS):
         ((found, score),) = matrix.best(space.query(text), 1)
         assert (found, round(score, 5)) == (at, 1.0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from random import Random
 from struct import pack
 
 import pytest
 
+from duvet.search.vectors.few import Few
 from duvet.search.vectors.matrix import Matrix
+from duvet.search.vectors.protocol import Rows
 from duvet.search.vectors.rows import row
 from duvet.store.records import Segment
 from tests.search.vectors.made import cosine
@@ -27,9 +30,19 @@ def asked(vector: list[int]) -> bytes:
     return pack(f"<{WIDTH}f", *(number / cosine([*vector], [*vector]) ** 0.5 for number in vector))
 
 
+Kind = Callable[[int, Iterable[Segment]], Rows]
+
+
+@pytest.fixture(params=[Matrix, Few])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Each way to search rows."""
+    found: Kind = request.param
+    return found
+
+
 @pytest.mark.parametrize("total", [0, 1, 50, 4096, 9000])
 @pytest.mark.parametrize("every", [0, 1, 3])
-def test_best(total: int, every: int) -> None:
+def test_best(total: int, every: int, kind: Kind) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
     ##% A search by vectors MUST find what is nearest of all, and equally near ones in the order in which they were
@@ -42,7 +55,7 @@ def test_best(total: int, every: int) -> None:
         Segment(tuple(names[at : at + 100]), b"".join(map(kept, vectors[at : min(at + 100, total)])))
         for at in range(0, total, 100)
     ]
-    matrix = Matrix(WIDTH, segments)
+    matrix = kind(WIDTH, segments)
     wanted = numbers(random)
     allowed = names[::every] if every else None
     near = {
@@ -58,22 +71,22 @@ def test_best(total: int, every: int) -> None:
     )
 
 
-def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out() -> None:
+def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind) -> None:
     good, bad = Segment((3,), kept([1] * WIDTH)), Segment((4,), b"x" * 260)
-    matrix = Matrix(WIDTH, [bad, good, bad])
+    matrix = kind(WIDTH, [bad, good, bad])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5, [1, 3, 4, 99])] == [3]
     assert matrix.best(asked([1] * WIDTH), 5, []) == []
 
 
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), -0.5, 1e30])
-def test_a_row_that_was_overwritten_is_left_out(scale: float) -> None:
+def test_a_row_that_was_overwritten_is_left_out(scale: float, kind: Kind) -> None:
     good = kept([5] * WIDTH)
-    matrix = Matrix(WIDTH, [Segment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
+    matrix = kind(WIDTH, [Segment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
     assert len(matrix) == 1
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
 
 
-def test_a_row_without_a_direction_is_never_near() -> None:
-    matrix = Matrix(WIDTH, [Segment((1, 2), kept([0] * WIDTH) + kept([5] * WIDTH))])
+def test_a_row_without_a_direction_is_never_near(kind: Kind) -> None:
+    matrix = kind(WIDTH, [Segment((1, 2), kept([0] * WIDTH) + kept([5] * WIDTH))])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
     assert matrix.best(bytes(4 * WIDTH), 5) == []
