@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.records import USUAL, Asked, Response
+from duvet.knowledge.retrieval.asking import asked_of, limit_of
+from duvet.knowledge.retrieval.records import MOST, USUAL, Asked, Response
 from duvet.tools.ctx import Ctx
 from duvet.tools.knowledge.brevity import fitted
 from duvet.tools.knowledge.known import LABELS, ask, room
@@ -15,8 +15,8 @@ from duvet.tools.tool import Answer, Shortcut, Tool
 async def search(asked: Asked, ctx: Ctx) -> Answer:
     """The pieces of files that match best."""
     found = await ask(ctx, lambda known: known.engine.search(asked))
-    most = room(ctx.caller.face, asked.limit, USUAL)
-    shown, cut = (found, 0) if most is None else fitted(found, most)
+    most = room(ctx.caller.face, limit_of(asked), USUAL)
+    shown, cut = (found, 0) if most is None else fitted(found, most - len(_cut(MOST, MOST)))
     if cut:
         warnings = (*found.metadata.warnings, _cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))

@@ -152,6 +152,40 @@ async def test_errors(duvet_command: str, project: Path) -> None:
             assert 'duvet_tool_failures_total{error="upstream_error",tool="km-search"} 1.0' in text
 
 
+SENTENCES: dict[str, dict[str, Any]] = {
+    "Field 'query' is required": {},
+    "Field 'limit' must be an integer": {"query": "a", "limit": "5"},
+    "Field 'filters' must be an object": {"query": "a", "filters": []},
+    "filters.tags must be an array of strings": {"query": "a", "filters": {"tags": "a"}},
+    "Unsupported artifact type 'poem'": {"query": "a", "filters": {"artifact_types": ["poem"]}},
+}
+
+
+async def test_what_is_wrong_is_said_in_the_same_words_on_every_face(duvet_command: str, project: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
+    ##% name of that field.
+    async with client_of(over_stdio(duvet_command, project), MODERN) as client:
+        for message, given in SENTENCES.items():
+            found = value_of(await client.call_tool("km-search", given))
+            assert (found["error"]["code"], found["error"]["message"]) == ("invalid_request", message)
+        # What is higher than the highest is told in the schema, and counts as that.
+        assert not (await client.call_tool("km-search", {"query": "boil", "limit": 1000})).is_error
+    with Command(duvet_command, project, **TOKENS) as command:
+        async with asking(command.where, ADMIN) as client:
+            for message, given in SENTENCES.items():
+                status, told = await post(client, "km-search", **given)
+                assert (status, told["code"], told["error"]) == (400, "invalid_request", message)
+                answer = (await call(client, "km-search", given)).json()["result"]
+                assert json.loads(answer["content"][0]["text"])["error"]["message"] == message
+            status, told = await post(client, "km-search", query="boil " * 200_000)
+            assert status == 200 and told["results"]
+    for message, given in SENTENCES.items():
+        done = run(duvet_command, project, "call", "km-search", "--json", json.dumps(given))
+        assert done.code == 2 and message in done.err
+
+
 async def test_the_pack_is_off_unless_it_is_asked_for(duvet_command: str, project: Path) -> None:
     make(project, {"duvet.config.json": "{}"})
     with Command(duvet_command, project) as command:

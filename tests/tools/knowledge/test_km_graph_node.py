@@ -84,6 +84,23 @@ def test_both_directions(known: Asking) -> None:
     }
 
 
+def test_edges_that_lead_the_other_way_are_told_of(known: Asking) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% Where a node has no edge of the direction that is asked for, it MUST be said how many it has of the other one.
+    tool = "km-graph-node"
+    steps = {
+        ("Subsystem:Kettle", "outgoing"): "5 incoming edges: relationships=all tells of them.",
+        ("Subsystem:Tea", "outgoing"): "",
+        ("SourceFile:src/kettle/boil.py", "incoming"): "4 outgoing edges: relationships=all tells of them.",
+        ("Section:spec#pouring", "incoming"): "",
+        ("Subsystem:Kettle", "none"): "",
+        ("Subsystem:Kettle", "all"): "",
+    }
+    for (node, which), step in steps.items():
+        assert known.answer(tool, {"node_id": node, "relationships": which}).next_step == step, (node, which)
+
+
 def test_a_limit(known: Asking) -> None:
     ##= man/spec/knowledge.md#tools
     ##= type=test
