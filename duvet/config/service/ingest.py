@@ -53,7 +53,8 @@ class IngestSection(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=1 << 26, description="Of files that are larger, nothing but the name is taken in")
     ] = _DEFAULT.max_file_bytes
     symbols: Annotated[
-        _Switch, Meta(description="Whether to look for classes and functions; `auto` is where tree-sitter is installed")
+        _Switch,
+        Meta(description="Whether to look for classes and functions; `auto` is where the extra `symbols` is installed"),
     ] = Auto.AUTO
     semantic: Annotated[
         _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
