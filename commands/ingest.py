@@ -43,8 +43,9 @@ def ingest(
     The folder can be removed at any time.
 
     Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
-    `ingest`; what git ignores never is. Subsystems are those of the folders of the sources, or of `subsystems.yaml`,
-    which duvet.config(5) describes.
+    `ingest`; what git ignores never is, and secrets such as .env and dependencies such as node_modules only where their
+    very paths are named there. Subsystems are those of the folders of the sources, or of `subsystems.yaml`, where each
+    may have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`, as duvet.config(5) says.
 
     \b
     Examples:

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from duvet.config.schema import IngestRule, SearchRule, StoreRule
 from duvet.config.service.search import ProfileName, SearchSection, WeightsSection
 from duvet.knowledge.knowledge import Rules
-from duvet.knowledge.retrieval.records import ArtifactType, SymbolKind
+from duvet.knowledge.retrieval.records import ArtifactType
 from duvet.knowledge.retrieval.weights import PROFILES
 from duvet.store.opening import open_store
-from duvet.store.records import Node, Relation
+from duvet.store.records import Node, Relation, SymbolKind
 from duvet.tools.knowledge.km_search import SEARCH
 from duvet.tools.schemas import input_schema
 from tests.knowledge.stored import BOIL, EDGES, MUST_BOIL, NODES, OLD, STORE, fill, plain, requirement
