@@ -11,9 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule
-from duvet.errors import DuvetError, UnreadableError
+from duvet.errors import DuvetError
 from duvet.knowledge.ingest.embedding import SIZE
 from duvet.knowledge.ingest.taking import Wishes, take_in
+from duvet.progress import Progress
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.store.errors import BusyError
@@ -296,12 +297,15 @@ def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
     written(folder, {"tool.sh": "echo other\n"})
     asked: list[list[str]] = []
 
-    def catalogue() -> Catalogue:
-        asked.append(found(folder, "echo"))
-        asked.append(found(folder, "other"))
-        raise UnreadableError("no trace", path="x")
+    class Asking(Progress):
+        """Asks once the files are written down."""
 
-    taken(folder, catalogue=catalogue)
+        def end(self, outcome: str) -> None:
+            if outcome.startswith("Read "):
+                asked.extend((found(folder, "echo"), found(folder, "other")))
+
+    with closing(opened(folder)) as store:
+        take_in(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
     assert asked == [["tool.sh::0"], []]
     assert found(folder, "other") == ["tool.sh::0"]
 
