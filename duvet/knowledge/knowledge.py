@@ -35,7 +35,7 @@ class Rules(Struct, frozen=True):
         return os.path.join(self.root, self.store.path)
 
 
-class Known:
+class OpenStore:
     """A store that is open, and what searches it."""
 
     def __init__(self, store: Store, rules: Rules) -> None:
@@ -62,14 +62,14 @@ class Knowledge:
     def __init__(self, rules: Callable[[], Rules]) -> None:
         self.rules = rules
         self._lock = Lock()
-        self._known: Known | None = None
+        self._known: OpenStore | None = None
         self._file: tuple[int, int] | None = None
 
     def turn_to(self, rules: Callable[[], Rules]) -> None:
         """From the next question on, these rules are in force."""
         self.rules = rules
 
-    def ask(self, question: Callable[[Known], Answer]) -> Answer:
+    def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
         """What the store answers; StoreError where it can't be had."""
         with self._lock:
             try:
@@ -89,14 +89,14 @@ class Knowledge:
         with self._lock:
             self._let_go()
 
-    def _current(self) -> Known:
+    def _current(self) -> OpenStore:
         rules = self.rules()
         file = _file_at(rules.path)
         known = self._known
         if known is None or file != self._file or rules != known.rules or not known.store.is_current:
             self._let_go()
             # As long as the old file is open, a new one can't be taken for it.
-            known = self._known = Known(open_store(rules.path), rules)
+            known = self._known = OpenStore(open_store(rules.path), rules)
             self._file = file
         return known
 

@@ -11,7 +11,7 @@ from duvet.store.database import Database, Row
 from duvet.store.faults import decoding
 from duvet.store.graph import FIELDS, node_of, split
 from duvet.store.records import Edge, Label, Node
-from duvet.store.schema import LABELS, RELATION_OF
+from duvet.store.schema import LABEL_NUMBERS, RELATION_OF
 from duvet.store.values import bound, counted, properties
 
 _START = f"SELECT id, {FIELDS} FROM node WHERE label = ? AND key = ?"
@@ -55,7 +55,7 @@ def around(database: Database, id: str, depth: int) -> Sequence[Reached]:
     label, key = split(id)
     if label is None or label is Label.CHUNK:
         return []
-    start = database.read_one(_node, _START, LABELS[label], bound(key))
+    start = database.read_one(_node, _START, LABEL_NUMBERS[label], bound(key))
     if start is None:
         return []
     level = {start[0]: Reached(start[1], None)}
@@ -63,7 +63,7 @@ def around(database: Database, id: str, depth: int) -> Sequence[Reached]:
     found: list[Reached] = []
     for _ in range(depth):
         level = dict(
-            sorted(_next(database, level, seen), key=lambda item: (LABELS[item[1].node.label], item[1].node.key))
+            sorted(_next(database, level, seen), key=lambda item: (LABEL_NUMBERS[item[1].node.label], item[1].node.key))
         )
         if not level:
             break

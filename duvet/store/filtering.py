@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from duvet.store.database import Database, marks
-from duvet.store.records import LABELS as LABEL_OF_KIND
-from duvet.store.records import Filters, Label, Relation
-from duvet.store.schema import LABELS, NAMESPACE, RELATIONS, SUBSYSTEM, TAG
+from duvet.store.records import KIND_LABELS, Filters, Label, Relation
+from duvet.store.schema import LABEL_NUMBERS, NAMESPACE, RELATION_NUMBERS, SUBSYSTEM, TAG
 from duvet.store.values import bound, coded, counted, pieces_from, unbound
 from duvet.store.words import folded
 
@@ -20,8 +19,8 @@ JOIN artifact ON artifact.id = symbol.artifact
 JOIN piece ON number >= first AND number < first + count
 AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
 WHERE count > 0{} ORDER BY number"""
-_BELONG = ",".join(str(RELATIONS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
-_OF_FILES = ",".join(str(LABELS[one]) for one in sorted(set(LABEL_OF_KIND.values())))
+_BELONG = ",".join(str(RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
+_OF_FILES = ",".join(str(LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
 # A subsystem, then what belongs to it, then the files that hang together with one of these.
 _LINKED = f"""id IN (
 WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
@@ -68,7 +67,7 @@ def _of_files(database: Database, filters: Filters) -> Iterator[Condition]:
 
 def _of_subsystems(database: Database, names: Sequence[object]) -> Condition:
     subsystems = database.read(
-        lambda row: (counted(row[0]), [*map(unbound, row[1:])]), _SUBSYSTEMS, LABELS[Label.SUBSYSTEM]
+        lambda row: (counted(row[0]), [*map(unbound, row[1:])]), _SUBSYSTEMS, LABEL_NUMBERS[Label.SUBSYSTEM]
     )
     nodes = [id for id, called in subsystems if any(bound(folded(name)) in names for name in called)]
     ##= man/spec/knowledge.md#store

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from duvet.store.database import Database, Row, marks
 from duvet.store.piece_nodes import piece_node, piece_nodes, piece_nodes_of
 from duvet.store.records import Edge, Label, Node, Relation
-from duvet.store.schema import LABEL_OF, LABELS, RELATION_OF, RELATIONS
+from duvet.store.schema import LABEL_NUMBERS, LABEL_OF, RELATION_NUMBERS, RELATION_OF
 from duvet.store.values import bound, properties, unbound
 from duvet.store.words import folded
 
@@ -42,18 +42,18 @@ def node(database: Database, label: Label, key: str) -> Node | None:
     if label is Label.CHUNK:
         piece = piece_node(database, key)
         return piece and piece.node
-    found = database.read_one(node_of, _NODE, LABELS[label], bound(key))
+    found = database.read_one(node_of, _NODE, LABEL_NUMBERS[label], bound(key))
     if found is None and label is Label.SUBSYSTEM:
-        wanted, keys = folded(key), database.read(lambda row: unbound(*row), _SUBSYSTEMS, LABELS[label])
+        wanted, keys = folded(key), database.read(lambda row: unbound(*row), _SUBSYSTEMS, LABEL_NUMBERS[label])
         spelt = next((one for one in keys if folded(one) == wanted), None)
-        return None if spelt is None else database.read_one(node_of, _NODE, LABELS[label], bound(spelt))
+        return None if spelt is None else database.read_one(node_of, _NODE, LABEL_NUMBERS[label], bound(spelt))
     return found
 
 
 def nodes(database: Database, label: Label) -> Iterator[Node]:
     if label is Label.CHUNK:
         return (piece.node for piece in piece_nodes(database))
-    return database.read_each(node_of, _NODES, LABELS[label])
+    return database.read_each(node_of, _NODES, LABEL_NUMBERS[label])
 
 
 def edges(database: Database, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> Ends:
@@ -77,7 +77,7 @@ def stored_edges(
     label, key = split(id)
     if label is None or label is Label.CHUNK:
         return []
-    ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
+    ways = [RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
     only = f" AND edge.relation IN ({marks(ways)})" if relations else ""
     question = _EDGES.format(*(("source", "target") if out else ("target", "source")), only)
 
@@ -87,7 +87,7 @@ def stored_edges(
         source, target = (id, end.id) if out else (end.id, id)
         return Edge(source=source, relation=way, target=target, properties=properties(data)), end
 
-    return database.read(end_of, question, LABELS[label], bound(key), *ways, limit)
+    return database.read(end_of, question, LABEL_NUMBERS[label], bound(key), *ways, limit)
 
 
 def neighbours(database: Database, ids: Sequence[str]) -> Mapping[str, Ends]:
@@ -102,13 +102,13 @@ def found_nodes(database: Database, term: str, labels: Sequence[Label], limit: i
         found
         for label in dict.fromkeys(labels)
         if label is not Label.CHUNK
-        for found in database.read(node_of, _FOUND, LABELS[label], wanted, limit)
+        for found in database.read(node_of, _FOUND, LABEL_NUMBERS[label], wanted, limit)
     ]
 
 
 def isolated(database: Database, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
-    kinds = [LABELS[label] for label in labels if label is not Label.CHUNK]
-    ways = [RELATIONS[one] for one in relations if one is not Relation.HAS_CHUNK]
+    kinds = [LABEL_NUMBERS[label] for label in labels if label is not Label.CHUNK]
+    ways = [RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
     return database.read_each(node_of, _ISOLATED.format(marks(kinds), marks(ways)), *kinds, *ways)
 
 

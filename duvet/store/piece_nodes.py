@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from duvet.store.artifacts import piece_of
 from duvet.store.database import Database, Row, marks
-from duvet.store.records import LABELS, Kind, Label, Node
+from duvet.store.records import KIND_LABELS, Kind, Label, Node
 from duvet.store.texts import Text, text_of
 from duvet.store.values import bound, counted, numbers, unbound
 
@@ -37,7 +37,7 @@ def piece_node(database: Database, key: str) -> PieceNode | None:
 
 def piece_nodes_of(database: Database, label: Label, path: str, limit: int) -> Iterator[PieceNode]:
     """The pieces of a file, so many at most."""
-    kinds = [kind for kind, called in LABELS.items() if called is label]
+    kinds = [kind for kind, called in KIND_LABELS.items() if called is label]
     places = database.read(_place, _OF_FILE.format(marks(kinds)), bound(path), *kinds, limit) if kinds else ()
     return _nodes(database, places)
 
@@ -49,7 +49,7 @@ def piece_nodes(database: Database) -> Iterator[PieceNode]:
 
 def _place(row: Row) -> tuple[Label, str, int, int, list[int]]:
     id, kind, path, ordinal, *fields = row
-    return LABELS[Kind(kind)], unbound(path), counted(id), counted(ordinal), numbers(fields)
+    return KIND_LABELS[Kind(kind)], unbound(path), counted(id), counted(ordinal), numbers(fields)
 
 
 def _nodes(database: Database, places: Iterable[tuple[Label, str, int, int, list[int]]]) -> Iterator[PieceNode]:

@@ -43,7 +43,7 @@ class Label(StrEnum):
     REQUIREMENT = "Requirement"
 
 
-LABELS = {
+KIND_LABELS = {
     Kind.CODE: Label.SOURCE_FILE,
     Kind.DOC: Label.DESIGN_DOC,
     Kind.TEST: Label.TEST_CASE,
@@ -104,7 +104,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> Label:
-        return LABELS[self.kind]
+        return KIND_LABELS[self.kind]
 
 
 class Symbol(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import TypeVar
 from duvet.store.database import Database
 from duvet.store.graph import searched, split
 from duvet.store.records import Edge, Label, Node, Relation
-from duvet.store.schema import LABELS, RELATIONS
+from duvet.store.schema import LABEL_NUMBERS, RELATION_NUMBERS
 from duvet.store.values import bound, packed
 
 One = TypeVar("One", Node, Edge)
@@ -66,13 +66,13 @@ def _node(node: Node) -> Values | None:
         return None
     said = packed(node.properties) if node.properties else None
     folded = searched(node.key, node.name)
-    return LABELS[node.label], bound(node.key), bound(node.name), None if folded is None else bound(folded), said
+    return LABEL_NUMBERS[node.label], bound(node.key), bound(node.name), None if folded is None else bound(folded), said
 
 
 def _edge(edge: Edge) -> Values | None:
     (source, from_key), (target, to_key) = split(edge.source), split(edge.target)
-    if edge.relation is Relation.HAS_CHUNK or source not in LABELS or target not in LABELS:
+    if edge.relation is Relation.HAS_CHUNK or source not in LABEL_NUMBERS or target not in LABEL_NUMBERS:
         return None
     said = packed(edge.properties) if edge.properties else None
-    ends = LABELS[source], bound(from_key), LABELS[target], bound(to_key)
-    return RELATIONS[edge.relation], said, *ends
+    ends = LABEL_NUMBERS[source], bound(from_key), LABEL_NUMBERS[target], bound(to_key)
+    return RELATION_NUMBERS[edge.relation], said, *ends

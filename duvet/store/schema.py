@@ -54,7 +54,7 @@ STATEMENTS = (
 SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
 """What FTS5 makes for itself."""
 
-LABELS: Final = {
+LABEL_NUMBERS: Final = {
     Label.SUBSYSTEM: 1,
     Label.SOURCE_FILE: 2,
     Label.TEST_CASE: 3,
@@ -65,8 +65,8 @@ LABELS: Final = {
     Label.SECTION: 8,
     Label.REQUIREMENT: 9,
 }
-LABEL_OF: Final = {number: label for label, number in LABELS.items()}
-RELATIONS: Final = {
+LABEL_OF: Final = {number: label for label, number in LABEL_NUMBERS.items()}
+RELATION_NUMBERS: Final = {
     Relation.BELONGS_TO: 1,
     Relation.DESCRIBES: 2,
     Relation.VALIDATES: 3,
@@ -76,6 +76,6 @@ RELATIONS: Final = {
     Relation.PART_OF: 7,
     Relation.WRITTEN_IN: 8,
 }
-RELATION_OF: Final = {number: relation for relation, number in RELATIONS.items()}
+RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.items()}
 SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
 """What a trait of a file is."""

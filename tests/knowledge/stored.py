@@ -10,7 +10,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule
-from duvet.knowledge.reports.facts import Facts, facts_of
+from duvet.knowledge.reports.facts import ProjectFacts, facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.store.opening import open_store
 from duvet.store.records import (
@@ -133,7 +133,7 @@ RUN = Run(
 )
 
 
-def facts(rule: IngestRule = IngestRule()) -> Facts:  # noqa: B008 - frozen
+def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - frozen
     """What reports are made of, before it is stored."""
     return facts_of(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
 

@@ -17,7 +17,7 @@ from duvet.errors import NotFoundError
 from duvet.knowledge.graph.node import Which, around
 from duvet.knowledge.graph.search import search
 from duvet.knowledge.graph.subsystem import Wish, subsystem
-from duvet.knowledge.knowledge import Knowledge, Known, Rules
+from duvet.knowledge.knowledge import Knowledge, OpenStore, Rules
 from duvet.knowledge.reports.coverage import CoverageThen, coverage
 from duvet.knowledge.reports.facts import facts_in
 from duvet.knowledge.reports.history import COVERAGE, LIFECYCLE, history
@@ -28,7 +28,7 @@ from duvet.store.errors import StoreError
 from tests.knowledge.ingest.made import LEDGER, taken, written
 
 WANTED = IngestRule()
-Question = Callable[[Known], object]
+Question = Callable[[OpenStore], object]
 Damage = Callable[[bytes, random.Random], bytes]
 
 
@@ -56,12 +56,12 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _facts(known: Known) -> object:
+def _facts(known: OpenStore) -> object:
     now, facts = time.time(), facts_in(known.store, WANTED)
     return lifecycle(facts, now), coverage(facts, now)
 
 
-def _past(known: Known) -> object:
+def _past(known: OpenStore) -> object:
     store = known.store
     reports = history(store, COVERAGE, CoverageThen, 9), history(store, LIFECYCLE, LifecycleThen, 9)
     return reports, [row(run) for run in store.runs()]

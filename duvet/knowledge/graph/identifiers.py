@@ -20,7 +20,7 @@ _ALIASES = {
     "Config": Label.CONFIG_FILE,
     "Spec": Label.SPECIFICATION,
 }
-LABELS = {**{label.value: label for label in Label}, **_ALIASES}
+LABELS_BY_NAME = {**{label.value: label for label in Label}, **_ALIASES}
 LONGEST = 4096
 """Characters; longer than any path."""
 SHOWN_DIGITS = 12
@@ -81,7 +81,7 @@ def identifier(text: str) -> Identifier:
     name, colon, key = whole.partition(":")
     if not colon or not key.strip() or len(whole) > LONGEST:
         raise IdentifierError("Invalid node identifier", hint="write LABEL:KEY, such as DesignDoc:docs/README.md")
-    if name not in LABELS:
-        hint = nearest_hint(shortened(name), tuple(LABELS)) or f"there are {', '.join(LABELS)}"
+    if name not in LABELS_BY_NAME:
+        hint = nearest_hint(shortened(name), tuple(LABELS_BY_NAME)) or f"there are {', '.join(LABELS_BY_NAME)}"
         raise IdentifierError(f"Unsupported node label '{shortened(name)}'", hint=hint)
-    return Identifier(LABELS[name], key)
+    return Identifier(LABELS_BY_NAME[name], key)

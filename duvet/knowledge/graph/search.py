@@ -28,7 +28,7 @@ LONGEST = 1000
 """Characters of a term that count."""
 
 
-class Found(Struct, frozen=True):
+class FoundNode(Struct, frozen=True):
     """A node that was found."""
 
     id: str
@@ -37,7 +37,7 @@ class Found(Struct, frozen=True):
     snippet: str
 
 
-def search(store: Store, term: str, limit: int) -> tuple[Found, ...]:
+def search(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """The nodes whose names or texts hold the term, in whatever case; the best first."""
     ##= man/spec/knowledge.md#graph
     ##% A term MUST be found in names of subsystems, specifications, sections and files, and in texts of requirements,
@@ -46,7 +46,7 @@ def search(store: Store, term: str, limit: int) -> tuple[Found, ...]:
     named = store.found_nodes(asked, tuple(_SCORES), limit)
     found = {node.id: node for node in (*named, *_by_text(store, asked, limit))}
     best = sorted(found.values(), key=lambda node: (-_SCORES[node.label], *_closeness(node, asked.casefold()), node.id))
-    return tuple(Found(node.id, node.label.value, _SCORES[node.label], _snippet(node)) for node in best[:limit])
+    return tuple(FoundNode(node.id, node.label.value, _SCORES[node.label], _snippet(node)) for node in best[:limit])
 
 
 def _by_text(store: Store, term: str, limit: int) -> Iterator[Node]:

@@ -20,7 +20,7 @@ _TOLERANCE = 5
 """A corpus that has grown or shrunk by more than this part is another one."""
 
 
-class Vectors:
+class VectorUpdate:
     """Brings the vectors of a store up to date."""
 
     def __init__(self, store: Store, writing: Writing, embedder: Embedder) -> None:
@@ -97,7 +97,7 @@ def bring_vectors_up_to_date(
     if embedder is None:
         _without_vectors(store, writing, artifacts)
         return
-    vectors = Vectors(store, writing, embedder)
+    vectors = VectorUpdate(store, writing, embedder)
     todo = vectors.plan(artifacts, changed)
     if todo:
         count = sum(one.chunk_count for one in todo)

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duvet.knowledge.ingest.kinds import kind_of, namespace_of
-from duvet.knowledge.ingest.known import Known, Memo
 from duvet.knowledge.ingest.reading import Content, Reader
+from duvet.knowledge.ingest.remembered import Memo, Remembered
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times
 from duvet.model import Problem
@@ -22,7 +22,7 @@ class Files(Struct):
     """The files as they are now, and what has come of each."""
 
     artifacts: dict[str, Artifact] = field(default_factory=dict)
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, Remembered] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: tuple[Removed, ...] = ()
@@ -61,7 +61,7 @@ class Updating:
     def _file(self, path: str) -> None:
         before, known = self._before.get(path), self._memo.files.get(path)
         if before is None or known is None:
-            before, known = None, Known()
+            before, known = None, Remembered()
         modified = self._reader.modified(path, known.seen) if before else None
         if before and modified is not None:
             self._same(before, known, modified)
@@ -76,7 +76,7 @@ class Updating:
         else:
             self._put(path, kind, content)
 
-    def _same(self, before: Artifact, known: Known, modified: float | None) -> None:
+    def _same(self, before: Artifact, known: Remembered, modified: float | None) -> None:
         now = self._artifact(before, known, modified)
         self._files.artifacts[now.path] = now
         self._files.known[now.path] = known
@@ -102,7 +102,7 @@ class Updating:
             taken = Taken(artifact=now, text=content.text, pieces=content.pieces, symbols=content.symbols)
             self._writing.put(taken)
 
-    def _artifact(self, one: Artifact, known: Known, modified: float | None) -> Artifact:
+    def _artifact(self, one: Artifact, known: Remembered, modified: float | None) -> Artifact:
         """The file with all that isn't in it."""
         belongs = self._subsystems.of(one.path, one.kind, known.subsystem, known.imports)
         change = self._times.of(one.path)

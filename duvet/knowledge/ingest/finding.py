@@ -25,18 +25,18 @@ _OWN = (*OWN_FOLDERS, ".duvet/reports")
 _ALL = "**"
 
 
-class Found(Struct, frozen=True):
+class FoundFiles(Struct, frozen=True):
     """The files in order, and what is wrong with some."""
 
     paths: tuple[str, ...]
     problems: tuple[Problem, ...]
 
 
-def find_files(project: Project, wanted: IngestRule, own: Iterable[str] = ()) -> Found:
+def find_files(project: Project, wanted: IngestRule, own: Iterable[str] = ()) -> FoundFiles:
     """The files to take in; `own` are further files and folders that duvet has made."""
     walk = _Walk(project.tree, project.root, wanted, (*_OWN, *own, *_made(project)))
     paths = tuple(sorted(walk.files()))
-    return Found(paths, tuple(sorted(walk.problems, key=lambda one: one.sort_key)))
+    return FoundFiles(paths, tuple(sorted(walk.problems, key=lambda one: one.sort_key)))
 
 
 class _Walk:

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.knowledge.ingest.known import Known
 from duvet.knowledge.ingest.linking import Links
+from duvet.knowledge.ingest.remembered import Remembered
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.tracing import Traced, node_id
 from duvet.queries.catalogue import Catalogue
@@ -27,7 +27,7 @@ class Graph(Struct, frozen=True):
 
 def graph_of(
     artifacts: Mapping[str, Artifact],
-    known: Mapping[str, Known],
+    known: Mapping[str, Remembered],
     subsystems: Subsystems,
     catalogue: Catalogue | None,
 ) -> Graph:
@@ -64,7 +64,7 @@ def _about(name: str, subsystems: Subsystems) -> dict[str, Any]:
     return {key: value for key, value in about.items() if value}
 
 
-def _file(artifact: Artifact, known: Known | None) -> Node:
+def _file(artifact: Artifact, known: Remembered | None) -> Node:
     about = {
         "path": artifact.path,
         "artifact_type": artifact.kind.value,

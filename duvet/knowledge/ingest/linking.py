@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 
-from duvet.knowledge.ingest.known import Known
+from duvet.knowledge.ingest.remembered import Remembered
 from duvet.knowledge.ingest.tracing import Traced, node_id, section_key
 from duvet.knowledge.pages.records import Link
 from duvet.knowledge.pages.requirements import References
@@ -19,7 +19,9 @@ _INDEXES = ("README.md", "index.md")
 class Links:
     """Finds what is meant by what stands in a document."""
 
-    def __init__(self, artifacts: Mapping[str, Artifact], known: Mapping[str, Known], traced: Traced | None) -> None:
+    def __init__(
+        self, artifacts: Mapping[str, Artifact], known: Mapping[str, Remembered], traced: Traced | None
+    ) -> None:
         self._artifacts = artifacts
         self._known = known
         self._traced = traced
@@ -51,7 +53,7 @@ class Links:
                 if target != source:
                     yield Edge(source=source, relation=Relation.LINKS_TO, target=target)
 
-    def _files(self, path: str, one: Known) -> Iterator[str]:
+    def _files(self, path: str, one: Remembered) -> Iterator[str]:
         for link in one.links:
             start = "" if link.startswith("/") else posixpath.dirname(path)
             target = posixpath.normpath(posixpath.join(start, link.lstrip("/")))
@@ -60,7 +62,7 @@ class Links:
                     yield node_id(found)
                     break
 
-    def _pages(self, one: Known) -> Iterator[str]:
+    def _pages(self, one: Remembered) -> Iterator[str]:
         for written in one.pages:
             name, _, heading = written.partition("#")
             page = self._artifacts.get(self._slugs.get(plain(name), ""))

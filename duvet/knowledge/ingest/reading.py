@@ -14,8 +14,8 @@ from duvet.errors import DuvetError, UnreadableError
 from duvet.knowledge.ingest.cutting import pieces
 from duvet.knowledge.ingest.front import Front, front_of
 from duvet.knowledge.ingest.imports import imports_of
-from duvet.knowledge.ingest.known import Known
 from duvet.knowledge.ingest.outline import MARKDOWN, outline_of
+from duvet.knowledge.ingest.remembered import Remembered
 from duvet.knowledge.ingest.symbols import symbols_of
 from duvet.knowledge.ingest.trails import Declared, Trails
 from duvet.knowledge.ingest.warnings import warned, warning
@@ -37,7 +37,7 @@ class Content(Struct, frozen=True, kw_only=True):
     text: str = ""
     pieces: tuple[Piece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
-    known: Known = Known()
+    known: Remembered = Remembered()
     skipped: str = ""
     modified: float | None = None
     problems: tuple[Problem, ...] = ()
@@ -75,11 +75,11 @@ class Reader:
                 return None
             return Content(skipped="unreadable", problems=warned(error))
         if data is None:
-            return Content(skipped="too large", known=Known(seen), modified=modified)
+            return Content(skipped="too large", known=Remembered(seen), modified=modified)
         found = blake3(data).hexdigest()
         if found == digest:
-            return Content(digest=found, known=Known(seen), modified=modified)
-        return self._content(path, kind, data, Content(digest=found, known=Known(seen), modified=modified))
+            return Content(digest=found, known=Remembered(seen), modified=modified)
+        return self._content(path, kind, data, Content(digest=found, known=Remembered(seen), modified=modified))
 
     def _bytes(self, path: str) -> tuple[bytes | None, Seen | None, float | None]:
         """The bytes, none of a file that is too large, and what it looked like."""
@@ -132,7 +132,7 @@ def _document(path: str, text: str, found: Content) -> Content:
         problems = (warning(f"its front matter can't be read: {error.message}", path),)
     outline = outline_of(path, text, start)
     cut = tuple(pieces(text, [one.start for one in outline.headings], Trails(outline, front.title).at))
-    known = Known(
+    known = Remembered(
         found.known.seen,
         front.subsystem,
         front.tags,

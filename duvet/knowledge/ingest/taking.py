@@ -19,9 +19,9 @@ from duvet.knowledge.ingest.files import Files, Updating
 from duvet.knowledge.ingest.finding import find_files
 from duvet.knowledge.ingest.graphing import graph_of
 from duvet.knowledge.ingest.keeping import keep_changed, keep_graph
-from duvet.knowledge.ingest.known import Memo, decoded_memo
 from duvet.knowledge.ingest.languages import finds_symbols
 from duvet.knowledge.ingest.reading import Reader
+from duvet.knowledge.ingest.remembered import Memo, decoded_memo
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of

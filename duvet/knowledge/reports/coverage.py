@@ -6,7 +6,7 @@ from collections import Counter
 
 from msgspec import UNSET, Struct, UnsetType
 
-from duvet.knowledge.reports.facts import Facts
+from duvet.knowledge.reports.facts import ProjectFacts
 from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
 from duvet.store.records import Artifact, Kind
 
@@ -68,7 +68,7 @@ class Coverage(Told, frozen=True, kw_only=True):
     history: tuple[CoverageThen, ...] | UnsetType = UNSET
 
 
-def coverage(facts: Facts, now: float) -> Coverage:
+def coverage(facts: ProjectFacts, now: float) -> Coverage:
     """What these facts come to at that time."""
     ##= man/spec/knowledge.md#reports
     ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
@@ -110,7 +110,7 @@ def _row(one: Artifact) -> ArtifactRow:
     )
 
 
-def _freshness(facts: Facts, rows: tuple[ArtifactRow, ...]) -> Freshness:
+def _freshness(facts: ProjectFacts, rows: tuple[ArtifactRow, ...]) -> Freshness:
     times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
     return Freshness(
         ingested_at=facts.run.started_at if facts.run else None,

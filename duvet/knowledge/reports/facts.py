@@ -26,7 +26,7 @@ class Cited(Struct, frozen=True):
     files: tuple[str, ...]
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class ProjectFacts(Struct, frozen=True, kw_only=True):
     """What is known of a project, as far as reports tell of it."""
 
     run: Run | None
@@ -40,7 +40,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def facts_of(
     run: Run, artifacts: Mapping[str, Artifact], nodes: Iterable[Node], edges: Iterable[Edge], rule: IngestRule
-) -> Facts:
+) -> ProjectFacts:
     """The same from what is about to be stored."""
     known = {node.id: node for node in nodes}
     connected, citing = set[str](), dict[str, set[str]]()
@@ -50,7 +50,7 @@ def facts_of(
                 connected |= {edge.source, edge.target}
             if edge.relation is Relation.CITES:
                 citing.setdefault(edge.target, set()).add(known[edge.source].key)
-    return Facts(
+    return ProjectFacts(
         run=run,
         artifacts=artifacts,
         isolated=_in_order(
@@ -61,10 +61,10 @@ def facts_of(
     )
 
 
-def facts_in(store: Store, rule: IngestRule, *, graph: bool = True) -> Facts:
+def facts_in(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
     """What is stored; without the graph where nobody wants to know about that."""
     artifacts = store.artifacts()
-    return Facts(
+    return ProjectFacts(
         run=next((run for run in store.runs(limit=_RUNS) if run.success), None),
         artifacts=artifacts,
         isolated=_in_order(artifacts, _isolated(store)) if graph else (),

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import DecodeError, ValidationError, json
 
 from duvet.knowledge.reports.coverage import CoverageThen, coverage
-from duvet.knowledge.reports.facts import Facts
+from duvet.knowledge.reports.facts import ProjectFacts
 from duvet.knowledge.reports.lifecycle import LifecycleThen, lifecycle
 from duvet.knowledge.reports.shapes import Past
 from duvet.store.protocol import Store, Writing
@@ -21,7 +21,7 @@ _KEPT = {COVERAGE: 5, LIFECYCLE: 10}
 Then = TypeVar("Then", CoverageThen, LifecycleThen)
 
 
-def keep_reports(writing: Writing, facts: Facts, now: float) -> None:
+def keep_reports(writing: Writing, facts: ProjectFacts, now: float) -> None:
     """Keep what the reports come to at the end of a run."""
     ##= man/spec/knowledge.md#reports
     ##% At the end of each run, what the reports come to MUST be kept: of coverage the last 5, of the lifecycle the last 10.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 
-from duvet.knowledge.reports.facts import Cited, Facts
+from duvet.knowledge.reports.facts import Cited, ProjectFacts
 from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
 from duvet.store.records import Label
 
@@ -97,7 +97,7 @@ class Lifecycle(Told, frozen=True, kw_only=True):
     history: tuple[LifecycleThen, ...] | UnsetType = UNSET
 
 
-def lifecycle(facts: Facts, now: float) -> Lifecycle:
+def lifecycle(facts: ProjectFacts, now: float) -> Lifecycle:
     """What these facts come to at that time."""
     before = now - facts.rule.stale_days * _DAY
     docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), removed_artifacts(facts)
@@ -122,7 +122,7 @@ def lifecycle(facts: Facts, now: float) -> Lifecycle:
     )
 
 
-def _isolated(facts: Facts) -> dict[str, tuple[IsolatedNode, ...]]:
+def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
     ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated;
     ##% one without pieces is not.
@@ -132,7 +132,7 @@ def _isolated(facts: Facts) -> dict[str, tuple[IsolatedNode, ...]]:
     return {label: tuple(rows) for label, rows in found.items()}
 
 
-def _stale_docs(facts: Facts, before: float) -> Iterator[StaleDoc]:
+def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
     ##= man/spec/knowledge.md#reports
     ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
     ##% MUST be told as stale, the oldest first; one whose time is not known is not.
@@ -144,7 +144,7 @@ def _stale_docs(facts: Facts, before: float) -> Iterator[StaleDoc]:
     return iter(sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path)))
 
 
-def _untested(facts: Facts) -> Iterator[MissingTests]:
+def _untested(facts: ProjectFacts) -> Iterator[MissingTests]:
     ##= man/spec/knowledge.md#reports
     ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces
     ##% don't count, nor does an `__init__.py` of a single one.
@@ -161,7 +161,7 @@ def _untested(facts: Facts) -> Iterator[MissingTests]:
             yield MissingTests(names[name], code[name], 0)
 
 
-def _stale(one: Cited, facts: Facts, before: float) -> StaleRequirement | None:
+def _stale(one: Cited, facts: ProjectFacts, before: float) -> StaleRequirement | None:
     ##= man/spec/knowledge.md#reports
     ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
     ##% `ingest.staleDays` days ago.

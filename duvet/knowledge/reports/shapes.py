@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from duvet.knowledge.reports.facts import Facts
+from duvet.knowledge.reports.facts import ProjectFacts
 from duvet.store.records import Kind, Run
 
 
@@ -49,7 +49,7 @@ def run_name(run: Run | None) -> RunName:
     return RunName(run.run_id, run.profile, run.repo_head) if run else RunName("", "", "")
 
 
-def removed_artifacts(facts: Facts) -> tuple[RemovedArtifact, ...]:
+def removed_artifacts(facts: ProjectFacts) -> tuple[RemovedArtifact, ...]:
     return tuple(
         RemovedArtifact(
             path=one.path,

@@ -37,7 +37,7 @@ _NO_SYMBOLS = (
 )
 
 
-class _Known(Struct, frozen=True):
+class _Snapshot(Struct, frozen=True):
     """What is read once after each run."""
 
     revision: str
@@ -65,7 +65,7 @@ class Engine:
         self._uri = editor_uris(editor_uri, root)
         self._profile = profile
         self._now = now
-        self._last: _Known | None = None
+        self._last: _Snapshot | None = None
 
     def search(self, asked: Asked) -> Response:
         """What is found, the best first."""
@@ -76,15 +76,15 @@ class Engine:
         with self._store.reading():
             return self._answer(self._known(), asked, wanted, now)
 
-    def _known(self) -> _Known:
+    def _known(self) -> _Snapshot:
         revision = self._store.revision
         if self._last is None or self._last.revision != revision:
             # The old vectors go before the new ones come.
             self._last = None
-            self._last = _Known(revision, *vectors_of(self._store, self._embedder), Contexts(self._store))
+            self._last = _Snapshot(revision, *vectors_of(self._store, self._embedder), Contexts(self._store))
         return self._last
 
-    def _answer(self, known: _Known, asked: Asked, wanted: Question, now: float) -> Response:
+    def _answer(self, known: _Snapshot, asked: Asked, wanted: Question, now: float) -> Response:
         by_vector = asked.sort_by_vector and known.vectors is not None
         ranking = ranked(self._store, wanted, known.vectors, by_vector=by_vector)
         mode = LEXICAL if known.vectors is None else HYBRID
@@ -151,7 +151,7 @@ class Engine:
             request_id=_request_id(),
         )
 
-    def _warnings(self, known: _Known, asked: Asked, wanted: Question) -> Iterator[str]:
+    def _warnings(self, known: _Snapshot, asked: Asked, wanted: Question) -> Iterator[str]:
         yield from wanted.warnings
         if known.about_vectors:
             yield known.about_vectors

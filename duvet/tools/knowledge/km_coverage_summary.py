@@ -5,12 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.knowledge.knowledge import Known
+from duvet.knowledge.knowledge import OpenStore
 from duvet.knowledge.reports.coverage import Coverage, CoverageThen, coverage
 from duvet.knowledge.reports.facts import facts_in
 from duvet.knowledge.reports.history import COVERAGE, history
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, Entries, History, ask, brief, most
+from duvet.tools.knowledge.known import MOST_HISTORY, TOOL_LABELS, Entries, History, ask, brief, most
 from duvet.tools.knowledge.reporting import clock, cut, require_run
 from duvet.tools.tool import Answer, Tool
 
@@ -27,7 +27,7 @@ async def summary(asked: Input, ctx: Ctx) -> Answer:
     """Which files were taken in."""
     now = clock(ctx)
 
-    def question(known: Known) -> Coverage:
+    def question(known: OpenStore) -> Coverage:
         facts = require_run(facts_in(known.store, known.rules.ingest, graph=False))
         report = coverage(facts, now)
         if not asked.history:
@@ -55,5 +55,5 @@ COVERAGE_SUMMARY = Tool(
     input=Input,
     output=Coverage,
     handler=summary,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

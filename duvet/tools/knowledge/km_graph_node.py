@@ -10,7 +10,7 @@ from duvet.knowledge.graph.node import MOST_OTHERS, Around, Which, around
 from duvet.knowledge.graph.shapes import Relationship, Shown
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, ask, most, require_text, room, within
+from duvet.tools.knowledge.known import TOOL_LABELS, ask, most, require_text, room, within
 from duvet.tools.tool import Answer, Tool
 
 _USUAL, _MOST = 50, 200
@@ -58,5 +58,5 @@ GRAPH_NODE = Tool(
     input=Input,
     output=Output,
     handler=node,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

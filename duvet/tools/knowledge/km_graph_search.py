@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from duvet.knowledge.graph.search import Found, search
+from duvet.knowledge.graph.search import FoundNode, search
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, ask, most, require_text
+from duvet.tools.knowledge.known import TOOL_LABELS, ask, most, require_text
 from duvet.tools.tool import Answer, Tool
 
 _MOST = 50
@@ -22,7 +22,7 @@ class Input(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Output(Told, frozen=True, kw_only=True):
-    results: tuple[Found, ...]
+    results: tuple[FoundNode, ...]
 
 
 async def find(asked: Input, ctx: Ctx) -> Answer:
@@ -40,5 +40,5 @@ GRAPH_SEARCH = Tool(
     input=Input,
     output=Output,
     handler=find,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

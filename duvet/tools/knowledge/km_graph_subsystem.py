@@ -10,7 +10,7 @@ from duvet.knowledge.graph.shapes import Shown
 from duvet.knowledge.graph.subsystem import MOST_ARTIFACTS, RelatedNodes, Wish, subsystem
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, ask, brief, most, require_text, room, within
+from duvet.tools.knowledge.known import TOOL_LABELS, ask, brief, most, require_text, room, within
 from duvet.tools.tool import Answer, Tool
 
 _USUAL, _MOST, _DEEPEST = 25, 100, 5
@@ -70,5 +70,5 @@ GRAPH_SUBSYSTEM = Tool(
     input=Input,
     output=Output,
     handler=surroundings,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

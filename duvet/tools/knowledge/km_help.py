@@ -10,7 +10,7 @@ from duvet.knowledge.reports.shapes import Told
 from duvet.text import shortened
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.knowledge.known import LABELS
+from duvet.tools.knowledge.known import TOOL_LABELS
 from duvet.tools.knowledge.usage import Usage, document, usage
 from duvet.tools.tool import Answer, Tool
 
@@ -52,5 +52,5 @@ HELP = Tool(
     input=Input,
     output=Output,
     handler=help,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

@@ -13,7 +13,7 @@ from duvet.store.errors import MissingError
 from duvet.store.records import Run
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, History, ask, most
+from duvet.tools.knowledge.known import MOST_HISTORY, TOOL_LABELS, History, ask, most
 from duvet.tools.tool import Answer, Scope, Tool
 
 
@@ -77,5 +77,5 @@ INGEST_STATUS = Tool(
     handler=status,
     scope=Scope.MAINTAINER,
     reads=True,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

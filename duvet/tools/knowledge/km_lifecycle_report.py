@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.knowledge.knowledge import Known
+from duvet.knowledge.knowledge import OpenStore
 from duvet.knowledge.reports.facts import facts_in
 from duvet.knowledge.reports.history import LIFECYCLE, history
 from duvet.knowledge.reports.lifecycle import IsolatedNode, Lifecycle, LifecycleThen, lifecycle
 from duvet.tools.ctx import Ctx
-from duvet.tools.knowledge.known import LABELS, MOST_HISTORY, Entries, History, ask, brief, most
+from duvet.tools.knowledge.known import MOST_HISTORY, TOOL_LABELS, Entries, History, ask, brief, most
 from duvet.tools.knowledge.reporting import clock, cut, require_run
 from duvet.tools.tool import Answer, Scope, Tool
 
@@ -28,7 +28,7 @@ async def report(asked: Input, ctx: Ctx) -> Answer:
     """What wants to be looked after."""
     now = clock(ctx)
 
-    def question(known: Known) -> Lifecycle:
+    def question(known: OpenStore) -> Lifecycle:
         found = lifecycle(require_run(facts_in(known.store, known.rules.ingest)), now)
         if not asked.history:
             return found
@@ -71,5 +71,5 @@ LIFECYCLE_REPORT = Tool(
     ##% `read-only`: they change nothing.
     scope=Scope.MAINTAINER,
     reads=True,
-    labels=LABELS,
+    labels=TOOL_LABELS,
 )

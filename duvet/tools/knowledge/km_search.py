@@ -8,7 +8,7 @@ from duvet.knowledge.retrieval.asking import asked_of, limit_of
 from duvet.knowledge.retrieval.records import MOST, USUAL, Asked, Response
 from duvet.tools.ctx import Ctx
 from duvet.tools.knowledge.brevity import fitted
-from duvet.tools.knowledge.known import LABELS, ask, room
+from duvet.tools.knowledge.known import TOOL_LABELS, ask, room
 from duvet.tools.tool import Answer, Shortcut, Tool
 
 
@@ -41,7 +41,7 @@ SEARCH = Tool(
     output=Response,
     handler=search,
     record_of=asked_of,
-    labels=LABELS,
+    labels=TOOL_LABELS,
     shortcuts=(
         Shortcut("symbol", "filters", "symbols"),
         Shortcut("kind", "filters", "symbol_kinds"),

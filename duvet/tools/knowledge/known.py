@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from duvet.knowledge.above import project_above
 from duvet.knowledge.graph.identifiers import IdentifierError
-from duvet.knowledge.knowledge import Knowledge, Known
+from duvet.knowledge.knowledge import Knowledge, OpenStore
 from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
 from duvet.store.replacing import can_be_replaced
 from duvet.tools.ctx import Ctx
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
-LABELS = ("knowledge",)
+TOOL_LABELS = ("knowledge",)
 _MADE_AGAIN = (MissingError, VersionError, DamagedError)
 """What is well again once everything was taken in."""
 SHELL, MCP = "shell", "mcp"
@@ -39,7 +39,7 @@ History = Annotated[
 Entries = Annotated[int, Meta(ge=1, description="Entries of each list; the totals are those of all")]
 
 
-async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
+async def ask(ctx: Ctx, question: Callable[[OpenStore], Result]) -> Result:
     """What is known; ToolError where that can't be told. Nobody else is kept waiting."""
     from anyio import to_thread
 

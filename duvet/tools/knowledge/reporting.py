@@ -6,21 +6,20 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from duvet.knowledge.reports.facts import Facts
+from duvet.knowledge.reports.facts import ProjectFacts
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.facts import FACTS, now
-from duvet.tools.facts import Facts as ServerFacts
+from duvet.tools.facts import FACTS, Facts, now
 from duvet.tools.knowledge.known import NOTHING
 
 
 def clock(ctx: Ctx) -> float:
     """The time, in seconds."""
-    facts: ServerFacts | None = ctx.services.get(FACTS)
+    facts: Facts | None = ctx.services.get(FACTS)
     return (facts.clock if facts else now)().timestamp()
 
 
-def require_run(facts: Facts) -> Facts:
+def require_run(facts: ProjectFacts) -> ProjectFacts:
     """The same; ToolError where they come from no run."""
     if facts.run is None:
         raise ToolError(Code.UPSTREAM_ERROR, NOTHING, "have the project taken in, and ask again")

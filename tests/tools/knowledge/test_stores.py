@@ -15,7 +15,7 @@ import pytest
 from anyio import to_thread
 from msgspec.structs import replace
 
-from duvet.knowledge.knowledge import Knowledge, Known
+from duvet.knowledge.knowledge import Knowledge, OpenStore
 from duvet.store.opening import open_store
 from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
@@ -185,7 +185,7 @@ def test_a_run_that_ends_meanwhile(known: Asking) -> None:
     ##% An answer MUST tell of what was known before a run or after it, never of both.
     runs = iter(range(2, 99))
 
-    def question(here: Known) -> tuple[str, int]:
+    def question(here: OpenStore) -> tuple[str, int]:
         run = here.store.runs(limit=1)[0].run_id
         other = open_store(str(known.file), create=True)
         with other.writing() as writing:
@@ -202,7 +202,7 @@ def test_nobody_else_waits(known: Asking) -> None:
     """While one question is answered, the loop goes on."""
     begun, may_end = Event(), Event()
 
-    def slow(here: Known) -> str:
+    def slow(here: OpenStore) -> str:
         begun.set()
         assert may_end.wait(30)
         return here.store.revision
@@ -235,7 +235,7 @@ def test_who_waits_needs_no_thread(known: Asking) -> None:
     """There are few of these, and what is read from standard input needs one, too."""
     begun, may_end = Event(), Event()
 
-    def slow(here: Known) -> str:
+    def slow(here: OpenStore) -> str:
         begun.set()
         assert may_end.wait(30)
         return here.store.revision
@@ -264,7 +264,7 @@ def test_of_many_threads_one_asks_at_a_time(known: Asking) -> None:
     counts: list[int] = []
     others_come = Event()
 
-    def question(here: Known) -> int:
+    def question(here: OpenStore) -> int:
         seen.append(("begins", threading.get_ident()))
         assert others_come.wait(30)
         # Each gives the others a chance to come in.

@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError, msgpack
 from duvet.tree.seen import Seen
 
 
-class Known(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
+class Remembered(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
     """What a file looked like, and what it says of itself and of others."""
 
     seen: Seen | None = None
@@ -31,7 +31,7 @@ class Memo(Struct, frozen=True, array_like=True):
     """The files as they were, and how they were read."""
 
     how: str = ""
-    files: dict[str, Known] = {}
+    files: dict[str, Remembered] = {}
 
     def encoded(self) -> bytes:
         """To be kept."""
