@@ -16,7 +16,7 @@ async def search(asked: Asked, ctx: Ctx) -> Answer:
     """The pieces of files that match best."""
     found = await ask(ctx, lambda known: known.engine.search(asked))
     most = room(ctx.caller.face, limit_of(asked), USUAL)
-    shown, cut = (found, 0) if most is None else fitted(found, most - len(_cut(MOST, MOST)))
+    shown, cut = (found, 0) if most is None else fitted(found, most - len(f'"{_cut(MOST, MOST)}",'))
     if cut:
         warnings = (*found.metadata.warnings, _cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
