@@ -10,7 +10,9 @@ from duvet.store.indexing import DECLARED, FILE, stem_of
 from duvet.store.values import counted, unbound
 from duvet.store.words import as_one, folded
 
-_FOUND = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid"
+_FOUND = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid LIMIT ?"
+_MOST = 2000
+"""So many things of one name are looked at."""
 _DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
 AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
 _PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
@@ -59,7 +61,7 @@ def _is_called(path: str, asked: str) -> bool:
 
 def _marked(database: Database, mark: str, name: str) -> Sequence[int]:
     word = as_one(name)
-    return database.read(lambda row: counted(*row), _FOUND, f'"{mark}{word}"') if word else []
+    return database.read(lambda row: counted(*row), _FOUND, f'"{mark}{word}"', _MOST) if word else []
 
 
 def _kept(numbers: Iterable[int], allowed: Sequence[int] | None) -> Iterator[int]:

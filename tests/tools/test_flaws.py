@@ -69,6 +69,7 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
     "scope": [("reader", "x: scope is no duvet.tools.tool.Scope")],
     "is_idempotent": [("no", "x: is_idempotent is neither True nor False")],
     "reads": [(1, "x: reads is none of True, False and None")],
+    "record_of": [({}, "x: record_of can't be called")],
     "shortcuts": [
         ("ab", "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
         ([Shortcut("a b", "c", "d")], "x: shortcuts is no list of duvet.tools.tool.Shortcut"),

@@ -173,6 +173,9 @@ def test_long_queries(known: Asking) -> None:
 
 
 def test_what_the_schema_tells() -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
     schema = input_schema(SEARCH)["properties"]
     description = "Results"
     assert schema["limit"] == {
