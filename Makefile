@@ -86,7 +86,7 @@ script: $(DEV_READY) ## Write the script of the page again
 .PHONY: bench
 bench: $(BENCH_VENV)/bin/python ## Measure speed and memory against the budgets
 	rm -rf build
-	$(BENCH_VENV)/bin/python $(PIP) . playwright
+	$(BENCH_VENV)/bin/python $(PIP) '.[semantic]' playwright
 	$(BENCH_VENV)/bin/python -m tests.bench --duvet $(BENCH_VENV)/bin/duvet $(ARGS)
 
 .PHONY: soak

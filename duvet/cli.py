@@ -33,6 +33,7 @@ COMMANDS = {
     "cite": "Insert a citation into a source.",
     "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
     "ask": "Ask a model about the requirements and the code that cites them.",
+    "ingest": "Take in code, tests, documents and requirements, to search them and to see how they hang together.",
     "mcp": "Serve agents: the trace as tools, resources and prompts of the Model Context Protocol.",
     "prompt": "Print a prompt for an agent, or list the prompts that there are.",
     "call": "Call a tool.",

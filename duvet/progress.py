@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 
 ##= man/spec/trace.md#reports
 ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
@@ -23,6 +25,28 @@ class Progress:
     def downloads(self, count: int) -> Downloads:
         """So many downloads are about to begin; who hears of them."""
         return Downloads(self)
+
+    def counted(self, step: str, count: int) -> Counted:
+        """A step of so many parts begins: `Reading files`."""
+        self.begin(step)
+        return Counted(self)
+
+
+class Counted:
+    """Hears how far a step has come; this one keeps it to itself."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __enter__(self) -> Self:
+        """The first part is about to begin."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """No part is under way any more, be it that the step is over or that the run is."""
+
+    def advance(self, count: int = 1) -> None:
+        """So many parts more are over."""
 
 
 class Downloads:

@@ -55,6 +55,11 @@ def ask_template() -> str:
     return "prompts/ask.j2"
 
 
+def knowledge_template() -> str:
+    """What the template of the document about the tools of the pack `knowledge` is called."""
+    return "knowledge.md.j2"
+
+
 def page_file(name: str) -> str:
     """A style sheet or a script of the page as it is written."""
     with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:

@@ -61,6 +61,7 @@ COMMANDS = {
     "cache": ("cache",),
     "completion": ("completion", "bash"),
     "search": ("search", "water"),
+    "ingest": ("ingest", "--dry-run"),
     "merge": ("merge", "--help"),
 }
 ASKED = {"_DUVET_COMPLETE": "bash_complete"}
@@ -118,6 +119,17 @@ def test_imports_of_the_server_until_it_answers(kettle: Path, snapshot: Snapshot
         )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "duvet"
     assert _compare(sorted(json.loads(done.stderr)), "mcp", snapshot).isdisjoint({"jinja2", "yaml"})
+
+
+def test_imports_of_a_search_by_meaning(kettle: Path, snapshot: Snapshot) -> None:
+    for _ in ("what it keeps for the next time", "with that"):
+        modules = imported(kettle, "search", "--semantic", "water")
+    packages = {name.split(".")[0] for name in modules}
+    assert "numpy" in packages
+    assert (HEAVY - {"numpy"} | {"tokenizers", "wordllama"}).isdisjoint(packages)
+    ours = [name for name in modules if name.split(".")[0] == "duvet"]
+    snapshot.snapshot_dir = ROOT / "gold" / "imports"
+    snapshot.assert_match("".join(f"{name}\n" for name in ours), "search_semantic.txt")
 
 
 def test_imports_of_a_question_without_a_model(kettle: Path, snapshot: Snapshot) -> None:

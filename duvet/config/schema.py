@@ -2,6 +2,7 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from msgspec import Meta, Struct
 from duvet.config.toml import Toml
 from duvet.model import Format, Kind, Place
 from duvet.rules import Rule
+from duvet.tree.disk import STORE_FOLDER
 from duvet.version import VERSION
 
 BUILT_IN_REQUIREMENTS = (
@@ -69,6 +71,44 @@ class NotesRule(Struct, frozen=True, kw_only=True):
 
     patterns: tuple[str, ...]
     exclude: tuple[str, ...] = ()
+
+
+EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
+"""What a template of a URI may hold between braces that opens a place in an editor."""
+
+
+class IngestRule(Struct, frozen=True, kw_only=True):
+    """What is taken in of a project, and how."""
+
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    max_file_bytes: int = 1 << 20
+    """Larger files are known by name alone."""
+    symbols: bool | None = None
+    """Whether to look for what code declares; None is: where that can be done."""
+    semantic: bool | None = None
+    """Whether to make vectors; None is: where that can be done."""
+    profile: str = "local"
+    """What runs are called that are called nothing else."""
+    stale_days: int = 30
+    """After so many days without a change something is old."""
+    editor_uri: str | None = None
+    """What opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
+
+
+class StoreRule(Struct, frozen=True, kw_only=True):
+    """Where what is taken in is kept."""
+
+    path: str = f"{STORE_FOLDER}/store.db"
+
+
+class SearchRule(Struct, frozen=True, kw_only=True):
+    """What counts, besides the words, in a search in all of that."""
+
+    profile: str = "default"
+    """What the weights are called together."""
+    weights: Mapping[str, float] = {}
+    """Those that are others than the profile says."""
 
 
 class PageRule(Struct, frozen=True, kw_only=True):

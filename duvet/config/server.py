@@ -26,6 +26,7 @@ class PackName(StrEnum):
 
     TRACE = "trace"
     PAGES = "pages"
+    KNOWLEDGE = "knowledge"
     INTROSPECT = "introspect"
 
 

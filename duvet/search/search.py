@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,6 +17,13 @@ from duvet.queries.rows import RequirementRow, fields_of
 from duvet.search.index import Index, Spans
 from duvet.search.named import is_reference, named
 from duvet.search.query import MOST, parsed, storable
+
+if TYPE_CHECKING:
+    from duvet.search.semantic import Meanings
+    from duvet.search.vectors.protocol import Embedder
+
+_DEPTH = 100
+"""So many of each ranking are looked at, or as many as are asked for."""
 
 
 class Search(Struct, frozen=True):
@@ -33,7 +41,7 @@ class HitRow(RequirementRow, frozen=True, kw_only=True):
     """A requirement that was found."""
 
     score: float | None
-    """How well its words match, the more the better; None for one that is only named."""
+    """How well it matches, the more the better; None for one that is only named."""
     marks: Spans
     """The stretches of the text that matched, in characters."""
 
@@ -74,9 +82,13 @@ class _Matches(Struct, frozen=True):
     is_loose: bool = False
 
 
-def search(catalogue: Catalogue, asked: Search, memory: Memory, files: Files | None = None) -> Answer:
-    """The requirements that a query finds; QueryError for one that can't be understood."""
-    found = hits(catalogue, asked, lambda: Index(catalogue, memory), files)
+def search(
+    catalogue: Catalogue, asked: Search, memory: Memory, files: Files | None = None, embedder: Embedder | None = None
+) -> Answer:
+    """The requirements that a query finds, with a model by their meaning, too; QueryError for one that can't be
+    understood."""
+    meanings = None if embedder is None else partial(_meanings, catalogue, memory, embedder)
+    found = hits(catalogue, asked, lambda: Index(catalogue, memory), files, meanings)
     shown = found.indexes[: asked.limit or None]
     marks = found.marks(shown)
     rows = tuple(
@@ -90,7 +102,13 @@ def search(catalogue: Catalogue, asked: Search, memory: Memory, files: Files | N
     return Answer(rows, len(found.indexes), found.is_loose, found.dropped, found.is_cut)
 
 
-def hits(catalogue: Catalogue, asked: Search, index: Callable[[], Index], files: Files | None = None) -> Hits:
+def hits(
+    catalogue: Catalogue,
+    asked: Search,
+    index: Callable[[], Index],
+    files: Files | None = None,
+    meanings: Callable[[], Meanings] | None = None,
+) -> Hits:
     """The same, for those who keep the index, whatever the limit is."""
     allowed = _allowed(catalogue, asked.wanted)
     if asked.is_raw:
@@ -103,11 +121,18 @@ def hits(catalogue: Catalogue, asked: Search, index: Callable[[], Index], files:
         ##% A query without a word MUST be refused, and so MUST one after `--raw` that the search engine can't read.
         raise QueryError("the query has no word in it", hint="give a word, an id, file:line or spec#section")
     found = _NOTHING
-    if query.terms:
+    ##= man/spec/search.md#meaning
+    ##% `--semantic` MUST NOT change what a reference finds.
+    means_words = not is_reference(asked.query)
+    if query.terms and means_words and meanings is not None:
+        depth = max(asked.limit, _DEPTH) if asked.limit else len(catalogue.requirements)
+        near = meanings().nearest(asked.query[:MOST], depth, None if asked.wanted == Filter() else sorted(allowed))
+        found = _with_near(_found(index(), [query.some_of_it], allowed), near, depth)
+    elif query.terms:
         ##= man/spec/search.md#queries
-        ##% Each result MUST hold every word of the query; where there is none, duvet MUST find what holds any of them,
-        ##% and say so.
-        wants_all = bool(first) or is_reference(asked.query)
+        ##% Without `--semantic`, each result MUST hold every word of the query; where there is none, duvet MUST find what
+        ##% holds any of them, and say so.
+        wants_all = bool(first) or not means_words
         expressions = [query.all_of_it] if wants_all else [query.all_of_it, query.some_of_it]
         found = _found(index(), expressions, allowed)
     ##= man/spec/search.md#queries
@@ -130,7 +155,14 @@ def notes_on(answer: Answer | Hits) -> Iterator[str]:
         yield "nothing has all words; these have some"
 
 
-def _allowed(catalogue: Catalogue, wanted: Filter) -> Container[int]:
+def _meanings(catalogue: Catalogue, memory: Memory, embedder: Embedder) -> Meanings:
+    # Most searches are for words alone.
+    from duvet.search.semantic import Meanings
+
+    return Meanings(catalogue, memory, embedder)
+
+
+def _allowed(catalogue: Catalogue, wanted: Filter) -> Collection[int]:
     """The requirements that may be found."""
     return range(len(catalogue.requirements)) if wanted == Filter() else set(selected(catalogue, wanted))
 
@@ -142,6 +174,16 @@ def _found(index: Index, expressions: Sequence[str], allowed: Container[int]) ->
         if scores:
             return _Matches(partial(index.marks, expression), scores, is_loose=number > 0)
     return _NOTHING
+
+
+def _with_near(found: _Matches, near: Sequence[tuple[int, float]], depth: int) -> _Matches:
+    """What words found, together with what is near in meaning."""
+    from duvet.search.fusion import fused, shares
+
+    ##= man/spec/search.md#meaning
+    ##% With `--semantic`, requirements MUST be found by any of the words of the query and by vectors of their titles and
+    ##% texts, and be ranked by both.
+    return _Matches(found.marks, fused([shares([*found.scores.items()][:depth], 2), shares(near, 2)]))
 
 
 _NOTHING = _Matches(lambda indexes: {}, {})

@@ -33,7 +33,6 @@ class Bar(Downloads):
         self.sizes: dict[str, int] = {}
         self.under_way: dict[str, str] = {}
         self.over = self.kept = 0
-        colour = lines.settings.colour
         ##= man/spec/trace.md#diagnostics
         ##% On a terminal, downloads SHOULD be shown on one line that is gone when they are over.
         self.drawn = Progress(
@@ -42,12 +41,7 @@ class Bar(Downloads):
             TextColumn("{task.completed}/{task.total}"),
             TextColumn("{task.fields[size]}"),
             _Names(),
-            console=Console(
-                file=cast("IO[str]", _StandardError()),
-                force_terminal=True,
-                color_system="standard" if colour else None,
-                no_color=not colour,
-            ),
+            console=console_of(lines),
             refresh_per_second=_A_SECOND,
             transient=True,
             redirect_stdout=False,
@@ -92,6 +86,17 @@ class Bar(Downloads):
 
     def _size(self) -> str:
         return decimal(sum(self.sizes.values()))
+
+
+def console_of(lines: Lines) -> Console:
+    """Standard error, to draw on."""
+    colour = lines.settings.colour
+    return Console(
+        file=cast("IO[str]", _StandardError()),
+        force_terminal=True,
+        color_system="standard" if colour else None,
+        no_color=not colour,
+    )
 
 
 class _Names(ProgressColumn):

@@ -81,6 +81,6 @@ def as_shell_error(error: ToolError) -> Exception:
     """The same as every command tells it: what was asked wrongly is wrong usage."""
     ##= man/spec/service.md#calls
     ##% What `duvet call` does not understand of its arguments MUST be wrong usage that names the argument.
-    if error.code is Code.INVALID_REQUEST:
+    if error.code in (Code.INVALID_REQUEST, Code.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [visible(error.message), visible(error.hint)])))
     return DuvetError(error.message, hint=error.hint)

@@ -11,6 +11,7 @@ from duvet.terminal.streams import pour
 from duvet.tools.registry import Registry
 from duvet.tools.schemas import Schema, input_schema, output_schema
 from duvet.tools.tool import Tool
+from duvet.tools.wording import argument_lines
 
 _WIDTH = 100
 
@@ -25,6 +26,7 @@ def _lines(tool: Tool, pack: str) -> Iterator[str]:
     yield ""
     yield from textwrap.wrap(tool.description, _WIDTH)
     yield from _section("Arguments", _arguments(input_schema(tool)))
+    yield from _section("Shortcuts", [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts])
     answers = output_schema(tool)["properties"]
     rows = answers["result"]["items"]["required"] if tool.is_list else answers
     yield from _section("Answers a list of" if tool.is_list else "Answers", [", ".join(rows)])
@@ -46,11 +48,11 @@ def _section(title: str, lines: Any) -> Iterator[str]:
 
 
 def _arguments(schema: Schema) -> Iterator[str]:
-    needed = schema.get("required", ())
-    for name, one in schema["properties"].items():
-        kind = "|".join(one["enum"]) if "enum" in one else one.get("type", "value")
-        shown = f"--{name.replace('_', '-')} {kind}{'' if name in needed else ' (optional)'}"
-        yield f"{shown}: {one['description']}" if one.get("description") else shown
+    for one in argument_lines(schema):
+        # What stands in another argument is no option of its own.
+        name = one.name if "." in one.name else f"--{one.name.replace('_', '-')}"
+        shown = f"{name} ({one.terms})"
+        yield f"{shown}: {one.description}" if one.description else shown
 
 
 def _example(tool: Tool) -> str:

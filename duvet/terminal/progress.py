@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from duvet.progress import Downloads, Progress
+from duvet.progress import Counted, Downloads, Progress
 from duvet.reports.cells import visible
 from duvet.terminal.settings import Settings, wants_bar
 from duvet.terminal.streams import say
@@ -42,6 +42,14 @@ class Lines(Progress):
         from duvet.terminal.downloads import DownloadLines
 
         return DownloadLines(self)
+
+    def counted(self, step: str, count: int) -> Counted:
+        self.begin(step)
+        if wants_bar(self.settings):
+            from duvet.terminal.counting import CountedBar
+
+            return CountedBar(self, step, count)
+        return Counted(self)
 
     def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
         if self.settings.quiet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -25,17 +25,21 @@ from duvet.terminal.settings import settings
 from duvet.terminal.streams import say
 from duvet.tree.disk import DiskTree
 
+if TYPE_CHECKING:
+    from duvet.search.vectors.protocol import Embedder
+
 _COLUMNS = (ID, LEVEL, STATUS, SECTION, replace(TEXT, marks=lambda row: row.marks))
 
 
-def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> int:
-    """List what is found; the exit code."""
+def run_search(asked: Search, format: str | None, where: Mapping[str, Any], is_semantic: bool = False) -> int:
+    """List what is found, by its meaning, too, where that is wanted; the exit code."""
+    embedder = _embedder() if is_semantic else None
     ##= man/spec/search.md#results
     ##% `duvet search` MUST NOT write anything but the cache.
     catalogue = read_requirements(where)
     files = Files(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
-        answer = search(catalogue, asked, open_cache(settings()) or NoMemory(), files)
+        answer = search(catalogue, asked, open_cache(settings()) or NoMemory(), files, embedder)
     except QueryError as error:
         raise click.UsageError(f"{visible(error.message)}\n{error.hint}") from error
     pour_list(Listing(_COLUMNS, answer.rows), format)
@@ -48,6 +52,12 @@ def run_search(asked: Search, format: str | None, where: Mapping[str, Any]) -> i
     ##= man/spec/search.md#results
     ##% The exit code MUST be 0 with results and 1 without.
     return OK if answer.rows else FAILED
+
+
+def _embedder() -> Embedder | None:
+    from duvet.search.vectors.find import find_embedder
+
+    return find_embedder(True)
 
 
 def _words_on(answer: Answer) -> Iterator[str]:

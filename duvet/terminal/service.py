@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.chosen_tools import Tools
@@ -15,13 +15,14 @@ from duvet.terminal.streams import say
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
+    from duvet.knowledge.knowledge import Knowledge, Rules
     from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
     from duvet.server.live import Live
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
-    from duvet.tools.desk import Desk, House
+    from duvet.tools.desk import Closer, Desk, House
     from duvet.tools.seen import Observer
     from duvet.tree.protocol import Tree
 
@@ -85,6 +86,9 @@ class Assembly(Tools):
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
         other.__dict__.update(log=self.log, http=self.http)
+        if "knowledge" in self.__dict__:
+            other.__dict__.update(knowledge=self.knowledge)
+            self.knowledge.turn_to(other.rules)
         return other
 
     @cached_property
@@ -102,6 +106,20 @@ class Assembly(Tools):
         from duvet.llm.http import Http
 
         return Http(SystemClock())
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What is known of the project, which nobody opens before it is asked for."""
+        from duvet.knowledge.knowledge import Knowledge
+
+        return Knowledge(self.rules)
+
+    @property
+    def rules(self) -> Callable[[], Rules]:
+        """Where that is kept."""
+        from duvet.terminal.knowing import rules_of
+
+        return rules_of(self.service.config, self._shown)
 
     @cached_property
     def log(self) -> Log:
@@ -145,12 +163,12 @@ class Assembly(Tools):
             measures=lambda: self.log.wants(Level.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
-            closers=[self.http.aclose],
+            closers=[self.http.aclose, *self._closers()],
         )
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import MODELS, RUNS
+        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
 
         config = self.service.config
         facts = Facts(
@@ -164,7 +182,21 @@ class Assembly(Tools):
             workflows=list(config.workflows),
             faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
-        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran}
+        known = {KNOWLEDGE: self.knowledge} if self._knows else {}
+        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
+
+    def _closers(self) -> Iterator[Closer]:
+        if self._knows:
+            from duvet.terminal.knowing import close
+
+            yield partial(close, self.knowledge)
+
+    @property
+    def _knows(self) -> bool:
+        """Whether there are tools that are about what is known."""
+        from duvet.tools.services import KNOWLEDGE
+
+        return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:

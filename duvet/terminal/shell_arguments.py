@@ -13,9 +13,10 @@ from duvet.queries.names import nearest_hint
 from duvet.text import quoted
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.schemas import Schema, input_schema
-from duvet.tools.tool import Tool
+from duvet.tools.tool import Shortcut, Tool
 
 _TRUTHS = {"true": True, "false": False}
+_WORDS: Schema = {"type": "array", "description": "words, with commas between them"}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
 
 
@@ -36,14 +37,34 @@ def arguments_from(tool: Tool, words: Sequence[str], given: bytes | None) -> dic
     """What `--name value` pairs say, on top of an object of JSON; ToolError where they can't be understood."""
     known = input_schema(tool)["properties"]
     found = _object(given) if given is not None else {}
-    for name, value in _pairs(tool, known, words):
+    short = {one.flag: one for one in tool.shortcuts if one.flag not in known}
+    words_of: dict[str, list[str]] = {}
+    for name, value in _pairs(tool, known | dict.fromkeys(short, _WORDS), words):
+        if name in short:
+            words_of.setdefault(name, []).extend(_words(name, value))
+            continue
         schema = known[name]
         kind = schema.get("type")
         if kind == "array" and not (value or "").startswith("["):
             found.setdefault(name, []).extend(_items(value))
         else:
             found[name] = _value(name, kind, value)
+    for flag, more in words_of.items():
+        _append(found, short[flag], more)
     return found
+
+
+def _append(found: dict[str, Any], short: Shortcut, words: Sequence[str]) -> None:
+    """Put the words into a list of an object; ToolError where something else stands there."""
+    ##= man/spec/knowledge.md#tools
+    ##% What stands in `filters` already MUST stay beside the words of `--symbol`, `--kind` and `--lang`; where no list
+    ##% can stand there, the call MUST be refused with the option and the argument that are in each other's way.
+    within = found.setdefault(short.argument, {})
+    before = within.get(short.key, []) if isinstance(within, dict) else None
+    if not isinstance(before, list):
+        message = f"--{short.flag} adds to {short.argument}.{short.key}, which is given as something else than a list"
+        raise ToolError(Code.INVALID_REQUEST, message, "give one of them")
+    found[short.argument] = {**within, short.key: [*before, *words]}
 
 
 def _object(given: bytes) -> dict[str, Any]:
@@ -80,6 +101,14 @@ def _pairs(tool: Tool, known: Mapping[str, Schema], words: Sequence[str]) -> Ite
 
 def _usage(tool: Tool) -> str:
     return f"`duvet tools {tool.name}` shows its arguments"
+
+
+def _words(name: str, value: str | None) -> list[str]:
+    """The words of a shortcut; empty ones are slips."""
+    words = [word.strip() for word in _items(value) if word.strip()]
+    if not words:
+        raise ToolError(Code.INVALID_REQUEST, f"--{name} needs a value", "a word, or several with commas between them")
+    return words
 
 
 def _items(value: str | None) -> list[str]:

@@ -14,8 +14,9 @@ from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Scope, Tool
 
 LONGEST = 20_000
-"""No argument has more characters."""
+"""No argument has more characters, unless the tool itself looks at that."""
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
@@ -33,10 +34,13 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
     # What is left out by one client is null by another.
     given = {name: value for name, value in arguments.items() if value is not None}
+    if tool.record_of is not None:
+        _check_characters(given)
+        return tool.record_of(given)
     _check_required(tool, given)
     _check_names(tool, arguments)
-    for name, value in given.items():
-        _check_text(name, value)
+    _check_characters(given)
+    _check_lengths(given)
     try:
         return msgspec.convert(given, tool.input)
     except msgspec.ValidationError as error:
@@ -67,11 +71,15 @@ def _unknown(tool: Tool, arguments: Mapping[str, object]) -> ToolError | None:
     return ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
 
 
-def _check_text(name: str, value: object) -> None:
-    for text in _texts(value):
-        if len(text) > LONGEST:
+def _check_lengths(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if any(len(text) > LONGEST for text in _texts(value)):
             raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {LONGEST:,} characters")
-        if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+
+
+def _check_characters(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if any(_HALF.search(text) for text in _texts(value)):
             raise ToolError(Code.INVALID_REQUEST, f"{name} has half a character in it", "send it as UTF-8")
 
 
@@ -81,6 +89,8 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
 
 
 def _refused(tool: Tool, message: str) -> ToolError:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from duvet.errors import QueryError
 from duvet.tools.chosen import Chosen
 from duvet.tools.introspect.pack import INTROSPECT
+from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.misnamed import Misnamed, no_pack, no_tools
 from duvet.tools.pages.pack import PAGES
 from duvet.tools.plugins import Found, Unloaded
@@ -17,7 +18,7 @@ from duvet.tools.registry import Registry
 from duvet.tools.tool import Pack
 from duvet.tools.trace.pack import TRACE
 
-BUILT_IN = {pack.name: pack for pack in (TRACE, PAGES, INTROSPECT)}
+BUILT_IN = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 BY_DEFAULT = ("trace",)
 _ALWAYS = (PAGES.name,)
 """Packs that can be called whether they are switched on or not."""
@@ -46,8 +47,8 @@ _UNSAID = Wish()
 def choice(on: Sequence[str], wishes: Mapping[str, Wish], found: Found, own: Sequence[Pack] = ()) -> Choice:
     """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise."""
     ##= man/spec/service.md#packs
-    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` MUST be off unless it is asked
-    ##% for, and a further pack MUST be on once it is installed.
+    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` and `knowledge` MUST be off
+    ##% unless they are asked for, and a further pack MUST be on once it is installed.
     guests = {pack.name: pack for pack in found.packs}
     mine = BUILT_IN | {pack.name: pack for pack in own}
     packs = {**mine, **guests}

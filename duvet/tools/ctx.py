@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field
 
 from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Scope
+from duvet.tools.tool import Answer, Scope, Tool
 
 if TYPE_CHECKING:
     from duvet.llm.provider import Sampler
     from duvet.tools.journal import Journal
+    from duvet.tools.registry import Registry
 
 Result = TypeVar("Result")
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -58,6 +59,9 @@ class Readings(Protocol):
 class Calls(Protocol):
     """Calls tools."""
 
+    async def tools(self) -> Registry:
+        """The tools that are switched on now."""
+
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Answer:
         """What the tool answers; ToolError where it can't."""
 
@@ -97,6 +101,12 @@ class Ctx(Struct, frozen=True, kw_only=True):
             time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,
         )
         return await self.calls.call(name, arguments or {}, caller)
+
+    async def pack(self) -> Sequence[Tool]:
+        """The tools of the pack that the tool is in, as far as they are switched on."""
+        registry = await self.calls.tools()
+        own = registry.pack_of(registry.require(self.tool))
+        return [tool for tool in registry.every() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Tell the caller how far it is."""

@@ -14,6 +14,8 @@ class Code(StrEnum):
 
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
+    INVALID_IDENTIFIER = "invalid_identifier"
+    """A name of a node in the graph that can't be one."""
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from duvet.tools.schemas import Schema, input_schema, output_schema
-from duvet.tools.tool import Pack, Question, Scope, Tool
+from duvet.tools.tool import Pack, Question, Scope, Shortcut, Tool
 
 MOST_TOOLS = 200
 LARGEST = 64 << 10
@@ -66,9 +66,15 @@ def _terms(tool: Tool) -> Iterator[str]:
         yield "scope is no duvet.tools.tool.Scope"
     if type(tool.is_idempotent) is not bool:
         yield "is_idempotent is neither True nor False"
+    if tool.reads is not None and type(tool.reads) is not bool:
+        yield "reads is none of True, False and None"
+    if not _is_list(tool.shortcuts) or not all(_is_shortcut(one) for one in tool.shortcuts):
+        yield f"shortcuts is no list of duvet.tools.tool.Shortcut, each of names {_A_NAME}"
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
         yield "time_limit is no number of seconds"
+    if tool.record_of is not None and not callable(tool.record_of):
+        yield "record_of can't be called"
     if not callable(tool.handler):
         yield "handler can't be called"
 
@@ -103,6 +109,10 @@ def _is_name(value: object) -> bool:
 def _is_text(value: object, longest: int) -> bool:
     # Half a character can't be sent to anybody.
     return type(value) is str and len(value) <= longest and not re.search("[\ud800-\udfff]", value)
+
+
+def _is_shortcut(value: object) -> bool:
+    return type(value) is Shortcut and all(_is_name(one) for one in (value.flag, value.argument, value.key))
 
 
 def _is_list(value: Any) -> bool:

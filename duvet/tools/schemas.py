@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import json
+from msgspec.structs import fields
 
 from duvet.tools.tool import Tool
 
 Schema = dict[str, Any]
-_NOISE = ("title", "default", "additionalProperties")
+_NOISE = ("title", "additionalProperties")
 _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 
 
 def input_schema(tool: Tool) -> Schema:
-    """The arguments of a tool."""
-    return _brief(_whole(tool.input))
+    """The arguments of a tool, and what stands in those that are records."""
+    ##= man/spec/mcp.md#tools
+    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
+    schema = _brief(_whole(tool.input, depth=1))
+    for field in fields(tool.input):
+        choices = _choices(field.type)
+        if choices:
+            schema["properties"][field.encode_name]["enum"] = choices
+    return schema
+
+
+def _choices(kind: Any) -> list[Any]:
+    """What there is to choose from, in the order in which it was said; a schema has it sorted."""
+    if get_origin(kind) is Literal:
+        return [one for one in get_args(kind) if one is not None]
+    inner = [_choices(one) for one in get_args(kind)] if get_origin(kind) in (Annotated, Union, UnionType) else []
+    return next(filter(None, inner), [])
 
 
 def output_schema(tool: Tool) -> Schema:
@@ -24,44 +41,52 @@ def output_schema(tool: Tool) -> Schema:
     ##= man/spec/mcp.md#tools
     ##% The structured content of a result MUST be valid against the output schema of its tool.
     if not tool.is_list:
-        return _brief(_whole(tool.output))
-    rows = _brief(_whole(tool.output.__args__[0]))
+        return _brief(_whole(tool.output, depth=0), with_defaults=False)
+    rows = _brief(_whole(tool.output.__args__[0], depth=0), with_defaults=False)
     found = {"type": "array", "items": {"type": "object", "required": rows.get("required", [])}}
     return {"type": "object", "properties": {"result": found, **_LIST}, "required": ["result", "total"]}
 
 
-def _whole(kind: Any) -> Schema:
-    """The schema with nothing outside of it; what records in it hold is left out."""
+def _whole(kind: Any, *, depth: int) -> Schema:
+    """The schema with nothing outside of it; what records hold that are deeper in it is left out."""
     (schema,), components = json.schema_components([kind], ref_template="{name}")
 
-    def inlined(value: Any) -> Any:
+    def inlined(value: Any, left: int) -> Any:
         if isinstance(value, list):
-            return [inlined(one) for one in value]
+            return [inlined(one, left) for one in value]
         if not isinstance(value, dict):
             return value
         if "$ref" in value:
+            inner = components[value["$ref"]]
+            if left and "properties" in inner:
+                return {**inlined(inner, left - 1), **{key: one for key, one in value.items() if key != "$ref"}}
             # That of names to choose from says only these.
-            return {"type": components[value["$ref"]].get("type", "string")}
-        return {key: inlined(one) for key, one in value.items()}
+            return {"type": inner.get("type", "string")}
+        return {key: inlined(one, left) for key, one in value.items()}
 
     top: Schema = components[schema["$ref"]]
-    return {key: inlined(value) for key, value in top.items() if key != "description"}
+    return {key: inlined(value, depth) for key, value in top.items() if key != "description"}
 
 
-def _brief(schema: Mapping[str, Any]) -> Schema:
+def _brief(schema: Mapping[str, Any], *, with_defaults: bool = True) -> Schema:
     found = {key: value for key, value in schema.items() if key not in _NOISE and value != []}
     if "properties" in found:
         needed = found.get("required", ())
         names = sorted(found["properties"], key=lambda name: name not in needed)
-        found["properties"] = {name: _property(found["properties"][name]) for name in names}
+        found["properties"] = {name: _property(found["properties"][name], with_defaults) for name in names}
     return found
 
 
-def _property(schema: Mapping[str, Any]) -> Schema:
+def _property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
     # Null is the same as nothing.
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     whole = {**schema, **kinds[0]} if len(kinds) == 1 else schema
     found = {key: value for key, value in whole.items() if key not in (*_NOISE, "anyOf")}
+    if "properties" in found:
+        found = _brief(found)
+    # A number of 0 is something, and nothing else that is false but False is.
+    if not with_defaults or found.get("default") in (None, "", {}, (), []):
+        found.pop("default", None)
     if "enum" in found:
         found = {"type": "string", **found, "enum": [one for one in found["enum"] if one is not None]}
     return found

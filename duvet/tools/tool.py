@@ -38,6 +38,15 @@ class Answer(Struct, frozen=True, kw_only=True):
     """Of a list alone."""
 
 
+class Shortcut(Struct, frozen=True):
+    """An option of the command line that adds to a list in an argument which is an object."""
+
+    flag: str
+    argument: str
+    key: str
+    """The list in the object."""
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """One operation."""
 
@@ -62,10 +71,17 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Seconds that a call may take; None leaves that to the server."""
     aliases: Sequence[str] = ()
     """Other names that it is found by."""
+    reads: bool | None = None
+    """Whether it changes nothing; None where its scope says so: what readers may call changes nothing."""
+    shortcuts: Sequence[Shortcut] = ()
+    """Options of the command line for what would have to be written as an object."""
+
+    record_of: Callable[[Mapping[str, Any]], Any] | None = None
+    """Makes the record of the arguments, where a tool refuses wrong ones in words of its own, with a QueryError."""
 
     @property
     def only_reads(self) -> bool:
-        return self.scope is Scope.READER
+        return self.scope is Scope.READER if self.reads is None else self.reads
 
     @property
     def is_list(self) -> bool:

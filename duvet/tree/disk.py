@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from duvet.errors import NotRegularError, UnreadableError, describe
 from duvet.tree.protocol import IS_FOLDER, Entry
 
-CACHE_FOLDER = ".duvet/cache"
+CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
+OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)
 """What duvet keeps there for itself is no part of any tree."""
 
-_NAME = CACHE_FOLDER.rpartition("/")[2]
+_NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
 _CHUNK = 1 << 20
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
@@ -58,26 +59,24 @@ class DiskTree:
     def is_file(self, path: str) -> bool:
         return os.path.isfile(self.at(path))
 
-    def is_cache(self, path: str) -> bool:
-        """Whether a folder is a cache, of this project or of another, by this name or by that of a link."""
-        ##= man/spec/cache.md#keeping
-        ##% Patterns MUST NOT match what is in the cache.
-        if path.rpartition("/")[2] != _NAME:
+    def is_own(self, path: str) -> bool:
+        """Whether a folder is duvet's own, in this project or in another, by this name or by that of a link."""
+        if path.rpartition("/")[2] not in _NAMES:
             return False
         real = os.path.realpath(self.at(path)).replace(os.sep, "/")
-        return any(f"/{one}".endswith(f"/{CACHE_FOLDER}") for one in (path, real))
+        return any(map(is_own, (path, real)))
 
     def exists(self, path: str) -> bool:
-        return not self.is_cache(path) and os.path.lexists(self.at(path))
+        return not self.is_own(path) and os.path.lexists(self.at(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        if self.is_cache(folder):
+        if self.is_own(folder):
             return
         try:
             with os.scandir(self.at(folder)) as found:
                 for entry in found:
                     # The folder of a cache is there only because of the cache.
-                    if entry.name != _NAME or not self.is_cache(f"{folder}/{_NAME}"):
+                    if entry.name not in _NAMES or not self.is_own(f"{folder}/{entry.name}"):
                         yield entry
         except OSError as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
@@ -94,6 +93,15 @@ class DiskTree:
             return os.stat(self.at(path))
         except (OSError, ValueError) as error:
             raise UnreadableError(describe(error), path=path) from error
+
+
+def is_own(path: str) -> bool:
+    """Whether a folder of this path is one of those that duvet keeps for itself."""
+    ##= man/spec/cache.md#keeping
+    ##% Patterns MUST NOT match what is in the cache.
+    ##= man/spec/knowledge.md#store
+    ##% Patterns MUST NOT match what is in the folder `.duvet/knowledge`.
+    return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 
 def fault(disk: DiskTree, path: str) -> str:

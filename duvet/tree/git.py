@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from duvet.errors import NotRegularError, UnreadableError, describe
-from duvet.tree.disk import CACHE_FOLDER
+from duvet.tree.disk import is_own
 from duvet.tree.git_objects import Node
 from duvet.tree.git_paths import Outside, Paths, Place
 from duvet.tree.protocol import IS_FOLDER, Entry, Tree
@@ -79,7 +79,7 @@ class GitTree:
 
     def _exists(self, path: str) -> bool:
         place = self._found(path, follow=False)
-        return place is not None and not _is_cache(place.path)
+        return place is not None and not is_own(place.path)
 
     def entries(self, folder: str) -> Iterator[Entry]:
         return self._asked(folder, lambda _: iter(self._entries(folder)), self.disk.entries)
@@ -87,7 +87,7 @@ class GitTree:
     def _entries(self, folder: str) -> list[Entry]:
         try:
             place = self.paths.find(folder)
-            if not place.node.is_folder or _is_cache(place.path):
+            if not place.node.is_folder or is_own(place.path):
                 return []
             nodes = self.paths.inside(place)
         except (OSError, ValueError) as error:
@@ -97,7 +97,7 @@ class GitTree:
         return [
             GitEntry(name, node.is_link, partial(self._is_folder, posixpath.join(folder, name), node))
             for name, node in nodes.items()
-            if not _is_cache(posixpath.join(place.path, name))
+            if not is_own(posixpath.join(place.path, name))
         ]
 
     def _is_folder(self, path: str, node: Node) -> bool:
@@ -161,9 +161,3 @@ class GitTree:
 def _is_of_git(path: str) -> bool:
     """Whether a path leads to what git keeps for itself, of which there is no other state."""
     return "/.git/" in f"/{path}/"
-
-
-def _is_cache(path: str) -> bool:
-    ##= man/spec/cache.md#keeping
-    ##% Patterns MUST NOT match what is in the cache.
-    return f"/{path}".endswith(f"/{CACHE_FOLDER}")

@@ -93,7 +93,7 @@ class RecordedTree:
         return self.record.hear(self.record.present, path, self.disk.exists(path))
 
     def entries(self, folder: str) -> Iterator[Entry]:
-        if self.disk.is_cache(folder):
+        if self.disk.is_own(folder):
             return
         try:
             info = self.disk.marks(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -40,16 +40,20 @@ class Known(Struct, frozen=True, kw_only=True):
 
     def writes(self, tool: str) -> bool:
         """Whether the tool changes anything, be it through others."""
-        ahead, seen = [tool], {tool}
+        return not all(one.only_reads for one in self.reached([tool]))
+
+    def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
+        """The tools that are called in the end, be it through workflows."""
+        ahead, seen = [*tools], set[str]()
         while ahead:
             name = ahead.pop()
-            workflow = self.workflow(name)
-            if workflow is None and name in self.tools and not self.tools[name].only_reads:
-                return True
-            inner = set(tools_of(workflow)) - seen if workflow else set[str]()
-            seen |= inner
-            ahead += inner
-        return False
+            if name in seen:
+                continue
+            seen.add(name)
+            if inner := self.workflow(name):
+                ahead += tools_of(inner)
+            elif name in self.tools:
+                yield self.tools[name]
 
     def has_model(self, name: str) -> bool:
         """Whether there is a model of that name; a provider has any model."""

@@ -52,7 +52,8 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
     ##= man/spec/service.md#workflows
     ##% A workflow MUST be the tool `workflow.NAME`, found as `workflow_NAME` too, which only those may call who may call
     ##% every tool in it.
-    writes = any(known.writes(name) for name in tools_of(workflow))
+    inner = list(known.reached(tools_of(workflow)))
+    reads = all(tool.only_reads for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
@@ -60,8 +61,9 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
         input=workflow_inputs(workflow),
         output=Run,
         handler=handler,
-        scope=Scope.MAINTAINER if writes else Scope.READER,
-        is_idempotent=not writes,
+        scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
+        is_idempotent=reads,
+        reads=reads,
         labels=("workflow",),
         aliases=(tool_alias(workflow.name),),
     )

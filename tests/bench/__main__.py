@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, notes, pages, server, table, watching
+from tests.bench import growth, knowledge, notes, pages, retrieval, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -29,11 +29,17 @@ def main() -> int:
         return watching.main(options)
     if options.server:
         return server.main(options)
+    if options.knowledge:
+        return knowledge.main(options)
     if options.pages_of_notes:
         return notes.main(options)
     if options.pages:
         return pages.main(options)
-    return _costs(options) or (options.rows and (server.main(options) or pages.main(options))) or 0
+    if options.retrieval:
+        return retrieval.main(options)
+    others = (server.main, pages.main, retrieval.main) if options.rows else ()
+    # The first that fails ends it.
+    return _costs(options) or next(filter(None, (measure(options) for measure in others)), 0)
 
 
 def _costs(options: Namespace) -> int:

@@ -66,6 +66,7 @@ QUESTIONS: Mapping[tuple[str, ...], Budget] = {
     ("uncited",): _QUESTION,
     ("prioritize",): _QUESTION,
     ("search", "session", "ticket"): Budget(0.22, 0.30),
+    ("search", "--semantic", "session", "ticket"): Budget(0.5, 0.7),
 }
 GREETED, GREETED_AFTER = Budget(0.20, 0.35), Budget(150, 150)
 """The server from its start to the answer to `initialize`, and the same in milliseconds on the clock."""
@@ -80,6 +81,21 @@ ENDURED = Budget(1.02, 1.02)
 """What many calls leave in memory, as a ratio to what few leave."""
 NOTES_FIRST, NOTES_LATER, NOTES_MEMORY = Budget(10, 10), Budget(5, 5), Budget(250, 250)
 """Ten thousand pages: what comes first in cu, later answers in milliseconds, and memory in MB."""
+FOUND_BY_WORDS, RANKED_BY_WORDS = 0.46, 0.47
+"""The least recall among five results and mean reciprocal rank among ten of a search by words."""
 CROWDED, CROWDED_RATE = Budget(1000, 1000), Budget(1.5, 2.0)
 """Many clients at once: milliseconds of all but a hundredth of the calls, and how many times as many answers a server of
 the SDK gives that does nothing."""
+TAKEN_IN, TAKEN_IN_MEANT = Budget(500, 500), Budget(667, 667)
+"""Milliseconds for a thousand pieces: by their words alone, and by what they mean, too."""
+TAKEN_IN_AGAIN = Budget(5_000, 5_000)
+"""Milliseconds for twenty thousand files of which none has changed."""
+ROOM = Budget(1.0, 1.0)
+"""What a store takes, as a ratio to 300 bytes a piece and half its text."""
+FOUND, FOUND_AT_WORST = Budget(15, 15), Budget(60, 60)
+FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST = Budget(60, 60), Budget(250, 250)
+"""Milliseconds of the usual search, and of all but a hundredth, in twenty and in two hundred thousand pieces."""
+KNOWING = Budget(350, 350)
+"""MB of a server that searches two hundred thousand pieces."""
+MEANT = Budget(0.7, 0.7)
+"""A search for requirements by what they mean."""

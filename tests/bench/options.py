@@ -16,13 +16,15 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The options, with what follows from them."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.duvet is None and not options.retrieval:
+        parser.error("the command to measure is needed: --duvet")
     options.runs = max(LEAST_RUNS, options.runs)
-    options.duvet = _program(options.duvet)
+    options.duvet = options.duvet and _program(options.duvet)
     options.shared = Path(options.shared).resolve()
     if not options.shared.is_dir():
         options.shared = None
-        if options.growth or options.save or options.watch or options.pages or options.server:
-            parser.error("--growth, --watch, --server, --pages and --save need the shared folder")
+        if options.growth or options.save or options.watch or options.pages or options.server or options.retrieval:
+            parser.error("--growth, --watch, --server, --pages, --retrieval and --save need the shared folder")
     if options.save and options.only:
         parser.error("--save measures everything, so it can't go with --only")
     options.rows = options.save or not options.growth
@@ -36,7 +38,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench ARGS=", description="Measures duvet against its budgets.")
-    parser.add_argument("--duvet", required=True, metavar="COMMAND", help="the command to measure")
+    parser.add_argument("--duvet", metavar="COMMAND", help="the command to measure")
     parser.add_argument("--shared", default=os.environ.get("DUVET_SHARED", ROOT.parent / "shared"), metavar="FOLDER")
     parser.add_argument("--runs", type=int, default=LEAST_RUNS, help=f"runs of each row, {LEAST_RUNS} or more")
     parser.add_argument("--only", metavar="GLOB", help="only rows with such a name")
@@ -48,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pages", action="store_true", help="measure the pages in Chromium, and nothing else")
     parser.add_argument(
         "--pages-of-notes", action="store_true", help="measure the server with 10,000 pages of notes, and nothing else"
+    )
+    parser.add_argument(
+        "--retrieval", action="store_true", help="measure how well questions find answers, and nothing else"
+    )
+    parser.add_argument(
+        "--knowledge", action="store_true", help="measure what is taken in and searched, and nothing else"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(

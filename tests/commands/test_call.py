@@ -95,7 +95,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("list_uncited_requirements", "--limit", "many"), 2, "limit: expected int, got str"),
     (("list_uncited_requirements", "--limit", "05"), 2, "limit: expected int, got str"),
     (("list_uncited_requirements", "--limit", "1e400"), 2, "limit: expected int"),
-    (("list_uncited_requirements", "--level", "must"), 2, "give one of MAY, MUST, SHOULD, unspecified"),
+    (("list_uncited_requirements", "--level", "must"), 2, "give one of MUST, SHOULD, MAY, unspecified"),
     (("--json", "{", "coverage_summary"), 2, "--json is not JSON"),
     (("--json", "[]", "coverage_summary"), 2, "--json is no object"),
     (("coverage_sumary",), 1, 'Unknown tool: "coverage_sumary"'),
@@ -147,7 +147,7 @@ def test_the_help_of_a_list(duvet: Run) -> None:
     done = duvet("tools", "list_uncited_requirements")
     assert done.code == 0
     assert "Answers a list of:\n  identifier, full_path, text\n" in done.out
-    assert "  --level MAY|MUST|SHOULD|unspecified (optional)\n" in done.out
+    assert "  --level (MUST, SHOULD, MAY or unspecified; optional)\n" in done.out
     assert done.out.endswith("Example:\n  duvet call list_uncited_requirements\n\npack trace, scope reader\n")
     assert duvet("tools", "list_uncitd").code == 1
     assert duvet("tools", "coverage_summary", "--format", "json").code == 2

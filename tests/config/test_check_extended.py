@@ -132,7 +132,7 @@ def test_what_is_refused_of_the_server() -> None:
         "3:8+3 DUV005 this is blank",
         f"4:20+12 DUV005 unknown variant `2026-07-28`, expected one of {versions}; did you mean `2025-06-18`?",
         "5:13+2 DUV005 integer `-1` is out of range; write a number from 0 to 10000",
-        "6:19+7 DUV005 unknown variant `notes`, expected one of `trace`, `pages`, `introspect`",
+        "6:19+7 DUV005 unknown variant `notes`, expected one of `trace`, `pages`, `knowledge`, `introspect`",
         f"7:1+5 DUV002 unknown field `titel`, expected one of {keys}; did you mean `title`?",
     ]
     ##= man/spec/trace.md#configuration

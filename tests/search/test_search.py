@@ -71,8 +71,8 @@ def test_all_words_have_to_be_there() -> None:
 def test_any_word_where_nothing_has_them_all() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Each result MUST hold every word of the query; where there is none, duvet MUST find what holds any of them, and
-    ##% say so.
+    ##% Without `--semantic`, each result MUST hold every word of the query; where there is none, duvet MUST find what
+    ##% holds any of them, and say so.
     found = asked("boil cups")
     assert found.is_loose
     assert marked(found) == ["**Cups** MAY be warmed.", "A server SHOULD NOT **boil** the water twice."]

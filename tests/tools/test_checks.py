@@ -58,7 +58,7 @@ REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (UNCITED, {"limit": 10**30}, "limit: expected int <= 10000", ""),
     (UNCITED, {"limit": "5"}, "limit: expected int, got str", ""),
     (UNCITED, {"limit": True}, "limit: expected int, got bool", ""),
-    (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MAY, MUST, SHOULD, unspecified"),
+    (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MUST, SHOULD, MAY, unspecified"),
     (UNCITED, {"spec": ["a"]}, "spec: expected str, got array", "Only of this specification: id, name, URL or path"),
     (UNCITED, {"limits": 5}, 'list_uncited_requirements has no argument "limits"', "did you mean limit?"),
     (

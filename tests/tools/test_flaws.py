@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from duvet.tools.flaws import MOST_TOOLS, pack_flaw, tools_flaw
-from duvet.tools.tool import Pack, Question, Scope
+from duvet.tools.tool import Pack, Question, Scope, Shortcut
 from tests.tools.guests import GUESTS, Said, tool
 
 
@@ -68,6 +68,12 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
     "handler": [(None, "x: handler can't be called")],
     "scope": [("reader", "x: scope is no duvet.tools.tool.Scope")],
     "is_idempotent": [("no", "x: is_idempotent is neither True nor False")],
+    "reads": [(1, "x: reads is none of True, False and None")],
+    "record_of": [({}, "x: record_of can't be called")],
+    "shortcuts": [
+        ("ab", "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
+        ([Shortcut("a b", "c", "d")], "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
+    ],
     "labels": [(5, NO_TEXTS), ("water", NO_TEXTS), ([5], NO_TEXTS), (["x" * 201], NO_TEXTS), (["x"] * 51, NO_TEXTS)],
     "safety_notes": [({"x": 1}, NO_TEXTS), (["\udfff"], NO_TEXTS)],
     "invocation_hints": [(None, NO_TEXTS)],

@@ -85,8 +85,8 @@ def duvet(command: str, project: Path, site: Path, *args: str) -> Done:
 def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` MUST be off unless it is asked
-    ##% for, and a further pack MUST be on once it is installed.
+    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` and `knowledge` MUST be off
+    ##% unless they are asked for, and a further pack MUST be on once it is installed.
     install_tutorial(site, tmp_path)
     listed = duvet(duvet_command, project, site, "tools", "--format", "json")
     packs = {row["name"]: row["pack"] for row in json.loads(listed.out)}
@@ -160,8 +160,8 @@ boil: Boil water
 How long water takes to boil.
 
 Arguments:
-  --litres number: How much water there is
-  --celsius integer (optional): How warm it is to be
+  --litres (number; required; at most 3): How much water there is
+  --celsius (integer; default 100): How warm it is to be
 
 Answers:
   seconds, kettle

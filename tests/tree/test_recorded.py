@@ -118,23 +118,27 @@ def test_a_file_that_is_still_the_same(root: Path) -> None:
     assert tree.still("src/b.rs", seen) is None and tree.still("gone.rs", seen) is None
 
 
-def test_the_cache_is_no_part_of_a_tree(root: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% Patterns MUST NOT match what is in the cache.
-    folder = root / "sub" / ".duvet" / "cache"
+##= man/spec/cache.md#keeping
+##= type=test
+##% Patterns MUST NOT match what is in the cache.
+##= man/spec/knowledge.md#store
+##= type=test
+##% Patterns MUST NOT match what is in the folder `.duvet/knowledge`.
+@pytest.mark.parametrize("name", ["cache", "knowledge"])
+def test_what_duvet_keeps_is_no_part_of_a_tree(root: Path, name: str) -> None:
+    folder = root / "sub" / ".duvet" / name
     folder.mkdir(parents=True)
     (folder / "sources").touch()
     tree = RecordedTree(DiskTree(str(root)), LATER)
     for one in (tree, tree.disk):
-        assert list(one.entries("sub/.duvet/cache")) == list(one.entries("sub/.duvet")) == []
-        assert not one.exists("sub/.duvet/cache")
+        assert list(one.entries(f"sub/.duvet/{name}")) == list(one.entries("sub/.duvet")) == []
+        assert not one.exists(f"sub/.duvet/{name}")
     assert list(tree.record.folders) == ["sub/.duvet"]
     (root / "led").symlink_to("sub/.duvet")
-    assert list(tree.entries("led/cache")) == list(tree.entries("led")) == []
-    (root / "my.duvet" / "cache").mkdir(parents=True)
-    (root / "my.duvet" / "cache" / "mine.rs").touch()
-    assert [entry.name for entry in tree.entries("my.duvet/cache")] == ["mine.rs"]
+    assert list(tree.entries(f"led/{name}")) == list(tree.entries("led")) == []
+    (root / "my.duvet" / name).mkdir(parents=True)
+    (root / "my.duvet" / name / "mine.rs").touch()
+    assert [entry.name for entry in tree.entries(f"my.duvet/{name}")] == ["mine.rs"]
 
 
 @pytest.mark.parametrize("mark", ["size", "modified", "changed", "inode"])

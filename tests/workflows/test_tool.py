@@ -49,7 +49,10 @@ def as_tool(flow: Workflow) -> Tool:
 def test_what_agents_are_told() -> None:
     assert input_schema(as_tool(FLOW)) == {
         "type": "object",
-        "properties": {"spec-id": {"type": "string", "description": "Which one"}, "limit": {"type": "integer"}},
+        "properties": {
+            "spec-id": {"type": "string", "description": "Which one"},
+            "limit": {"type": "integer", "default": 5},
+        },
         "required": ["spec-id"],
     }
 

@@ -7,9 +7,11 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from duvet.config.schema import NotesRule, ServerRule
+from duvet.config.service.ingest import IngestSection, StoreSection
 from duvet.config.service.packs import PackSection
 from duvet.config.service.pages import PagesSection
 from duvet.config.service.providers import ProviderSection, RouteSection
+from duvet.config.service.search import SearchSection
 from duvet.config.service.section import Name, Section
 from duvet.config.service.serving import ServerSection
 from duvet.config.service.workflows import WorkflowSection
@@ -38,6 +40,11 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
         tuple[PagesSection, ...],
         Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
     ] = ()
+    ingest: Annotated[IngestSection, Meta(description="What is taken in of the project")] = IngestSection()
+    store: Annotated[StoreSection, Meta(description="Where that is kept")] = StoreSection()
+    search: Annotated[SearchSection, Meta(description="What counts in a search in it, besides the words")] = (
+        SearchSection()
+    )
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Which files are pages; None where nothing is said of that."""

@@ -42,6 +42,17 @@ GOOD: list[dict[str, Any]] = [
     {"providers": {"a": {}, "B2-_": {"kind": "anthropic", "enabled": False}}},
     {"providers": {"a": {"baseUrl": "http://x", "apiKey": "$KEY", "defaultModel": "m", "timeout": 1, "retries": 10}}},
     {"providers": {"a": {"kind": "client", "apiKey": "${KEY}", "discover": True, "llmsTxt": True}}},
+    {"ingest": {}, "store": {"path": "$HOST/store.db"}},
+    {"ingest": {"include": ["src", "docs/**/*.md"], "exclude": "x", "maxFileBytes": 1, "symbols": "auto"}},
+    {
+        "ingest": {
+            "symbols": True,
+            "semantic": False,
+            "profile": "a.b-c_1",
+            "staleDays": 0,
+            "editorUri": "vscode:{path}",
+        }
+    },
     {"toolPacks": {"x": {"enabled": False, "mode": "read-only", "tools": {"any name": True}}}},
     {"toolPacks": {"x": {"settings": {"a": [1, 1.5, "b", False, {"c": {}}], "": []}}}},
     {"providers": {"a": {}}, "routing": {"t": {"model": "a"}, "u": {"model": "a/b/c", "fallbacks": ["a", "a/x"]}}},
@@ -64,6 +75,11 @@ GOOD: list[dict[str, Any]] = [
 ]
 BAD: list[dict[str, Any]] = [
     {"servers": {}},
+    {"ingest": {"symbols": "yes"}},
+    {"ingest": {"include": []}},
+    {"ingest": {"profile": "a b"}},
+    {"ingest": {"maxFileBytes": 0}},
+    {"store": {"path": " "}},
     {"$schema": 1},
     {"server": []},
     {"server": {"nam": "x"}},

@@ -63,7 +63,7 @@ async def nexus(
         server.live.close()
 
 
-async def post(client: httpx2.AsyncClient, tool: str, **given: Any) -> tuple[int, Any]:
+async def post(client: httpx2.AsyncClient, tool: str, /, **given: Any) -> tuple[int, Any]:
     """The status, and the result of a call or its error."""
     answer = await client.post(API, json={"tool": tool, "input": given})
     found = answer.json()

@@ -1,0 +1,1 @@
+"""What the store knows as a graph."""

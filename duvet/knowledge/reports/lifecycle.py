@@ -1,0 +1,180 @@
+"""What has grown old, stands alone, is not tested, or is gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import UNSET, Struct, UnsetType
+
+from duvet.knowledge.reports.facts import Cited, ProjectFacts
+from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
+from duvet.store.records import Label
+
+_DAY = 86_400
+_PACKAGE = "__init__.py"
+"""Most say nothing but what their folder is."""
+
+
+class Thresholds(Struct, frozen=True):
+    """From when on something is old."""
+
+    stale_days: int
+
+
+class IsolatedNode(Struct, frozen=True):
+    """A file that leads to nothing else."""
+
+    id: str
+    path: str
+    name: str
+
+
+class StaleDoc(Struct, frozen=True):
+    """A document that nobody has changed for long."""
+
+    path: str
+    subsystem: str
+    git_timestamp: float
+
+
+class MissingTests(Struct, frozen=True):
+    """A subsystem with code and without tests."""
+
+    subsystem: str
+    source_files: int
+    test_cases: int
+
+
+class CitingFile(Struct, frozen=True):
+    """A file that cites a requirement."""
+
+    path: str
+    git_timestamp: float
+
+
+class StaleRequirement(Struct, frozen=True, kw_only=True):
+    """A requirement none of whose citing files was changed for long."""
+
+    id: str
+    full_path: str
+    level: str
+    status: str
+    text: str
+    files: tuple[CitingFile, ...]
+
+
+class LifecycleSummary(Struct, frozen=True, kw_only=True):
+    """How many of each there are."""
+
+    stale_docs: int
+    isolated_nodes: int
+    subsystems_missing_tests: int
+    removed_artifacts: int
+    stale_requirements: int
+
+
+class LifecycleThen(Past, frozen=True, kw_only=True):
+    """What an earlier report has come to."""
+
+    summary: LifecycleSummary
+
+
+class Lifecycle(Told, frozen=True, kw_only=True):
+    """The whole report."""
+
+    generated_at: float
+    generated_at_iso: str
+    run: RunName
+    thresholds: Thresholds
+    summary: LifecycleSummary
+    isolated: dict[str, tuple[IsolatedNode, ...]]
+    """By their labels."""
+    stale_docs: tuple[StaleDoc, ...]
+    missing_tests: tuple[MissingTests, ...]
+    removed_artifacts: tuple[RemovedArtifact, ...]
+    stale_requirements: tuple[StaleRequirement, ...]
+    history: tuple[LifecycleThen, ...] | UnsetType = UNSET
+
+
+def lifecycle(facts: ProjectFacts, now: float) -> Lifecycle:
+    """What these facts come to at that time."""
+    before = now - facts.rule.stale_days * _DAY
+    docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), removed_artifacts(facts)
+    requirements = tuple(found for one in facts.cited if (found := _stale(one, facts, before)))
+    return Lifecycle(
+        generated_at=now,
+        generated_at_iso=iso(now),
+        run=run_name(facts.run),
+        thresholds=Thresholds(facts.rule.stale_days),
+        summary=LifecycleSummary(
+            stale_docs=len(docs),
+            isolated_nodes=len(facts.isolated),
+            subsystems_missing_tests=len(untested),
+            removed_artifacts=len(removed),
+            stale_requirements=len(requirements),
+        ),
+        isolated=_isolated(facts),
+        stale_docs=docs,
+        missing_tests=untested,
+        removed_artifacts=removed,
+        stale_requirements=requirements,
+    )
+
+
+def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
+    ##= man/spec/knowledge.md#reports
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated;
+    ##% one without pieces is not.
+    found: dict[str, list[IsolatedNode]] = {}
+    for node in facts.isolated:
+        found.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
+    return {label: tuple(rows) for label, rows in found.items()}
+
+
+def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
+    ##= man/spec/knowledge.md#reports
+    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
+    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    docs = [
+        StaleDoc(one.path, one.subsystem, one.git_timestamp)
+        for one in facts.artifacts.values()
+        if one.label is Label.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
+    ]
+    return iter(sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path)))
+
+
+def _untested(facts: ProjectFacts) -> Iterator[MissingTests]:
+    ##= man/spec/knowledge.md#reports
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces
+    ##% don't count, nor does an `__init__.py` of a single one.
+    code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
+    for one in facts.artifacts.values():
+        if one.chunk_count < (2 if one.path.rpartition("/")[2] == _PACKAGE else 1):
+            continue
+        name = one.subsystem.casefold()
+        names.setdefault(name, one.subsystem)
+        code[name] += one.label is Label.SOURCE_FILE
+        tests[name] += one.label is Label.TEST_CASE
+    for name in sorted(names):
+        if name and code[name] and not tests[name]:
+            yield MissingTests(names[name], code[name], 0)
+
+
+def _stale(one: Cited, facts: ProjectFacts, before: float) -> StaleRequirement | None:
+    ##= man/spec/knowledge.md#reports
+    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
+    ##% `ingest.staleDays` days ago.
+    times = [(path, facts.artifacts[path].git_timestamp) for path in one.files if path in facts.artifacts]
+    files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
+    if not files or len(files) < len(one.files):
+        return None
+    node, said = one.requirement, one.requirement.properties
+    return StaleRequirement(
+        id=node.id,
+        full_path=str(said.get("full_path", node.key)),
+        level=str(said.get("level", "")),
+        status=str(said.get("status", "")),
+        text=str(said.get("text", node.name)),
+        files=files,
+    )

@@ -1,0 +1,1 @@
+"""Texts as vectors, where the extra `semantic` is installed."""

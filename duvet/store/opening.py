@@ -1,0 +1,194 @@
+"""Opens the store of a project, or makes it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from duvet.errors import OutputError, describe
+from duvet.outputs import store as write
+from duvet.store.database import PATIENCE, Database
+from duvet.store.errors import StoreError
+from duvet.store.faults import damaged, foreign, missing, of_version, told
+from duvet.store.places import Seen, files_of, folder_of, seen_at
+from duvet.store.schema import APPLICATION, PAGE_SIZE, SCHEMA, SHADOWS, STATEMENTS
+from duvet.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from duvet.store.protocol import Store
+
+_IGNORE = ".gitignore"
+_SPECIAL = re.compile(r"[][*?!#\\ ]")
+"""What means something else in such a file."""
+_CACHE = 16_000
+"""Kilobytes of the file that are held in memory."""
+_FLUSH = 8 << 20
+"""Bytes of the index that are held in memory before they are written."""
+
+
+def open_store(path: str, *, create: bool = False) -> Store:
+    """The store in a file; a MissingError where there is none, unless it is to be made."""
+    ##= man/spec/knowledge.md#store
+    ##% A store behind a link MUST be neither read nor written.
+    require_plain(path)
+    if not os.path.lexists(path):
+        ##= man/spec/knowledge.md#store
+        ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
+        if not create:
+            raise missing(path)
+        _make_folder(path)
+    database = _opened(path, create=create)
+    try:
+        _settle(database, create=create)
+    except BaseException:
+        database.close()
+        raise
+    return SqliteStore(database)
+
+
+def require_plain(path: str) -> None:
+    """That nothing but a file of ours is read and written."""
+    folder = folder_of(path)
+    for place in (os.path.dirname(folder), folder, *files_of(path)):
+        if os.path.islink(place):
+            raise StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
+    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise foreign(path, "it is no file")
+
+
+def _make_folder(path: str) -> None:
+    folder = folder_of(path)
+    ##= man/spec/knowledge.md#store
+    ##% Git MUST ignore the store wherever it is made.
+    ignore = os.path.join(folder, _IGNORE)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.lexists(ignore):
+            write(ignore, _ignored(os.path.basename(path)))
+    except OSError as error:
+        raise StoreError(describe(error), path=folder, hint="see who may write there") from error
+    except OutputError as error:
+        raise StoreError(error.message, path=error.path, hint="see who may write there") from error
+
+
+def _ignored(name: str) -> bytes:
+    """Nothing but the store and this list of what is to be ignored: other files may stand beside them."""
+    plain = _SPECIAL.sub(r"\\\g<0>", name)
+    return os.fsencode(f"/{_IGNORE}\n/{plain}*\n")
+
+
+def _opened(path: str, *, create: bool) -> Database:
+    seen = seen_at(path)
+    try:
+        return _connected(path, "mode=rwc" if create else "mode=rw")
+    except StoreError:
+        ##= man/spec/knowledge.md#store
+        ##% A store in a folder that can't be written MUST be readable.
+        # There sqlite can't follow what others write.
+        if create or not _is_at_rest(path):
+            raise
+    return _connected(path, "mode=ro&immutable=1", seen)
+
+
+def _is_at_rest(path: str) -> bool:
+    """Whether all that was written is in the file, and we can write no more."""
+    log = path + "-wal"
+    return not os.access(folder_of(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
+
+
+def _connected(path: str, mode: str, seen: Seen | None = None) -> Database:
+    import sqlite3
+    from urllib.parse import quote
+
+    name = quote(os.fsencode(os.path.abspath(path)))
+    with told(path):
+        connection = sqlite3.connect(
+            f"file:{name}?{mode}", uri=True, timeout=PATIENCE / 1000, isolation_level=None, check_same_thread=False
+        )
+    database = Database(connection, path, seen)
+    try:
+        # A store may come with what somebody else has written: it must do nothing of its own.
+        for setting in (f"cache_size=-{_CACHE}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
+            database.run(f"PRAGMA {setting}")
+        database.row("SELECT count(*) FROM sqlite_schema")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _settle(database: Database, *, create: bool) -> None:
+    """See to it that the store is one of this schema."""
+    version = _found_version(database)
+    if version is None or version < SCHEMA:
+        if not create:
+            raise of_version(database.path, version, SCHEMA) if version else damaged(database.path, "it is empty")
+        ##= man/spec/knowledge.md#store
+        ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
+        database.patiently(lambda: _make(database), PATIENCE / 1000)
+    elif version > SCHEMA:
+        ##= man/spec/knowledge.md#store
+        ##% A store that a newer duvet has made MUST be refused, and stay as it is.
+        raise of_version(database.path, version, SCHEMA)
+    _compare(database)
+
+
+def _found_version(database: Database) -> int | None:
+    # All of it at one moment: others may be making it.
+    database.run("BEGIN")
+    try:
+        return _version(database)
+    finally:
+        database.undo()
+
+
+def _version(database: Database) -> int | None:
+    """That of the schema; None for a file in which nothing is yet."""
+    ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
+    if application == APPLICATION and version:
+        return int(version)
+    if application or version or database.row("SELECT 1 FROM sqlite_schema"):
+        raise foreign(database.path, "it belongs to another program")
+    return None
+
+
+def _make(database: Database) -> None:
+    """Make all tables, in the place of whatever an older duvet has left there."""
+    ##= man/spec/knowledge.md#store
+    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+    if _found_version(database) == SCHEMA:
+        # Somebody else was faster.
+        return
+    for setting in (f"page_size={PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
+        database.run(f"PRAGMA {setting}")
+    database.run("BEGIN IMMEDIATE")
+    try:
+        if _version(database) != SCHEMA:
+            _clear(database)
+            for statement in STATEMENTS:
+                database.run(statement)
+            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _FLUSH)
+            database.run("INSERT INTO state VALUES ('', 1, 0)")
+            database.run(f"PRAGMA application_id={APPLICATION}")
+            database.run(f"PRAGMA user_version={SCHEMA}")
+        database.run("COMMIT")
+    except BaseException:
+        database.undo()
+        raise
+
+
+def _clear(database: Database) -> None:
+    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
+    for is_virtual in (True, False):
+        for (name,) in database.rows(tables, is_virtual):
+            quoted = name.replace('"', '""')
+            database.run(f'DROP TABLE IF EXISTS "{quoted}"')
+
+
+def _compare(database: Database) -> None:
+    """That its tables are those of this schema, and that there are no others."""
+    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
+        raise damaged(database.path, "its tables are others")

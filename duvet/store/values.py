@@ -1,0 +1,112 @@
+"""How values stand in the tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, TypeVar, get_args
+
+import msgspec
+
+from duvet.store.records import SymbolKind, SymbolLanguage
+
+Value = TypeVar("Value")
+_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
+"""Words that stand in many rows, of which there may be others; the order is part of the schema."""
+_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
+_HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
+MOST_PIECES = 1 << 20
+"""No file has as many."""
+
+
+def bound(text: str) -> str | bytes:
+    """Text as it is stored; a name of a file may be what sqlite can't take as text."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def unbound(value: object) -> str:
+    """The text that was stored."""
+    return value if isinstance(value, str) else raw(value).decode(errors="surrogatepass")
+
+
+def coded(word: str) -> int | str | bytes:
+    """What symbols are, and what they are written in, in little room."""
+    return _CODES.get(word) or bound(word)
+
+
+def decoded(value: object) -> str:
+    """The word again."""
+    return _WORDS[value - 1] if isinstance(value, int) else unbound(value)
+
+
+def bound_hex(text: str) -> str | bytes:
+    """A digest in half the room."""
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else bound(text)
+
+
+def unbound_hex(value: object) -> str:
+    """The digest that was stored."""
+    return value if isinstance(value, str) else raw(value).hex()
+
+
+def counted(value: object, most: int = 1 << 62) -> int:
+    """A number of something; ValueError for what is none, for a column takes anything."""
+    if isinstance(value, int) and 0 <= value <= most:
+        return value
+    raise ValueError(f"{value!r:.40} is no number of anything")
+
+
+def numbers(values: Sequence[object]) -> list[int]:
+    """The same for several."""
+    return [counted(value) for value in values]
+
+
+def pieces_from(first: object, count: object) -> range:
+    """The numbers of the pieces of a file."""
+    start = counted(first, 1 << 60)
+    return range(start, start + counted(count, MOST_PIECES))
+
+
+def timed(value: object) -> float | None:
+    """A time, where there is one; ValueError for what is none."""
+    if value is None or (isinstance(value, (int, float)) and isfinite(value)):
+        return value
+    raise ValueError(f"{value!r:.40} is no time")
+
+
+def raw(value: object) -> bytes:
+    """Bytes; ValueError for what is none."""
+    if isinstance(value, bytes):
+        return value
+    raise ValueError(f"{value!r:.40} stands where bytes should")
+
+
+def packed(value: object) -> bytes:
+    """A record as JSON."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value)).encode()
+
+
+def unpacked(data: bytes, kind: type[Value]) -> Value:
+    """The record again."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(data), kind)
+
+
+def properties(data: bytes | None) -> dict[str, Any]:
+    """Those of a node or an edge."""
+    return unpacked(data, dict[str, Any]) if data else {}

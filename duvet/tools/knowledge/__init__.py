@@ -1,0 +1,1 @@
+"""The tools about everything in the project: search, graph, reports."""

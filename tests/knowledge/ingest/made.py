@@ -1,0 +1,74 @@
+"""Projects that are taken in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from duvet.config.schema import IngestRule
+from duvet.knowledge.ingest.taking import Outcome, Wishes, take_in
+from duvet.project import Project
+from duvet.queries.catalogue import Catalogue
+from duvet.store.opening import open_store
+from duvet.store.protocol import Store
+from duvet.store.records import Kind
+
+LONG_AGO = 1_700_000_000
+PLAIN = IngestRule(semantic=False)
+LEDGER = {
+    ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\nsource = [{ language = 'python' }]\n"
+    "specification = [{ source = 'docs/spec.md' }]\n",
+    "docs/spec.md": "# Ledger\n\n## Booking\n\nAn entry MUST balance.\n\nAn entry MAY have a note.\n",
+    "docs/ledger/design.md": "---\ntags: [money]\n---\n# Design\n\nSee [the code](../../src/app/ledger/book.py), "
+    "[[spec#booking]] and [[req:REQUIREMENT]].\n",
+    "src/app/ledger/book.py": "class Book:\n    ##= docs/spec.md#booking\n    ##% An entry MUST balance.\n"
+    "    def post(self) -> None: ...\n",
+    "src/app/mail/send.py": "def send() -> None: ...\n",
+    "tests/ledger/test_book.py": "##= docs/spec.md#booking\n##= type=test\n##% An entry MUST balance.\n"
+    "def test_post() -> None: ...\n",
+    "tool.sh": "echo\n",
+}
+"""A project with two subsystems, one of which has no tests, and a file that belongs to none."""
+
+
+def written(folder: Path, files: Mapping[str, str | bytes], when: float = LONG_AGO) -> Path:
+    """The files on disk, written so long ago that nobody doubts their times."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        os.utime(path, (when, when))
+    return folder
+
+
+def project(folder: Path) -> Project:
+    return Project(str(folder), environ={"PATH": os.environ["PATH"]})
+
+
+def opened(folder: Path) -> Store:
+    """The store of a project."""
+    return open_store(str(folder / ".duvet/knowledge/store.db"), create=True)
+
+
+def taken(
+    folder: Path,
+    wanted: IngestRule = PLAIN,
+    wishes: Wishes = Wishes(),  # noqa: B008 - frozen
+    catalogue: Callable[[], Catalogue] | None = None,
+) -> Outcome:
+    """What comes of a run in a folder."""
+    store = opened(folder)
+    try:
+        return take_in(project(folder), store, wanted, wishes, catalogue=catalogue)
+    finally:
+        store.close()
+
+
+def kinds(folder: Path) -> dict[str, Kind]:
+    """What the store knows the files as."""
+    store = opened(folder)
+    try:
+        return {path: one.kind for path, one in store.artifacts().items()}
+    finally:
+        store.close()

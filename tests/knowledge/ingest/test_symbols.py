@@ -1,0 +1,140 @@
+"""What code declares."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import DuvetError
+from duvet.knowledge.ingest import languages
+from duvet.knowledge.ingest.languages import finds_symbols
+from duvet.knowledge.ingest.symbols import symbols_of
+from duvet.knowledge.ingest.trails import Declared
+from duvet.store.records import Symbol
+
+PYTHON = """import x
+type A = int
+@deco
+class K(B):
+    x: int = 1
+    @property
+    def m(self):
+        def inner(): pass
+        return 1
+    class In:
+        async def n(self): pass
+if x:
+    def f(): pass
+"""
+TYPESCRIPT = """export abstract class A<T> implements I {
+  foo = () => 1; constructor() {}
+  abstract bar(): void;
+}
+export interface I { z(): void }
+export type T = string;
+export enum E { A }
+namespace N { export function inN() {} }
+export const f = (a) => a, g = function() {}, h = 1;
+export default function dflt() {}
+"""
+JAVASCRIPT = "class A { m() {} f = () => 1; }\nconst x = class { z() {} };\nfunction* gen() {}\n"
+GO = """package p
+type S struct { A int }
+type I interface { M() }
+type (
+  X = int
+)
+func (s *S) M() {}
+func (s G[T]) N() {}
+func F() {}
+"""
+
+
+def shown(path: str, text: str) -> list[str]:
+    found = symbols_of(path, text.encode())
+    return [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
+
+
+def test_python() -> None:
+    assert shown("a.py", PYTHON) == [
+        "type A 2-2",
+        "class K 3-11",
+        "method K.m 6-9",
+        "class K.In 10-11",
+        "method K.In.n 11-11",
+        "function f 13-13",
+    ]
+    assert symbols_of("a.pyi", b"class A: ...")[0] == Symbol(
+        name="A", qualified_name="A", kind="class", language="python", line_start=1, line_end=1
+    )
+
+
+def test_typescript() -> None:
+    assert shown("a.ts", TYPESCRIPT) == [
+        "class A 1-4",
+        "method A.foo 2-2",
+        "method A.constructor 2-2",
+        "method A.bar 3-3",
+        "interface I 5-5",
+        "method I.z 5-5",
+        "type T 6-6",
+        "type E 7-7",
+        "module N 8-8",
+        "function N.inN 8-8",
+        "function f 9-9",
+        "function g 9-9",
+        "function dflt 10-10",
+    ]
+    assert symbols_of("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
+
+
+def test_javascript() -> None:
+    wanted = ["class A 1-1", "method A.m 1-1", "method A.f 1-1", "class x 2-2", "method x.z 2-2", "function gen 3-3"]
+    assert shown("a.mjs", JAVASCRIPT) == wanted
+
+
+def test_go() -> None:
+    assert shown("a.go", GO) == [
+        "type S 2-2",
+        "interface I 3-3",
+        "type X 5-5",
+        "method S.M 7-7",
+        "method G.N 8-8",
+        "function F 9-9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "least"),
+    [
+        ("a.py", "def broken(:\nclass After:\n    def ok(self): pass\n", 2),
+        ("a.py", "(" * 300_000, 0),
+        ("a.py", "".join(" " * depth + f"class A{depth}:\n" for depth in range(900)), 100),
+        ("a.js", "class A { m() {" * 20_000, 0),
+        ("a.go", "\x00\xff", 0),
+        ("a.rs", "fn main() {}", 0),
+    ],
+)
+def test_whatever_is_read_ends_well(path: str, text: str, least: int) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Code that is broken, or nested however deeply, MUST give the symbols that can be made out, and no error.
+    assert len(symbols_of(path, text.encode())) >= least
+
+
+def test_pieces_are_titled_by_what_is_declared_around_them_and_in_them() -> None:
+    declared = Declared(PYTHON, symbols_of("a.py", PYTHON.encode()))
+    start, end = PYTHON.index("def m"), PYTHON.index("async")
+    assert declared.at(start, end) == "K.m, K.In, K.In.n"
+    assert declared.at(0, 5) == ""
+
+
+def test_symbols_that_cannot_be_found_are_an_error_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where symbols are asked for and the extra `symbols` is not installed, duvet MUST name it.
+    assert [finds_symbols(one) for one in (None, True, False)] == [True, True, False]
+    monkeypatch.setattr(languages, "find_spec", lambda name: None)
+    assert [finds_symbols(one) for one in (None, False)] == [False, False]
+    with pytest.raises(DuvetError, match="extra `symbols`") as error:
+        finds_symbols(True)
+    assert "duvet-cli[symbols]" in error.value.hint

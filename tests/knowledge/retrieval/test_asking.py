@@ -1,0 +1,178 @@
+"""What a request may say"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import fields
+
+from duvet.errors import QueryError
+from duvet.knowledge.retrieval.asking import asked_of, filters_of, limit_of
+from duvet.knowledge.retrieval.records import ArtifactType, Asked, Wanted
+from duvet.store.records import Filters, Kind
+
+NOW = 1_800_000_000.0
+DOCUMENTED = {
+    "query": "ingestion pipeline",
+    "limit": 10,
+    "include_graph": True,
+    "filters": {
+        "subsystems": ["Kasmina"],
+        "artifact_types": ["doc", "code"],
+        "namespaces": ["docs"],
+        "tags": ["Integration"],
+        "symbols": ["Example.method"],
+        "symbol_kinds": ["method"],
+        "symbol_languages": ["python"],
+        "updated_after": "2024-01-01T00:00:00Z",
+        "max_age_days": 30,
+    },
+    "sort_by_vector": False,
+}
+"""Each field that there is."""
+
+
+def test_every_field() -> None:
+    asked = asked_of(DOCUMENTED)
+    assert asked == Asked(
+        query="ingestion pipeline",
+        filters=Wanted(
+            subsystems=("Kasmina",),
+            artifact_types=("doc", "code"),
+            namespaces=("docs",),
+            tags=("Integration",),
+            symbols=("Example.method",),
+            symbol_kinds=("method",),
+            symbol_languages=("python",),
+            updated_after="2024-01-01T00:00:00Z",
+            max_age_days=30,
+        ),
+    )
+    assert filters_of(asked.filters, NOW) == Filters(
+        subsystems=("kasmina",),
+        kinds=("doc", "code"),
+        namespaces=("docs",),
+        tags=("integration",),
+        symbols=("example.method",),
+        symbol_kinds=("method",),
+        symbol_languages=("python",),
+        since=NOW - 30 * 86_400,
+    )
+
+
+def test_what_is_null_is_not_said() -> None:
+    nothing = dict.fromkeys(DOCUMENTED) | {"query": "a"}
+    assert asked_of(nothing) == asked_of({"query": "a"}) == Asked(query="a", limit=10, include_graph=True)
+    assert asked_of({"query": "a", "filters": dict.fromkeys(Wanted.__struct_fields__)}).filters == Wanted()
+    nothing = {"query": "a", "filters": {"tags": [], "symbol_kinds": ()}}
+    assert filters_of(Wanted(), NOW) == filters_of(asked_of(nothing).filters, NOW) == Filters()
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "Field 'query' is required": {"querry": "a"},
+    "Field 'query' must be a string": {"query": 3},
+    "Field 'limit' must be an integer": {"query": "a", "limit": "3"},
+    "Field 'include_graph' must be a boolean": {"query": "a", "include_graph": 1},
+    "Field 'sort_by_vector' must be a boolean": {"query": "a", "sort_by_vector": "yes"},
+    "Field 'filters' must be an object": {"query": "a", "filters": ["docs"]},
+    "Field 'limit' must be 1 or more": {"query": "a", "limit": 0},
+    "Unknown field 'querry'": {"query": "a", "querry": "a"},
+    "Unknown filter 'subsystem'": {"query": "a", "filters": {"subsystem": ["a"]}},
+    "filters.tags must be an array of strings": {"query": "a", "filters": {"tags": "docs"}},
+    "filters.symbols must be an array of strings": {"query": "a", "filters": {"symbols": ["a", 3]}},
+    "filters.updated_after must be an ISO-8601 string": {"query": "a", "filters": {"updated_after": 3}},
+    "filters.max_age_days must be a positive integer": {"query": "a", "filters": {"max_age_days": True}},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_refused(message: str) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
+    ##% name of that field.
+    with pytest.raises(QueryError) as raised:
+        asked_of(WRONG[message])
+    assert raised.value.message == message
+
+
+def test_a_misspelt_name_is_mended() -> None:
+    with pytest.raises(QueryError) as raised:
+        asked_of({"query": "a", "filters": {"subsystem": ["a"]}})
+    assert raised.value.hint == "did you mean subsystems?"
+    with pytest.raises(QueryError) as raised:
+        asked_of({"querry": "a"})
+    assert raised.value.hint == "Unknown field 'querry': did you mean query?"
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Wanted) if field.default == ()])
+def test_entries_of_filters(name: str) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% A filter with a blank entry, or with more than 1,000 of them, MUST be refused by its name: nothing is let through
+    ##% by mistake.
+    wrong: dict[str, list[str]] = {
+        f"filters.{name} has a blank entry": [" "],
+        f"filters.{name} has more than 1,000 entries": ["code"] * 1001,
+        f"filters.{name} has an entry of more than 1,000 characters": ["a" * 1001],
+    }
+    for message, entries in wrong.items():
+        with pytest.raises(QueryError) as raised:
+            asked_of({"query": "a", "filters": {name: entries}})
+        assert raised.value.message == message
+    with pytest.raises(QueryError, match="blank"):
+        asked_of({"query": "a", "filters": {name: ["docs", ""]}})
+
+
+def test_there_is_a_word_for_each_kind_of_file() -> None:
+    assert {*get_args(ArtifactType)} == {*Kind}
+    assert asked_of({"query": "a", "filters": {"artifact_types": [" DOC"]}}).filters == Wanted(artifact_types=("doc",))
+
+
+@pytest.mark.parametrize("given", [1, 25, 26, 10**30])
+def test_limits(given: int) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% 10 results MUST be answered where no limit is given, and never more than 25.
+    assert limit_of(asked_of({"query": "a", "limit": given})) == min(given, 25)
+    assert limit_of(asked_of({"query": "a"})) == 10
+
+
+UNSUPPORTED: dict[str, dict[str, Any]] = {
+    "Unsupported artifact type 'docs'": {"artifact_types": ["docs"]},
+    "Unsupported symbol kind 'enum'": {"symbol_kinds": ["class", "enum"]},
+    "Unsupported symbol language 'cobol'": {"symbol_languages": ["cobol"]},
+    "filters.updated_after must be an ISO-8601 string": {"updated_after": "yesterday"},
+    "filters.max_age_days must be a positive integer": {"max_age_days": 0},
+}
+
+
+@pytest.mark.parametrize("message", UNSUPPORTED)
+def test_values_that_there_are_not(message: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        asked_of({"query": "a", "filters": UNSUPPORTED[message]})
+    assert raised.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-01-01T00:00:00Z", 1_704_067_200),
+        (" 2024-01-01 ", 1_704_067_200),
+        ("2024-01-01T01:00:00+01:00", 1_704_067_200),
+        ("0001-01-01", -62_135_596_800),
+    ],
+)
+def test_moments(text: str, moment: float) -> None:
+    assert filters_of(Wanted(updated_after=text), NOW).since == moment
+
+
+def test_the_later_moment_counts() -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Where both `updated_after` and `max_age_days` are given, the later of the two MUST count; files without a time are
+    ##% then left out, and a warning says so.
+    assert filters_of(Wanted(updated_after="2024-01-01", max_age_days=1), NOW).since == NOW - 86_400
+    assert filters_of(Wanted(updated_after="2100-01-01", max_age_days=1), NOW).since == 4_102_444_800
+    assert filters_of(Wanted(max_age_days=10**30), NOW).since == 0

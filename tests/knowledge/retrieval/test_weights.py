@@ -1,0 +1,25 @@
+"""Profiles of weights"""
+
+from __future__ import annotations
+
+from duvet.config.service.search import ProfileName, WeightsSection
+from duvet.knowledge.retrieval.weights import DEFAULT, PROFILES, Weights, as_numbers, profile
+
+
+def test_profiles() -> None:
+    assert profile() is DEFAULT
+    assert {name: [*as_numbers(profile(name).weights).values()] for name in ("default", "analysis")} == {
+        "default": [0.28, 0.05, 0.09, 0.12],
+        "analysis": [0.38, 0.10, 0.08, 0.18],
+    }
+
+
+def test_those_of_the_configuration_fit() -> None:
+    assert WeightsSection.__struct_fields__ == Weights.__struct_fields__
+    assert [name.value for name in ProfileName] == [*PROFILES]
+
+
+def test_other_weights() -> None:
+    changed = profile("analysis", subsystem=1.0, support=0.0)
+    assert changed.name == "analysis+overrides"
+    assert as_numbers(changed.weights) == as_numbers(profile("analysis").weights) | {"subsystem": 1.0, "support": 0.0}

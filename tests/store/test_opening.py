@@ -1,0 +1,29 @@
+"""Where a store is made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from duvet.store.errors import MissingError
+from duvet.store.opening import open_store
+from tests.histories import git
+
+
+def test_a_name_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingError):
+        open_store("knowledge.db")
+    open_store("knowledge.db", create=True).close()
+    open_store("knowledge.db").close()
+    assert sorted(os.listdir()) == [".gitignore", "knowledge.db"]
+
+
+@pytest.mark.parametrize("name", ["store.db", "my [1].db", "#!*"])
+def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.md").touch()
+    open_store(str(tmp_path / name), create=True).close()
+    git(tmp_path, "init", "--quiet")
+    assert git(tmp_path, "ls-files", "--others", "--exclude-standard").split() == ["notes.md"]

@@ -1,0 +1,28 @@
+"""A step of many parts on a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.terminal.counting import CountedBar
+from duvet.terminal.progress import Lines
+from duvet.terminal.settings import Settings
+
+
+def drawn(capsys: pytest.CaptureFixture[str], soon: float) -> str:
+    """What is drawn of a step that is worth a line after so many seconds."""
+    with CountedBar(Lines(Settings({})), "Reading files", 5, soon) as counted:
+        for _ in range(3):
+            counted.advance()
+    return capsys.readouterr().err
+
+
+def test_it_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    written = drawn(capsys, 0)
+    assert "Reading files" in written and "3/5" in written
+    # The line is taken away in the end, and the cursor comes back.
+    assert written.endswith("\x1b[1A\x1b[2K") and "\x1b[?25h" in written
+
+
+def test_nothing_is_drawn_of_what_is_over_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drawn(capsys, 3600) == ""

@@ -1,0 +1,84 @@
+"""Calls of the tools about what is known, over real stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+from jsonschema import validate  # type: ignore[import-untyped]
+
+from duvet.config.schema import IngestRule, StoreRule
+from duvet.knowledge.knowledge import Knowledge, Rules
+from duvet.tools.chosen import Chosen
+from duvet.tools.ctx import Caller
+from duvet.tools.desk import Desk, House
+from duvet.tools.errors import ToolError
+from duvet.tools.facts import FACTS, Facts
+from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
+from duvet.tools.registry import Registry
+from duvet.tools.results import structured
+from duvet.tools.schemas import output_schema
+from duvet.tools.services import KNOWLEDGE
+from duvet.tools.tool import Answer, Scope
+from tests.knowledge.stored import NOW, STORE, fill, plain
+from tests.tools.made import FILES, Fixed, context_of
+
+EVERYBODY = frozenset(Scope)
+USUAL = IngestRule()
+
+
+class Asking:
+    """A desk with these tools, and what is known behind it."""
+
+    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: Chosen = Chosen(PACK)) -> None:  # noqa: B008
+        self.folder = folder
+        self.knowledge = Knowledge(lambda: Rules(str(folder), rule, StoreRule()))
+        facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
+        house = House(services={KNOWLEDGE: self.knowledge, FACTS: facts})
+        self.desk = Desk(Registry([chosen]), Fixed(context_of(FILES)), house)
+
+    @property
+    def file(self) -> Path:
+        """The store."""
+        return self.folder / STORE
+
+    def answer(
+        self,
+        tool: str,
+        arguments: dict[str, object] | None = None,
+        face: str = "library",
+        scopes: Iterable[Scope] = EVERYBODY,
+    ) -> Answer:
+        """What the tool answers, which is of the shape that it says."""
+        caller = Caller(face=face, scopes=frozenset(scopes))
+        found = anyio.run(self.desk.call, tool, arguments or {}, caller)
+        validate(plain(structured(found)), output_schema(self.desk.registry.require(tool)))
+        return found
+
+    def value(self, tool: str, /, **arguments: object) -> Any:
+        """The same as JSON has it."""
+        return plain(self.answer(tool, arguments).value)
+
+    def refusal(self, tool: str, face: str = "library", /, **arguments: object) -> tuple[str, str, str]:
+        """Why a call fails."""
+        try:
+            found = self.answer(tool, arguments, face)
+        except ToolError as error:
+            return error.code.value, error.message, error.hint
+        raise AssertionError(f"it answered {found}")
+
+
+@contextmanager
+def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
+    """A desk over the project that is taken in in this folder."""
+    found = Asking(fill(folder), rule)
+    try:
+        yield found
+    finally:
+        found.knowledge.close()
+        assert os.path.exists(found.file)
