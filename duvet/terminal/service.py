@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.chosen_tools import Tools
+from duvet.terminal.forwarding import line_of
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
@@ -40,6 +41,7 @@ class Assembly(Tools):
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
         self._options = where
+        self.line = line_of(shown.environ, self.mode, service.config.server.tool_timeout)
 
     @property
     def rule(self) -> ServerRule:
@@ -61,7 +63,8 @@ class Assembly(Tools):
 
         ##= man/spec/service.md#packs
         ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
-        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path))
+        tokens = None if self.line is None else self.line.gateway.tokens
+        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path), tokens)
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
@@ -86,6 +89,9 @@ class Assembly(Tools):
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
         other.__dict__.update(log=self.log, http=self.http)
+        if other.line is not None and self.line is not None:
+            # Its connections last.
+            self.line.seconds, other.line = other.line.seconds, self.line
         if "knowledge" in self.__dict__:
             other.__dict__.update(knowledge=self.knowledge)
             self.knowledge.turn_to(other.rules)
@@ -186,17 +192,19 @@ class Assembly(Tools):
         return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
-        if self._knows:
+        if self.line is not None:
+            yield self.line.aclose
+        elif self._knows:
             from duvet.terminal.knowing import close
 
             yield partial(close, self.knowledge)
 
     @property
     def _knows(self) -> bool:
-        """Whether there are tools that are about what is known."""
+        """Whether there are tools here that are asked for what is known."""
         from duvet.tools.services import KNOWLEDGE
 
-        return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
+        return self.line is None and any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:

@@ -23,6 +23,8 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """ToolError where a caller with these scopes may not call the tool."""
     ##= man/spec/mcp.md#tools
     ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    if tool.withheld is not None:
+        raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
         raise ToolError(Code.FORBIDDEN, f"{tool.name} needs the scope {tool.scope}", "call it with a token that has it")
 

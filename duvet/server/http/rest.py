@@ -17,9 +17,10 @@ from duvet.server.identity import Identity
 from duvet.server.messages import RefusedError, decoded
 from duvet.server.protocol.guard import LOG
 from duvet.text import shortened
-from duvet.tools.ctx import Caller
+from duvet.tools.ctx import MCP, Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.gateway.line import AUDIENCE
 from duvet.tools.registry import Registry
 from duvet.tools.results import parts_of
 from duvet.tools.schemas import input_schema
@@ -76,7 +77,7 @@ class Rest:
             ##= man/spec/pages.md#tools
             ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or
             ##% not, and whether there are pages or not.
-            "tools": [_described(tool) for tool in registry.every() if tool.scope in granted],
+            "tools": [_described(tool) for tool in registry.usable() if tool.scope in granted],
         }
 
     async def _post_while_there(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +94,7 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            caller = Caller(scopes=scopes(), face=FACE, request=request)
+            caller = Caller(scopes=scopes(), face=FACE, behind=_behind(scope), request=request)
             tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
@@ -168,6 +169,13 @@ def _described(tool: Tool) -> dict[str, Any]:
         "inputSchema": {"properties": {}, "required": [], **input_schema(tool)},
         "scope": tool.scope.value,
     }
+
+
+def _behind(scope: Scope) -> str:
+    """The face of a server that has this one called, where its clients pay for each word."""
+    ##= man/spec/gateway.md#access
+    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
+    return MCP if headers_named(scope, AUDIENCE.encode()) == [MCP] else ""
 
 
 def _request_id(scope: Scope) -> str:

@@ -44,7 +44,7 @@ async def surroundings(asked: Input, ctx: Ctx) -> Answer:
         include_artifacts=asked.include_artifacts is not False,
     )
     found = await ask(ctx, lambda known: subsystem(known.store, name, wish))
-    artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.face)
+    artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.audience)
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
     cut = f"{len(artifacts)} of {len(found.artifacts)} files shown: include_artifacts=true lists them."

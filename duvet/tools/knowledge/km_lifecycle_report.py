@@ -35,7 +35,7 @@ async def report(asked: Input, ctx: Ctx) -> Answer:
         return replace(found, history=tuple(history(known.store, LIFECYCLE, LifecycleThen, asked.history)))
 
     whole = await ask(ctx, question)
-    shown = _brief(whole, asked.limit, ctx.caller.face)
+    shown = _brief(whole, asked.limit, ctx.caller.audience)
     return Answer(value=shown, warning=cut(whole, shown))
 
 
