@@ -17,7 +17,7 @@ from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
 from duvet.tools.registry import Registry
-from duvet.tools.seen import Observer, Seen, shown_name, summary
+from duvet.tools.seen import Observer, Seen, shown_name, shown_warning, summary
 from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool
 
@@ -192,6 +192,7 @@ class Desk:
             reason=reason,
             bytes_in=_size(arguments) if measured else 0,
             bytes_out=_size(answer.value) if measured and answer else 0,
+            warning=shown_warning(self.registry.pack_of(tool).name, answer.warning) if answer else "",
         )
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from duvet.text import shortened
+from duvet.text import one_line, shortened
 
 _MOST = 12
 _LONGEST = 1000
 """Characters that are looked at of a name that somebody has made up."""
+_LONGEST_WARNING = 300
+_WORDED = "knowledge"
+"""The pack whose warnings quote nothing."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -31,6 +34,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     """What was thrown, where nobody foresaw that."""
     bytes_in: int = 0
     bytes_out: int = 0
+    warning: str = ""
+    """What the caller was warned of, or how long that is where it may quote the project."""
     is_known: bool = True
     """Whether there is such a tool."""
 
@@ -41,6 +46,16 @@ Observer = Callable[[Seen], None]
 def shown_name(name: str) -> str:
     """The beginning of what was taken for the name of a tool, with everything escaped that is more than ASCII."""
     return shortened(name[:_LONGEST].encode("unicode_escape").decode())
+
+
+def shown_warning(pack: str, warning: str) -> str:
+    """A warning in whole where its words are ours."""
+    ##= man/spec/gateway.md#telemetry
+    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
+    ##% `knowledge`, and how long it is where it is of another.
+    if not warning or pack == _WORDED:
+        return shortened(one_line(warning), _LONGEST_WARNING)
+    return f"str({len(warning)})"
 
 
 def summary(arguments: Mapping[str, object]) -> str:

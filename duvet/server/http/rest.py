@@ -30,7 +30,7 @@ FACE = "rest"
 PATH = "/api/mcp"
 REQUEST_ID = "x-request-id"
 _LONGEST_ID = 128
-_STATUSES = {
+STATUSES = {
     Code.INVALID_REQUEST: 400,
     Code.INVALID_IDENTIFIER: 400,
     Code.NOT_FOUND: 404,
@@ -43,6 +43,7 @@ _STATUSES = {
 _FAILED = 503
 """Something that an answer needs did not do what it should."""
 METHODS = ("GET", "HEAD", "POST")
+UNFORESEEN = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -103,8 +104,7 @@ class Rest:
             ##= man/spec/service.md#rest
             ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
             LOG.exception("%s failed", PATH)
-            internal = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
-            await refuse(scope, send, internal)
+            await refuse(scope, send, UNFORESEEN)
         else:
             ##= man/spec/service.md#rest
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
@@ -152,7 +152,7 @@ def _refusal(error: ToolError, told: Mapping[str, str]) -> Refusal:
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
     return Refusal(
-        status=_STATUSES.get(error.code, _FAILED),
+        status=STATUSES.get(error.code, _FAILED),
         code=error.code,
         message=message,
         hint=error.hint,
