@@ -79,7 +79,7 @@ async def test_who_may_see_them(duvet_command: str, project: Path) -> None:
 
 
 async def test_nothing_was_taken_in(duvet_command: str, tmp_path: Path) -> None:
-    config = {"toolPacks": {"knowledge": {}}}
+    config: dict[str, Any] = {"toolPacks": {"knowledge": {}}}
     project = make(tmp_path / "pot", {**FILES, "duvet.config.json": json.dumps(config)})
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
