@@ -18,7 +18,7 @@ class Deed(Struct, frozen=True, kw_only=True):
     """In ISO 8601."""
     tool: str
     outcome: str
-    """`success`, or the code of the failure."""
+    """`success`, `failure`, or the code of an error."""
     face: str
     """By which way."""
     who: str

@@ -24,6 +24,13 @@ class Places(Struct, frozen=True):
     store: str
     """The file."""
     backups: str
+    is_configured: bool = False
+    """Whether somebody has said where backups go."""
+
+    @property
+    def for_backups(self) -> tuple[str, ...]:
+        """The folders that backups may be written to."""
+        return (self.root, self.backups) if self.is_configured else (self.root,)
 
     @property
     def folder(self) -> str:
@@ -52,7 +59,7 @@ class Places(Struct, frozen=True):
 def places_of(rules: Rules) -> Places:
     """Where these rules have it."""
     backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS)
-    return Places(rules.root, rules.path, os.path.join(rules.root, backups))
+    return Places(rules.root, rules.path, os.path.join(rules.root, backups), bool(rules.store.backups))
 
 
 def own_files(path: str, backups: str = "") -> tuple[str, ...]:
