@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
     from duvet.knowledge.knowledge import Knowledge, Rules
+    from duvet.knowledge.upkeep.upkeep import Upkeep
     from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
     from duvet.tools.desk import Closer, Desk, House
-    from duvet.tools.seen import Observer
+    from duvet.tools.seen import Observer, Seen
     from duvet.tree.protocol import Tree
 
 
+KNOWLEDGE = "knowledge"
+"""The pack about what is known."""
 SHELL = "shell"
 """What the way is called by which people call tools."""
 
@@ -92,9 +95,8 @@ class Assembly(Tools):
         if other.line is not None and self.line is not None:
             # Its connections last.
             self.line.seconds, other.line = other.line.seconds, self.line
-        if "knowledge" in self.__dict__:
-            other.__dict__.update(knowledge=self.knowledge)
-            self.knowledge.turn_to(other.rules)
+        other.__dict__.update(knowledge=self.knowledge)
+        self.knowledge.turn_to(other.rules)
         return other
 
     @cached_property
@@ -119,6 +121,21 @@ class Assembly(Tools):
         from duvet.knowledge.knowledge import Knowledge
 
         return Knowledge(self.rules)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What maintainers do with it."""
+        from duvet.terminal.upkeep import upkeep_of
+
+        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules())
+
+    def _account(self, seen: Seen) -> None:
+        """Keep the account of what is changed."""
+        if seen.changes and seen.pack == KNOWLEDGE and self.line is None:
+            # Most servers change nothing, and what this needs takes time to import.
+            from duvet.terminal.upkeep import accountant
+
+            accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
 
     @property
     def rules(self) -> Callable[[], Rules]:
@@ -150,7 +167,7 @@ class Assembly(Tools):
         """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.tools.desk import Desk
 
-        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers, **services))
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house([*observers, self._account], **services))
         return desk
 
     def house(self, observers: Sequence[Observer], **services: object) -> House:
@@ -174,7 +191,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
+        from duvet.tools.services import MODELS, RUNS, UPKEEP
 
         config = self.service.config
         facts = Facts(
@@ -188,7 +205,7 @@ class Assembly(Tools):
             workflows=list(config.workflows),
             faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
-        known = {KNOWLEDGE: self.knowledge} if self._knows else {}
+        known = {KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep} if self._knows else {}
         return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
@@ -202,8 +219,6 @@ class Assembly(Tools):
     @property
     def _knows(self) -> bool:
         """Whether there are tools here that are asked for what is known."""
-        from duvet.tools.services import KNOWLEDGE
-
         return self.line is None and any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 

@@ -34,6 +34,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     """By which way: `mcp`, `rest`, `shell`, `workflow`."""
     behind: str = ""
     """By which way whoever is behind the caller came, where that is another one."""
+    holder: str = ""
+    """Whose token it shows, or what stands for anybody's; empty for who calls on this machine, in a process of its own."""
     request: str = ""
     """What the caller knows the call by."""
     progress: Progress = nobody

@@ -86,6 +86,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Options of the command line for what would have to be written as an object."""
     withheld: Withheld | None = None
     """Why nobody can call it here, where that is so; it is shown to nobody then."""
+    accountable: Sequence[str] = ()
+    """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    longest: int | None = None
+    """Characters that a text among its arguments may have, where that is another number than usual."""
 
     @property
     def only_reads(self) -> bool:
