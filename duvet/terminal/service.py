@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from duvet.tools.desk import Closer, Desk, House
     from duvet.tools.seen import Observer
     from duvet.tree.protocol import Tree
+    from duvet.workflows.recipes.running import Recipes
 
 
 SHELL = "shell"
@@ -114,6 +116,14 @@ class Assembly(Tools):
 
         return Knowledge(self.rules)
 
+    @cached_property
+    def recipes(self) -> Recipes:
+        """What runs recipes."""
+        from duvet.tree.disk import DiskTree
+        from duvet.workflows.recipes.running import Recipes
+
+        return Recipes(DiskTree(os.getcwd()))
+
     @property
     def rules(self) -> Callable[[], Rules]:
         """Where that is kept."""
@@ -168,7 +178,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
+        from duvet.tools.services import KNOWLEDGE, MODELS, RECIPES, RUNS
 
         config = self.service.config
         facts = Facts(
@@ -182,7 +192,7 @@ class Assembly(Tools):
             workflows=list(config.workflows),
             faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
-        known = {KNOWLEDGE: self.knowledge} if self._knows else {}
+        known = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes} if self._knows else {}
         return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:

@@ -17,9 +17,20 @@ def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     from duvet.tools.knowledge.km_help import HELP
     from duvet.tools.knowledge.km_ingest_status import INGEST_STATUS
     from duvet.tools.knowledge.km_lifecycle_report import LIFECYCLE_REPORT
+    from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
     from duvet.tools.knowledge.km_search import SEARCH
 
-    return (HELP, SEARCH, GRAPH_NODE, GRAPH_SUBSYSTEM, GRAPH_SEARCH, COVERAGE_SUMMARY, LIFECYCLE_REPORT, INGEST_STATUS)
+    return (
+        HELP,
+        SEARCH,
+        GRAPH_NODE,
+        GRAPH_SUBSYSTEM,
+        GRAPH_SEARCH,
+        COVERAGE_SUMMARY,
+        LIFECYCLE_REPORT,
+        INGEST_STATUS,
+        RECIPE_RUN,
+    )
 
 
 KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements as a graph, searched and reported on")
