@@ -39,6 +39,7 @@ COMMANDS = {
     "call": "Call a tool.",
     "tools": "List the tools that agents, programs and the shell can call, or show what one takes.",
     "workflow": "List, check and run the workflows of the configuration.",
+    "recipe": "List, show, check and run recipes: routines of the project, such as a check of its health.",
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from duvet.tools.desk import Closer, Desk, House
     from duvet.tools.seen import Observer, Seen
     from duvet.tree.protocol import Tree
+    from duvet.workflows.recipes.running import Recipes
 
 
 KNOWLEDGE = "knowledge"
@@ -122,6 +124,14 @@ class Assembly(Tools):
 
         return Knowledge(self.rules)
 
+    @cached_property
+    def recipes(self) -> Recipes:
+        """What runs recipes."""
+        from duvet.tree.disk import DiskTree
+        from duvet.workflows.recipes.running import Recipes
+
+        return Recipes(DiskTree(os.getcwd()))
+
     @property
     def upkeep(self) -> Upkeep:
         """What maintainers do with it."""
@@ -190,23 +200,13 @@ class Assembly(Tools):
         )
 
     def _services(self) -> Mapping[str, Any]:
-        from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import MODELS, RUNS, UPKEEP
+        from duvet.terminal.facts import facts_of
+        from duvet.tools.facts import FACTS
+        from duvet.tools.services import MODELS, RECIPES, RUNS, UPKEEP
 
-        config = self.service.config
-        facts = Facts(
-            name=self.rule.name,
-            version=self.rule.version,
-            mode=self.mode,
-            packs=[pack.name for pack in self.registry.packs],
-            tools=len(list(self.registry)),
-            unloaded=self.choice.unloaded,
-            providers=[name for name, one in config.providers.items() if one.enabled],
-            workflows=list(config.workflows),
-            faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
-        )
-        known = {KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep} if self._knows else {}
-        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
+        own = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes, UPKEEP: self.upkeep}
+        known = own if self._knows else {}
+        return {FACTS: facts_of(self), MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
         if self.line is not None:

@@ -20,6 +20,7 @@ def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     from duvet.tools.knowledge.km_ingest_status import INGEST_STATUS
     from duvet.tools.knowledge.km_ingest_trigger import INGEST_TRIGGER
     from duvet.tools.knowledge.km_lifecycle_report import LIFECYCLE_REPORT
+    from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
     from duvet.tools.knowledge.km_search import SEARCH
     from duvet.tools.knowledge.km_storetext import STORETEXT
     from duvet.tools.knowledge.km_upload import UPLOAD
@@ -36,6 +37,7 @@ def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
         INGEST_TRIGGER,
         FEEDBACK_SUBMIT,
         BACKUP_TRIGGER,
+        RECIPE_RUN,
         UPLOAD,
         STORETEXT,
     )

@@ -17,6 +17,7 @@ NAMES = [
     "km-coverage-summary",
     "km-lifecycle-report",
     "km-ingest-status",
+    "km-recipe-run",
 ]
 
 
