@@ -117,6 +117,10 @@ def run_recipe(name: str, told: Told, format: str | None, where: Mapping[str, An
     ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
     ##% it has failed, and with 2 where it was told what it can't be told.
     assembly = _assembly(where)
+    if assembly.line is not None:
+        # What runs there are the recipes of that project, with the rights of the token that is shown.
+        hint = f"`duvet call {RECIPE_TOOL} --recipe NAME` runs one of those that it has"
+        raise DuvetError("with KM_GATEWAY_URL, recipes are run by that server", hint=hint)
     workflow = _sound(name, assembly)
     given = told_variables(workflow, told.variables, text_of(told.given))
     runs: list[Run] = []

@@ -13,7 +13,7 @@ _LONGEST = 1000
 """Characters that are looked at of a name that somebody has made up."""
 _LONGEST_WARNING = 300
 _WORDED = "knowledge"
-"""The pack whose warnings quote nothing."""
+"""The pack whose warnings quote no text."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):

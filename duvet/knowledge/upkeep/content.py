@@ -57,8 +57,10 @@ class Content:
         return data
 
     def _is_shown(self, at: str) -> bool:
+        if "\0" in at:
+            return False
         real, root = os.path.realpath(at), os.path.realpath(self.root)
-        if "\0" in at or not leads_inside(root, real):
+        if not leads_inside(root, real):
             return False
         parts = os.path.relpath(real, root).split(os.sep)
         return not any(part.startswith(".") for part in parts)
