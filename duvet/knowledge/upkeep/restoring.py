@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.lines import append_all, lines_of
 from duvet.knowledge.upkeep.manifest import FEEDBACK, STORE, Manifest
-from duvet.knowledge.upkeep.places import BACKUP, Places
+from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, Places
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.knowledge.upkeep.unpacking import unpack
 from duvet.outputs import settle
@@ -71,7 +71,9 @@ def _put_back(places: Places, copy: str, now: datetime, *, keeps: bool) -> str:
     except MissingError:
         kept = ""
     except (DamagedError, VersionError):
-        kept = os.path.join(places.backups, f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
+        # On the same disk, so that it is moved and not copied.
+        name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+        kept = os.path.join(places.folder, BACKUPS, name)
         move_aside(places.store, kept)
         if not keeps:
             _remove(kept)

@@ -17,6 +17,11 @@ NAMES = [
     "km-coverage-summary",
     "km-lifecycle-report",
     "km-ingest-status",
+    "km-ingest-trigger",
+    "km-feedback-submit",
+    "km-backup-trigger",
+    "km-upload",
+    "km-storetext",
 ]
 
 
