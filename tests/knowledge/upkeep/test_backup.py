@@ -195,13 +195,12 @@ def test_while_another_process_writes(kept: Places) -> None:
         assert [one.text for one in a] == [one.text for one in b] != []
 
 
-def test_while_somebody_writes_nothing_is_put_back(kept: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duvet.knowledge.upkeep.restoring.PATIENCE", 0.0)
+def test_while_somebody_writes_nothing_is_put_back(kept: Places) -> None:
     archive = made(kept)
     with closing(open_store(kept.store)) as store, store.writing() as writing:
         writing.remove("docs/tea.md")
         with pytest.raises(BusyError):
-            restore(kept, archive, CLOCK)
+            restore(kept, archive, CLOCK, patience=0.0)
     assert "docs/tea.md" not in asked(kept.store, lambda store: store.artifacts())
 
 

@@ -41,7 +41,7 @@ class Asking:
     def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: Chosen = Chosen(PACK)) -> None:  # noqa: B008
         self.folder = folder
         self.knowledge = Knowledge(lambda: Rules(str(folder), rule, StoreRule()))
-        self.upkeep = Upkeep(lambda: self.knowledge.rules(), opener(folder), lambda: CLOCK)
+        self.upkeep = Upkeep(lambda: self.knowledge.rules(), opener(folder), lambda: CLOCK, patience=0.1)
         facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
         house = House(services={KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep, FACTS: facts})
         self.desk = Desk(Registry([chosen]), Fixed(context_of(FILES)), house)
