@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -62,11 +61,10 @@ def missing(path: str) -> MissingError:
 
 
 def damaged(path: str, reason: str) -> DamagedError:
-    folder = os.path.dirname(path)
     return DamagedError(
         f"it is damaged, or no store of duvet: {reason}",
         path=path,
-        hint=f"remove the folder {folder} and take everything in again: it holds nothing else",
+        hint=f"remove {path} and take everything in again: it holds nothing else",
     )
 
 
@@ -76,7 +74,7 @@ def of_version(path: str, version: int, schema: int) -> VersionError:
         return VersionError(
             f"a newer duvet has made it: its schema is {version}, and this one reads {schema}",
             path=path,
-            hint="use that one; or remove the folder and take everything in again",
+            hint="use that one; or remove the file and take everything in again",
         )
     return VersionError(
         f"an older duvet has made it: its schema is {version}, and this one reads {schema}",

@@ -23,6 +23,7 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 _IGNORE = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """What means something else in such a file."""
+_LONGEST_LIST = 1 << 16
 _CACHE = 16_000
 """Kilobytes of the file that are held in memory."""
 _FLUSH = 8 << 20
@@ -33,13 +34,13 @@ def open_store(path: str, *, create: bool = False) -> Store:
     """The store in a file; a MissingError where there is none, unless it is to be made."""
     ##= man/spec/knowledge.md#store
     ##% A store behind a link MUST be neither read nor written.
-    _check(path)
+    check_place(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#store
         ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
         if not create:
             raise missing(path)
-        _make_folder(path)
+        make_folder(path, f"{os.path.basename(path)}*")
     database = _opened(path, create=create)
     try:
         _settle(database, create=create)
@@ -49,8 +50,8 @@ def open_store(path: str, *, create: bool = False) -> Store:
     return SqliteStore(database)
 
 
-def _check(path: str) -> None:
-    """That nothing but a file of ours is read and written."""
+def check_place(path: str) -> None:
+    """That nothing but a file of ours is read and written there, by the path of a store."""
     folder = os.path.dirname(path)
     for place in (os.path.dirname(folder), folder, *(path + end for end in _BESIDE)):
         if os.path.islink(place):
@@ -59,25 +60,38 @@ def _check(path: str) -> None:
         raise damaged(path, "it is no file")
 
 
-def _make_folder(path: str) -> None:
+def make_folder(path: str, *names: str) -> None:
+    """Make the folder of a store, where git ignores files of these names; `*` at the end of one stands for the rest."""
     folder = os.path.dirname(path)
     ##= man/spec/knowledge.md#store
     ##% Git MUST ignore the store wherever it is made.
     ignore = os.path.join(folder, _IGNORE)
     try:
-        os.makedirs(folder, exist_ok=True)
-        if not os.path.lexists(ignore):
-            write(ignore, _ignored(os.path.basename(path)))
+        os.makedirs(folder or ".", exist_ok=True)
+        known = _ignored(ignore)
+        if known is not None and (missing_names := [one for one in map(_plain, names) if one not in known]):
+            write(ignore, b"".join(line + b"\n" for line in [*known, *missing_names]))
     except OSError as error:
         raise StoreError(describe(error), path=folder, hint="see who may write there") from error
     except OutputError as error:
         raise StoreError(error.message, path=error.path, hint="see who may write there") from error
 
 
-def _ignored(name: str) -> bytes:
-    """Nothing but the store and this list of what is to be ignored: other files may stand beside them."""
-    plain = _SPECIAL.sub(r"\\\g<0>", name)
-    return os.fsencode(f"/{_IGNORE}\n/{plain}*\n")
+def _ignored(path: str) -> list[bytes] | None:
+    """What git ignores already, the list itself first; None where the list is somebody else's."""
+    own = _plain(_IGNORE)
+    if not os.path.lexists(path):
+        return [own]
+    if not os.path.isfile(path) or os.path.islink(path):
+        return None
+    with open(path, "rb") as file:
+        lines = file.read(_LONGEST_LIST).splitlines()
+    return lines if lines[:1] == [own] else None
+
+
+def _plain(name: str) -> bytes:
+    """A line for nothing but this name: other files may stand beside ours."""
+    return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", name.removesuffix("*")) + name[len(name.removesuffix("*")) :])
 
 
 def _opened(path: str, *, create: bool) -> Database:

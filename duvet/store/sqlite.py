@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from duvet.store import artifacts, filtering, graph, lexical, runs
 from duvet.store.around import Reached, around
+from duvet.store.copying import copy
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
 from duvet.store.faults import busy, told
@@ -66,6 +67,9 @@ class SqliteStore:
 
     def close(self) -> None:
         self.database.close()
+
+    def copy_to(self, path: str) -> None:
+        copy(self.database, path)
 
     @_asked
     def artifacts(self) -> Mapping[str, Artifact]:

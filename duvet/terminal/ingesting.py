@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
-from duvet.text import plural, quoted
+from duvet.text import plural
 
 if TYPE_CHECKING:
     from duvet.knowledge.ingest.taking import Outcome
     from duvet.store.protocol import Store
 
-_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _MOST_LISTED = 20
 
 
@@ -35,20 +32,21 @@ class Asked(Struct, frozen=True):
 def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
     from duvet.config.service.taking import service_taking
+    from duvet.knowledge.ingest.profiles import require_profile
     from duvet.knowledge.ingest.taking import Wishes, take_in
+    from duvet.knowledge.upkeep.places import own_files
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
     from duvet.terminal.options import open_project
 
     shown = settings()
-    if asked.profile and not _PROFILE.fullmatch(asked.profile):
-        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise DuvetError(f"{quoted(asked.profile)} can't be the name of a profile", hint=hint)
+    if asked.profile:
+        require_profile(asked.profile)
     project = open_project(**where)
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
     store = _store(kept.path, is_made=not asked.dry_run)
-    own = tuple(f"{kept.path}{end}" for end in ("", "-wal", "-shm"))
+    own = own_files(kept.path, kept.backups)
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
     try:
         outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
     from duvet.knowledge.knowledge import Knowledge, Rules
+    from duvet.knowledge.upkeep.upkeep import Upkeep
     from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
     from duvet.tools.desk import Closer, Desk, House
-    from duvet.tools.seen import Observer
+    from duvet.tools.seen import Observer, Seen
     from duvet.tree.protocol import Tree
     from duvet.workflows.recipes.running import Recipes
 
 
+KNOWLEDGE = "knowledge"
+"""The pack about what is known."""
 SHELL = "shell"
 """What the way is called by which people call tools."""
 
@@ -88,9 +91,8 @@ class Assembly(Tools):
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
         other.__dict__.update(log=self.log, http=self.http)
-        if "knowledge" in self.__dict__:
-            other.__dict__.update(knowledge=self.knowledge)
-            self.knowledge.turn_to(other.rules)
+        other.__dict__.update(knowledge=self.knowledge)
+        self.knowledge.turn_to(other.rules)
         return other
 
     @cached_property
@@ -125,6 +127,21 @@ class Assembly(Tools):
         return Recipes(DiskTree(os.getcwd()))
 
     @property
+    def upkeep(self) -> Upkeep:
+        """What maintainers do with it."""
+        from duvet.terminal.upkeep import upkeep_of
+
+        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules())
+
+    def _account(self, seen: Seen) -> None:
+        """Keep the account of what is changed."""
+        if seen.changes and seen.pack == KNOWLEDGE:
+            # Most servers change nothing, and what this needs takes time to import.
+            from duvet.terminal.upkeep import accountant
+
+            accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
+
+    @property
     def rules(self) -> Callable[[], Rules]:
         """Where that is kept."""
         from duvet.terminal.knowing import rules_of
@@ -154,7 +171,7 @@ class Assembly(Tools):
         """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.tools.desk import Desk
 
-        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers, **services))
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house([*observers, self._account], **services))
         return desk
 
     def house(self, observers: Sequence[Observer], **services: object) -> House:
@@ -178,7 +195,7 @@ class Assembly(Tools):
 
     def _services(self) -> Mapping[str, Any]:
         from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import KNOWLEDGE, MODELS, RECIPES, RUNS
+        from duvet.tools.services import MODELS, RECIPES, RUNS, UPKEEP
 
         config = self.service.config
         facts = Facts(
@@ -192,7 +209,8 @@ class Assembly(Tools):
             workflows=list(config.workflows),
             faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
         )
-        known = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes} if self._knows else {}
+        own = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes, UPKEEP: self.upkeep}
+        known = own if self._knows else {}
         return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
@@ -204,8 +222,6 @@ class Assembly(Tools):
     @property
     def _knows(self) -> bool:
         """Whether there are tools that are about what is known."""
-        from duvet.tools.services import KNOWLEDGE
-
         return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 

@@ -14,7 +14,7 @@ from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Scope, Tool
 
 LONGEST = 20_000
-"""No argument has more characters."""
+"""No argument has more characters, unless its tool says otherwise."""
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
@@ -36,7 +36,7 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     _check_required(tool, given)
     _check_names(tool, arguments)
     for name, value in given.items():
-        _check_text(name, value)
+        _check_text(name, value, tool.longest or LONGEST)
     try:
         return msgspec.convert(given, tool.input)
     except msgspec.ValidationError as error:
@@ -67,10 +67,10 @@ def _unknown(tool: Tool, arguments: Mapping[str, object]) -> ToolError | None:
     return ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
 
 
-def _check_text(name: str, value: object) -> None:
+def _check_text(name: str, value: object, longest: int) -> None:
     for text in _texts(value):
-        if len(text) > LONGEST:
-            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {LONGEST:,} characters")
+        if len(text) > longest:
+            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {longest:,} characters")
         if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
             raise ToolError(Code.INVALID_REQUEST, f"{name} has half a character in it", "send it as UTF-8")
 

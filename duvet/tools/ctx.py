@@ -30,6 +30,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"
     """By which way: `mcp`, `rest`, `shell`, `workflow`."""
+    holder: str = ""
+    """Whose token it shows, or what stands for anybody's; empty for who calls on this machine, in a process of its own."""
     request: str = ""
     """What the caller knows the call by."""
     progress: Progress = nobody

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
@@ -33,6 +33,16 @@ class Seen(Struct, frozen=True, kw_only=True):
     bytes_out: int = 0
     is_known: bool = True
     """Whether there is such a tool."""
+    has_failed: bool = False
+    """Whether nothing has come of it, be it that it was answered."""
+    changes: bool = False
+    """Whether it is one that changes something."""
+    holder: str = ""
+    """Whose token was shown; empty for who calls on this machine."""
+    scopes: tuple[str, ...] = ()
+    """Those of the caller."""
+    given: Mapping[str, object] = {}
+    """The arguments that tell nothing secret, of what changes something."""
 
 
 Observer = Callable[[Seen], None]
@@ -49,6 +59,19 @@ def summary(arguments: Mapping[str, object]) -> str:
     ##% The log MUST NOT hold the texts of arguments, nor of answers.
     shown = [f"{_name(name)}={_size(value)}" for name, value in list(arguments.items())[:_MOST]]
     return " ".join([*shown, *(["..."] if len(arguments) > _MOST else [])])
+
+
+def plain(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
+    """The arguments of these names, as far as they are short and simple."""
+    ##= man/spec/gateway.md#maintenance
+    ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
+    return {name: _brief(value) for name, value in arguments.items() if name in names}
+
+
+def _brief(value: object) -> object:
+    if isinstance(value, str):
+        return shortened(value[:_LONGEST])
+    return value if isinstance(value, bool | int | float | None) else _size(value)
 
 
 def _name(name: str) -> str:

@@ -75,6 +75,10 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Whether it changes nothing; None where its scope says so: what readers may call changes nothing."""
     shortcuts: Sequence[Shortcut] = ()
     """Options of the command line for what would have to be written as an object."""
+    accountable: Sequence[str] = ()
+    """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    longest: int | None = None
+    """Characters that a text among its arguments may have, where that is another number than usual."""
 
     @property
     def only_reads(self) -> bool:

@@ -108,6 +108,33 @@ def test_a_run_that_fails(duvet: Run) -> None:
     assert done.code == 1 and "code     assert_failed" in done.out
 
 
+def test_a_release(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
+    config = '{"ingest": {"semantic": false}}'
+    make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
+    done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    ids = ("ingest", "wait", "coverage", "lifecycle", "search", "backup")
+    assert [(one["id"], one["status"]) for one in told["steps"]] == [(id, "success") for id in ids]
+    outputs = told["outputs"]
+    assert (outputs["run"]["profile"], outputs["run"]["success"]) == ("nightly", True)
+    assert outputs["coverage"]["artifact_total"] > 0
+    assert (project / outputs["backup_archive"]).is_file()
+    # The account of changes names the recipe, and what it has called.
+    lines = (project / ".duvet/knowledge/audit.jsonl").read_text().splitlines()
+    deeds = [(one["tool"], one["face"], one["outcome"]) for one in map(json.loads, lines)]
+    assert deeds == [
+        ("km-ingest-trigger", "workflow", "success"),
+        ("km-backup-trigger", "workflow", "success"),
+        ("km-recipe-run", "shell", "success"),
+    ]
+    done = duvet("recipe", "run", "release-prep", "--var", "query=zymurgy")
+    assert done.code == 1 and "code     assert_failed" in done.out
+
+
 MISUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("run", "look"), 2, "the variable only is missing"),
     (("run", "look", "--var", "only"), 2, '--var takes NAME=VALUE, not "only"'),

@@ -178,9 +178,7 @@ class TestDamaged:
         with pytest.raises(DamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
         assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
-        assert (
-            caught.value.hint == f"remove the folder {file.parent} and take everything in again: it holds nothing else"
-        )
+        assert caught.value.hint == f"remove {file} and take everything in again: it holds nothing else"
 
     @pytest.mark.parametrize("name", ODD)
     def test_nothing_else_goes_wrong_when_it_is_written(self, file: Path, name: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.records import Scoring, Signals
 from duvet.knowledge.retrieval.weights import Weights
@@ -14,6 +16,8 @@ _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
+_VOTE = 0.3
+"""How much the votes for a piece count among them."""
 _PLACES = 6
 """Digits that are told."""
 
@@ -68,6 +72,15 @@ def scoring(
             freshness_days=_age(artifact, now),
         ),
     )
+
+
+def with_vote(scores: Scoring, vote: float) -> Scoring:
+    """The same where those who have searched before say so much of the piece, from -1 to 1."""
+    ##= man/spec/gateway.md#maintenance
+    ##% With `search.feedback`, the mean vote for a piece MUST be told among its signals and order what matches about
+    ##% equally well, and no more; without it, votes MUST NOT count.
+    score = round(scores.adjusted_score + _NUDGE * _VOTE * vote, _PLACES)
+    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 
 def _affinity(subsystem: str, terms: Collection[str]) -> float:

@@ -32,7 +32,7 @@ class BearerGuard:
             return
         ##= man/spec/mcp.md#http
         ##% A session MUST NOT be used with another token than the one that it was begun with.
-        with calling(holder.scopes):
+        with calling(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
     def _holder(self, shown: list[str]) -> Holder | None:

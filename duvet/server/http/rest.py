@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.caller import scopes
+from duvet.server.caller import holder, scopes
 from duvet.server.http.answers import Refusal, answer, refuse
 from duvet.server.http.hosts import headers_named
 from duvet.server.identity import Identity
@@ -94,7 +94,7 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            caller = Caller(scopes=scopes(), face=FACE, request=request)
+            caller = Caller(scopes=scopes(), face=FACE, request=request, holder=holder())
             tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:

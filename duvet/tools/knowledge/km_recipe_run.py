@@ -108,4 +108,5 @@ RECIPE_RUN = Tool(
     scope=Scope.MAINTAINER,
     is_idempotent=False,
     labels=LABELS,
+    accountable=("recipe",),
 )

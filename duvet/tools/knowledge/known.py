@@ -40,10 +40,11 @@ async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
-        raise _refused(error, ctx.caller.face) from error
+        raise store_refusal(error, ctx.caller.face) from error
 
 
-def _refused(error: StoreError, face: str) -> ToolError:
+def store_refusal(error: StoreError, face: str) -> ToolError:
+    """Why the store can't be used, in words that fit whoever asks."""
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
