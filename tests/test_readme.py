@@ -56,6 +56,16 @@ def test_the_configuration_of_the_service_is_accepted(tmp_path: Path) -> None:
     assert (tmp_path / "kettle/ran").read_text().endswith("text   An empty kettle MUST NOT heat.\n  total  1\n")
 
 
+def test_the_recipe_is_run_as_shown(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    (tmp_path / "kettle/recipes").mkdir()
+    (tmp_path / "kettle/recipes/nightly.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
+    assert run("cd kettle && duvet recipe validate && duvet -q ingest", tmp_path) == "1 recipe, no errors\n"
+    assert run("cd kettle && duvet -q recipe run nightly --var most=3 >ran", tmp_path) == ""
+    assert (tmp_path / "kettle/ran").read_text().startswith("recipe nightly  success")
+
+
 def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
     first, second, _ = blocks("sh")
     run(first + second, tmp_path)
@@ -115,6 +125,7 @@ def test_every_command_is_listed() -> None:
             "call",
             "tools",
             "workflow",
+            "recipe",
             "config",
             "cache",
             "completion",

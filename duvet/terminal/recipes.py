@@ -27,8 +27,8 @@ from duvet.terminal.settings import settings, wants_bar
 from duvet.terminal.streams import pour, say
 from duvet.text import plural
 from duvet.tools.errors import ToolError
+from duvet.tools.knowledge.km_recipe_run import told as told_of
 from duvet.tools.services import KNOWLEDGE, RUNS
-from duvet.tools.tool import Answer
 from duvet.workflows.names import RECIPE_TOOL
 from duvet.workflows.recipes.checking import is_sound, known_of, problems_of
 from duvet.workflows.recipes.plan import plan
@@ -125,27 +125,25 @@ def run_recipe(name: str, told: Told, format: str | None, where: Mapping[str, An
     given = told_variables(workflow, told.variables, text_of(told.given))
     runs: list[Run] = []
     try:
-        value: object = _called(assembly, {"recipe": name, "vars": given}, runs).value
+        _call(assembly, {"recipe": name, "vars": given}, runs)
     except ToolError as error:
         if not runs:
             raise as_shell_error(error) from error
-        value = error.details
     except KeyboardInterrupt:
         # Who interrupts is shown what was done.
         if not runs or runs[-1].error is None:
             raise
-        value = runs[-1]
+    # What is run within it comes before it.
     run = runs[-1]
-    pour(document(value) if format == "json" else workflow_run.render_text(run, look()))
+    pour(document(told_of(name, run)) if format == "json" else workflow_run.render_text(run, look()))
     if run.error is not None and run.error.code is FailureCode.CANCELLED:
         raise KeyboardInterrupt
     return OK if run.status == "success" else FAILED
 
 
-def _called(assembly: Assembly, arguments: Mapping[str, object], runs: list[Run]) -> Answer:
-    # What is run within it comes before it, and it comes last.
+def _call(assembly: Assembly, arguments: Mapping[str, object], runs: list[Run]) -> None:
     tool = assembly.registry.require(RECIPE_TOOL)
-    return called(assembly, tool, arguments, tells=wants_bar(settings()), **{RUNS: runs.append})
+    called(assembly, tool, arguments, tells=wants_bar(settings()), **{RUNS: runs.append})
 
 
 def _sound(name: str, assembly: Assembly) -> Workflow:

@@ -62,7 +62,7 @@ async def recipe_run(asked: Input, ctx: Ctx) -> Answer:
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST answer the status `success`, the outputs, and of each step its id, its status, how many
     ##% seconds it took, a message and its result.
-    done = _told(name, run)
+    done = told(name, run)
     if run.error is None:
         return Answer(value=done)
     ##= man/spec/gateway.md#recipes
@@ -73,7 +73,8 @@ async def recipe_run(asked: Input, ctx: Ctx) -> Answer:
     raise ToolError(Code(run.error.code.value), message, run.error.hint, details=to_builtins(done))
 
 
-def _told(name: str, run: Run) -> Output:
+def told(name: str, run: Run) -> Output:
+    """What is told of a run."""
     return Output(
         status=run.status,
         recipe=name,
@@ -107,4 +108,5 @@ RECIPE_RUN = Tool(
     scope=Scope.MAINTAINER,
     is_idempotent=False,
     labels=LABELS,
+    accountable=("recipe",),
 )
