@@ -112,6 +112,8 @@ def _summary(assembly: Assembly, address: str) -> Iterator[str]:
 
 
 def _forwards(gateway: Gateway) -> str:
+    ##= man/spec/gateway.md#access
+    ##% `duvet mcp --check` and `--describe` MUST tell that calls are forwarded, where to, and with which tokens.
     shown = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
     return f"{gateway.authority}: calls of km- tools but km-help are forwarded there, {shown}"
 

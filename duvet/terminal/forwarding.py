@@ -15,6 +15,9 @@ _SERVES = "http"
 
 def line_of(environ: Mapping[str, str], mode: str, seconds: float) -> Line | None:
     """The line to that server; None where the environment names none. QueryError where it can't be meant."""
+    ##= man/spec/gateway.md#access
+    ##% `KM_GATEWAY_URL` MUST switch the pack `knowledge` on unless the configuration switches it off, and MUST NOT count for
+    ##% `duvet mcp --http`, which says so.
     url = environ.get(_URL, "").strip()
     if not url or mode == _SERVES:
         return None

@@ -23,6 +23,9 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """ToolError where a caller with these scopes may not call the tool."""
     ##= man/spec/mcp.md#tools
     ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    ##= man/spec/gateway.md#access
+    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`,
+    ##% on every face; who shows no token where there are some MUST be refused as `unauthorized`.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:

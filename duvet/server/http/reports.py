@@ -41,6 +41,9 @@ class Reports:
         except ToolError as error:
             await refuse(scope, send, _refusal(path, error))
         except Exception:  # noqa: BLE001 - the caller is told nothing of it
+            ##= man/spec/gateway.md#access
+            ##% No answer and no line of the log MUST hold a token or the text of an exception, nor, but for the `stored_path`
+            ##% of a file that was handed in, the folder of the project.
             LOG.exception("%s failed", path)
             await refuse(scope, send, UNFORESEEN)
         else:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,6 +224,28 @@ def test_a_slow_one(wire: Wire, stops: str) -> None:
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
     assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
+
+
+def test_a_certificate_that_nobody_knows(wire: Wire, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    subprocess.run(
+        [*made, "-keyout", str(key), "-out", str(certificate), "-addext", "subjectAltName=DNS:localhost"],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    wire.socket = context.wrap_socket(wire.socket, server_side=True)
+    wire.plan(says(FOUND))
+    told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
+    assert told == ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    assert not wire.asked
 
 
 def test_a_large_one(wire: Wire) -> None:
