@@ -238,7 +238,7 @@ def test_an_interruption(duvet_command: str, project: Path) -> None:
     out, err = process.communicate(timeout=LONGEST)
     assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
     told = json.loads(out)
-    assert (told["recipe"], told["error"]["code"], told["error"]["step"]) == ("wait", "cancelled", "wait")
+    assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
 
 
 def test_it_is_a_tool_like_others(duvet: Run) -> None:
