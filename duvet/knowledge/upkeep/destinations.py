@@ -28,7 +28,7 @@ def destination(root: str, folder: str, given: str | None, name: str) -> str:
     ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
     ##% into `uploads.docsSubdir`, `docs` by default.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
-    path = posixpath.normpath(_checked(wanted if is_file else f"{wanted.rstrip('/') or '.'}/{name}"))
+    path = posixpath.normpath(_checked(wanted if is_file else f"{wanted}/{name}"))
     _check_links(root, path)
     return path
 

@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.lines import append_all, lines_of
 from duvet.knowledge.upkeep.manifest import FEEDBACK, STORE, Manifest
-from duvet.knowledge.upkeep.places import BACKUP, Places
+from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, Places
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.knowledge.upkeep.unpacking import unpack
 from duvet.outputs import settle
@@ -35,14 +35,14 @@ class Restored(Struct, frozen=True):
     """How many were brought back."""
 
 
-def restore(places: Places, path: str, now: datetime, *, keeps: bool = True) -> Restored:
+def restore(places: Places, path: str, now: datetime, *, keeps: bool = True, patience: float = PATIENCE) -> Restored:
     """Put what is in the archive in the place of what is kept; DuvetError where that can't be, and nothing is changed."""
     places.make(f"{places.store}*")
     with scratch(places) as folder:
         manifest = unpack(path, folder)
         copy = os.path.join(folder, STORE)
         _check(copy)
-        kept = _put_back(places, copy, now, keeps=keeps)
+        kept = _put_back(places, copy, now, patience, keeps=keeps)
         return Restored(manifest, kept, _bring_back(places, os.path.join(folder, FEEDBACK)))
 
 
@@ -56,7 +56,7 @@ def _check(copy: str) -> None:
         raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
 
 
-def _put_back(places: Places, copy: str, now: datetime, *, keeps: bool) -> str:
+def _put_back(places: Places, copy: str, now: datetime, patience: float, *, keeps: bool) -> str:
     ##= man/spec/gateway.md#maintenance
     ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it open,
     ##% and MUST keep what was there before as another backup, unless `--force` is given.
@@ -64,14 +64,16 @@ def _put_back(places: Places, copy: str, now: datetime, *, keeps: bool) -> str:
         with closing(open_store(places.store)) as store:
             assert isinstance(store, SqliteStore)
             kept = back_up(places, places.backups, now).path if keeps else ""
-            overwrite(store.database, copy, PATIENCE)
+            overwrite(store.database, copy, patience)
             return kept
     except BusyError:
         raise
     except MissingError:
         kept = ""
     except (DamagedError, VersionError):
-        kept = os.path.join(places.backups, f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
+        # On the same disk, so that it is moved and not copied.
+        name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+        kept = os.path.join(places.folder, BACKUPS, name)
         move_aside(places.store, kept)
         if not keeps:
             _remove(kept)

@@ -62,8 +62,7 @@ def _yaml(said: Mapping[str, Any]) -> str:
         """Keeps every text on its line: one of another could end what is said."""
 
     def on_one_line(dumper: Dumper, text: str) -> Any:
-        is_plain = len(text.splitlines()) < 2 and text == text.rstrip("\n")
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if is_plain else '"')
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
 
     Dumper.add_representer(str, on_one_line)
     text: str = yaml.dump(

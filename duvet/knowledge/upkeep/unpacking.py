@@ -69,6 +69,9 @@ def _opened(path: str) -> Iterator[tarfile.TarFile]:
                 bounded = cast(BinaryIO, _Bounded(file, most, path))
                 with tarfile.open(fileobj=bounded, mode="r|") as archive:
                     yield archive
+                # Only at its end is it known to be whole.
+                while bounded.read(_CHUNK):
+                    pass
     except (tarfile.TarError, gzip.BadGzipFile, ValueError, LookupError, OverflowError, RecursionError) as error:
         raise ArchiveError("it is no backup", path=path) from error
 

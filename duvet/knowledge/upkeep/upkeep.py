@@ -7,8 +7,9 @@ from contextlib import closing
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.knowledge.ingest.taking import Outcome, Wishes, take_in
+from duvet.knowledge.ingest.taking import PATIENCE, Outcome, Wishes, take_in
 from duvet.knowledge.knowledge import Rules
 from duvet.knowledge.upkeep.content import Content
 from duvet.knowledge.upkeep.places import Places, places_of
@@ -32,11 +33,17 @@ class Upkeep:
     """Does it in the thread that asks; any may, and several at once."""
 
     def __init__(
-        self, rules: Callable[[], Rules], open_project: Callable[[Progress], Opened], now: Callable[[], datetime]
+        self,
+        rules: Callable[[], Rules],
+        open_project: Callable[[Progress], Opened],
+        now: Callable[[], datetime],
+        patience: float = PATIENCE,
     ) -> None:
+        """A run waits so many seconds for another one."""
         self._rules = rules
         self._open = open_project
         self.now = now
+        self._patience = patience
 
     @property
     def places(self) -> Places:
@@ -52,7 +59,7 @@ class Upkeep:
     def take_in(self, wishes: Wishes, progress: Progress) -> Outcome:
         """Take the project in; DuvetError where that can't be done."""
         rules = self._rules()
-        places = places_of(rules)
+        places, wishes = places_of(rules), replace(wishes, patience=self._patience)
         opened = self._open(progress)
         store = _store(rules.path, is_made=not wishes.dry_run)
         try:
