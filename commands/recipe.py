@@ -12,7 +12,7 @@ from duvet.terminal.options import TEXT, trace_options
 from duvet.terminal.service_options import service_options
 
 _FORMATS = {
-    "list": ("table", "plain", "json", "jsonl", "csv", "markdown"),
+    "list": ("text", "table", "plain", "json", "jsonl", "csv", "markdown"),
     "show": ("text", "json"),
     "run": ("text", "json"),
     "validate": ("text", "json", "sarif", "github", "junit"),
@@ -83,7 +83,7 @@ def recipe(
     if format not in (None, *_FORMATS[action]):
         raise click.UsageError(f"`{action}` is written as {', '.join(_FORMATS[action])}", ctx)
     if action == "list":
-        recipes.list_recipes(format)
+        recipes.list_recipes(None if format == "text" else format)
     elif action == "validate":
         ctx.exit(recipes.validate_recipes(names, format, where))
     elif action == "show":

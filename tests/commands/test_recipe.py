@@ -64,7 +64,7 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
         ("subsystem-freshness", "shipped", 2),
     ]
     (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
-    done = duvet("recipe", "list")
+    done = duvet("recipe", "list", "--format", "text")
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     assert "recipes/broken.yaml:1:8" in done.err
 
