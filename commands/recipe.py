@@ -12,7 +12,7 @@ from duvet.terminal.options import TEXT, trace_options
 from duvet.terminal.service_options import service_options
 
 _FORMATS = {
-    "list": ("table", "plain", "json", "jsonl", "csv", "markdown"),
+    "list": ("text", "table", "plain", "json", "jsonl", "csv", "markdown"),
     "show": ("text", "json"),
     "run": ("text", "json"),
     "validate": ("text", "json", "sarif", "github", "junit"),
@@ -51,6 +51,12 @@ def recipe(
     daily-health, release-prep, stale-audit and subsystem-freshness are always there, unless the project has its own of that
     name.
 
+    A file has `version`, `name`, `summary`, `variables` with their values, `steps`, `outputs` and `timeout_seconds`. A step
+    has an `id` and one of `tool`, with its `params`, and `wait`, with `tool`, `params`, `until`, `interval_seconds` (5) and
+    `timeout_seconds` (300); then `expect` (path: value), `assert` (`path` with `exists`, `equals` or `not_equals`), `capture`
+    (`name` and `path`), `description` and `timeout_seconds`. `${vars.NAME}`, `${captures.NAME}` and `${steps.ID.result}`
+    stand for values, and keep their type where they stand alone. A variable that is null has to be given.
+
     `list` shows which there are, `show` the file of one, `validate` what is wrong with those of the project, or with those that
     are named or stand in a file, and `run` runs one and shows what came of each step. The tools of the pack `knowledge` are
     switched on for that.
@@ -77,7 +83,7 @@ def recipe(
     if format not in (None, *_FORMATS[action]):
         raise click.UsageError(f"`{action}` is written as {', '.join(_FORMATS[action])}", ctx)
     if action == "list":
-        recipes.list_recipes(format)
+        recipes.list_recipes(None if format == "text" else format)
     elif action == "validate":
         ctx.exit(recipes.validate_recipes(names, format, where))
     elif action == "show":

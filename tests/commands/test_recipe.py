@@ -64,7 +64,7 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
         ("subsystem-freshness", "shipped", 2),
     ]
     (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
-    done = duvet("recipe", "list")
+    done = duvet("recipe", "list", "--format", "text")
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     assert "recipes/broken.yaml:1:8" in done.err
 
@@ -238,7 +238,7 @@ def test_an_interruption(duvet_command: str, project: Path) -> None:
     out, err = process.communicate(timeout=LONGEST)
     assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
     told = json.loads(out)
-    assert (told["recipe"], told["error"]["code"], told["error"]["step"]) == ("wait", "cancelled", "wait")
+    assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
 
 
 def test_it_is_a_tool_like_others(duvet: Run) -> None:
