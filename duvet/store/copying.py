@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from duvet.store.database import Database
+from duvet.store.database import PATIENCE, Database
 from duvet.store.errors import BusyError, StoreError
 from duvet.store.faults import told
 
@@ -36,8 +36,12 @@ def overwrite(database: Database, path: str, patience: float) -> None:
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
             raise BusyError("somebody else is writing to it", path=database.path, hint="try again when that is done")
 
-    with told(database.path), closing(sqlite3.connect(path)) as source:
-        source.backup(database.connection, progress=waited, sleep=_STEP)
+    database.run("PRAGMA busy_timeout=0")
+    try:
+        with told(database.path), closing(sqlite3.connect(path)) as source:
+            source.backup(database.connection, progress=waited, sleep=_STEP)
+    finally:
+        database.run(f"PRAGMA busy_timeout={PATIENCE}")
     with told(database.path):
         database.patiently(lambda: database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 

@@ -55,6 +55,10 @@ def slug(title: str) -> str:
     return _OTHER.sub("-", plain)[:_LONGEST].strip("-") or _FALLBACK
 
 
+class _Top(dict[str, Any]):
+    """What is said, a line for each thing."""
+
+
 def _yaml(said: Mapping[str, Any]) -> str:
     import yaml
 
@@ -64,9 +68,13 @@ def _yaml(said: Mapping[str, Any]) -> str:
     def on_one_line(dumper: Dumper, text: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
 
+    def line_by_line(dumper: Dumper, top: _Top) -> Any:
+        return dumper.represent_mapping("tag:yaml.org,2002:map", top.items(), flow_style=False)
+
     Dumper.add_representer(str, on_one_line)
+    Dumper.add_representer(_Top, line_by_line)
     text: str = yaml.dump(
-        said, Dumper=Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 30
+        _Top(said), Dumper=Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 30
     )
     return text
 
