@@ -232,6 +232,20 @@ def test_workflows_forward_too(duvet_command: str, project: Path, desk: Path) ->
         assert done.code == 1 and "km-ingest-status needs the scope maintainer" in done.err
 
 
+def test_what_is_changed_is_changed_there(duvet_command: str, project: Path, desk: Path) -> None:
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        done = here.call("km-storetext", {"content": "# Leaf", "title": "Leaf", "ingest": True})
+        assert (done.code, json.loads(done.out)["relative_path"]) == (0, "docs/leaf.md")
+        assert (project / "docs/leaf.md").read_text().endswith("# Leaf\n")
+        (line,) = (project / STORE).with_name("audit.jsonl").read_text().splitlines()
+        kept = json.loads(line)
+        assert (kept["tool"], kept["outcome"], kept["who"]) == ("km-storetext", "success", "admin")
+        recipes = here.run("recipe", "run", "daily-health")
+        assert recipes.code == 1 and "error: with KM_GATEWAY_URL, recipes are run by that server" in recipes.err
+    assert not (desk / "docs/leaf.md").exists() and not (desk / STORE).parent.exists()
+
+
 async def test_dead_slow_and_strange_ones(duvet_command: str, desk: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
