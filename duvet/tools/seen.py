@@ -9,6 +9,7 @@ from msgspec import Struct
 from duvet.text import shortened
 
 _MOST = 12
+_LONGEST_TOLD = 300
 _LONGEST = 1000
 """Characters that are looked at of a name that somebody has made up."""
 
@@ -70,7 +71,7 @@ def plain(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[st
 
 def _brief(value: object) -> object:
     if isinstance(value, str):
-        return shortened(value[:_LONGEST])
+        return shortened(value[:_LONGEST], _LONGEST_TOLD)
     return value if isinstance(value, bool | int | float | None) else _size(value)
 
 
