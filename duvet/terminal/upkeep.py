@@ -33,7 +33,7 @@ def upkeep_of(where: Mapping[str, Any], shown: Settings, rules: Callable[[], Rul
 
 
 def _opener(where: Mapping[str, Any], shown: Settings) -> Callable[[Progress], Opened]:
-    root, how = os.getcwd(), key_of(where)
+    root, how = os.getcwd(), key_of(where, shown=shown)
 
     def opened(progress: Progress) -> Opened:
         cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
