@@ -9,6 +9,7 @@ from msgspec import Struct
 from duvet.text import one_line, shortened
 
 _MOST = 12
+_LONGEST_TOLD = 300
 _LONGEST = 1000
 """Characters that are looked at of a name that somebody has made up."""
 _LONGEST_WARNING = 300
@@ -85,7 +86,7 @@ def plain(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[st
 
 def _brief(value: object) -> object:
     if isinstance(value, str):
-        return shortened(value[:_LONGEST])
+        return shortened(value[:_LONGEST], _LONGEST_TOLD)
     return value if isinstance(value, bool | int | float | None) else _size(value)
 
 
