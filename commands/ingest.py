@@ -40,7 +40,7 @@ def ingest(
 ) -> None:
     """Code, tests, documents, specifications, requirements and citations are kept in .duvet/knowledge, where the tools
     of the pack `knowledge` search them and tell how they hang together. Only files that have changed are read again.
-    The folder can be removed at any time.
+    The store can be removed at any time; the feedback beside it is there once.
 
     Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
     `ingest`; what git ignores never is, and secrets such as .env and dependencies such as node_modules only where their

@@ -10,8 +10,9 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
-from duvet.errors import OutputError, UnreadableError, describe
+from duvet.errors import OutputError, TakenError, UnreadableError, describe
 from duvet.tree.disk import DiskTree
 
 Data = bytes | bytearray
@@ -73,6 +74,53 @@ def together() -> Iterator[Write]:
         for _, temporary in moves:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+@contextmanager
+def streamed(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
+    """A new file to write to, which is on the disk and in its place at the end; TakenError where another one is there."""
+    with _named(path):
+        mode, temporary = _mode(path), _temporary(path)
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None and replaces:
+                os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
+            _put(temporary, os.path.realpath(path), replaces=replaces)
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+        settle(os.path.dirname(temporary))
+        _sweep(os.path.dirname(temporary))
+
+
+def _put(temporary: str, path: str, *, replaces: bool) -> None:
+    if replaces:
+        os.replace(temporary, path)
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise TakenError("there is such a file already", path=path) from error
+    except OSError:
+        # Some file systems have no links.
+        if os.path.lexists(path):
+            raise TakenError("there is such a file already", path=path) from None
+        os.replace(temporary, path)
+
+
+def settle(folder: str) -> None:
+    """Have the names in a folder on the disk, where that can be asked for."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        handle = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

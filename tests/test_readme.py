@@ -73,6 +73,16 @@ def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
     }
 
 
+def test_the_recipe_is_run_as_shown(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    (tmp_path / "kettle/recipes").mkdir()
+    (tmp_path / "kettle/recipes/nightly.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
+    assert run("cd kettle && duvet recipe validate && duvet -q ingest", tmp_path) == "1 recipe, no errors\n"
+    assert run("cd kettle && duvet -q recipe run nightly --var most=3 >ran", tmp_path) == ""
+    assert (tmp_path / "kettle/ran").read_text().startswith("recipe nightly  success")
+
+
 def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
     first, second, _ = blocks("sh")
     run(first + second, tmp_path)
@@ -124,11 +134,15 @@ def test_every_command_is_listed() -> None:
             "merge",
             "ask",
             "ingest",
+            "feedback",
+            "backup",
+            "restore",
             "mcp",
             "prompt",
             "call",
             "tools",
             "workflow",
+            "recipe",
             "config",
             "cache",
             "completion",

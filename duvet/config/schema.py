@@ -100,6 +100,8 @@ class StoreRule(Struct, frozen=True, kw_only=True):
     """Where what is taken in is kept."""
 
     path: str = f"{STORE_FOLDER}/store.db"
+    backups: str = ""
+    """The folder of backups; empty is `backups` beside the store."""
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
@@ -109,6 +111,22 @@ class SearchRule(Struct, frozen=True, kw_only=True):
     """What the weights are called together."""
     weights: Mapping[str, float] = {}
     """Those that are others than the profile says."""
+    feedback: bool = False
+    """Whether the votes of those who have searched count."""
+
+
+class UploadRule(Struct, frozen=True, kw_only=True):
+    """Where files go that are handed in, and what becomes of them."""
+
+    root: str = ""
+    """The folder that they are in; empty is the project."""
+    docs_subdir: str = "docs"
+    """Where in it they go where nobody says."""
+    overwrite: bool = False
+    """Whether they replace others where nobody says."""
+    ingest: bool = False
+    """Whether they are taken in at once where nobody says."""
+    max_bytes: int = 1 << 24
 
 
 class PageRule(Struct, frozen=True, kw_only=True):

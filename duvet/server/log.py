@@ -84,7 +84,7 @@ class Log:
         ##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what
         ##% came of it, and its sizes.
         level = _LEVELS.get(call.code, Level.INFO)
-        failed = {name: value for name, value in (("code", call.code), ("reason", call.reason)) if value}
+        more = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.tell(
             level,
             "call",
@@ -93,7 +93,7 @@ class Log:
             tool=call.tool,
             duration_ms=round(call.seconds * 1000, 1),
             status="error" if call.code else "ok",
-            **failed,
+            **{name: value for name, value in more.items() if value},
             bytes_in=call.bytes_in,
             bytes_out=call.bytes_out,
             arguments=call.arguments,

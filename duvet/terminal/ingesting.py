@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
-from duvet.text import plural, quoted
+from duvet.text import plural
 
 if TYPE_CHECKING:
     from duvet.config.schema import IngestRule
@@ -35,24 +33,23 @@ class Asked(Struct, frozen=True):
 
 def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
-    from duvet.config.service.ingest import PROFILE, PROFILE_IN_WORDS
     from duvet.config.service.taking import service_taking
+    from duvet.knowledge.ingest.profiles import require_profile
     from duvet.knowledge.ingest.taking import Wishes, take_in
-    from duvet.store.places import files_of
+    from duvet.knowledge.upkeep.places import own_files
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
     from duvet.terminal.keeping import with_store
     from duvet.terminal.options import open_project
 
     shown = settings()
-    if asked.profile and not re.fullmatch(PROFILE, asked.profile):
-        hint = f"take {PROFILE_IN_WORDS}"
-        raise DuvetError(f"{quoted(asked.profile)} can't be the name of a profile", hint=hint)
+    if asked.profile:
+        require_profile(asked.profile)
     project = open_project(**where)
     inside = list(_inside(os.getcwd()))
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
-    own = tuple(files_of(kept.path))
+    own = own_files(kept.path, kept.backups)
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
 
     def take(store: Store | None) -> Outcome:

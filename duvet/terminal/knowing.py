@@ -15,7 +15,13 @@ from duvet.terminal.settings import Settings
 def rules_of(config: ServiceConfig, shown: Settings) -> Callable[[], Rules]:
     """Where it is kept; the variables beside the configuration are looked at when somebody asks."""
     root = os.getcwd()
-    return lambda: Rules(root, config.ingest.rule(shown.environ), config.store.rule(), config.search.rule())
+    return lambda: Rules(
+        root,
+        config.ingest.rule(shown.environ),
+        config.store.rule(),
+        config.search.rule(),
+        config.uploads.rule(shown.environ),
+    )
 
 
 async def close(knowledge: Knowledge) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.chosen_tools import Tools
+from duvet.terminal.forwarding import line_of
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import say
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
     from duvet.knowledge.knowledge import Knowledge, Rules
+    from duvet.knowledge.upkeep.upkeep import Upkeep
     from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
@@ -23,10 +26,13 @@ if TYPE_CHECKING:
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
     from duvet.tools.desk import Closer, Desk, House
-    from duvet.tools.seen import Observer
+    from duvet.tools.seen import Observer, Seen
     from duvet.tree.protocol import Tree
+    from duvet.workflows.recipes.running import Recipes
 
 
+KNOWLEDGE = "knowledge"
+"""The pack about what is known."""
 SHELL = "shell"
 """What the way is called by which people call tools."""
 
@@ -40,6 +46,7 @@ class Assembly(Tools):
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
         self._options = where
+        self.line = line_of(shown.environ, self.mode, service.config.server.tool_timeout)
 
     @property
     def rule(self) -> ServerRule:
@@ -61,7 +68,8 @@ class Assembly(Tools):
 
         ##= man/spec/service.md#packs
         ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
-        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path))
+        tokens = None if self.line is None else self.line.gateway.tokens
+        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path), tokens)
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
@@ -86,9 +94,11 @@ class Assembly(Tools):
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
         other.__dict__.update(log=self.log, http=self.http)
-        if "knowledge" in self.__dict__:
-            other.__dict__.update(knowledge=self.knowledge)
-            self.knowledge.turn_to(other.rules)
+        if other.line is not None and self.line is not None:
+            # Its connections last.
+            self.line.seconds, other.line = other.line.seconds, self.line
+        other.__dict__.update(knowledge=self.knowledge)
+        self.knowledge.turn_to(other.rules)
         return other
 
     @cached_property
@@ -113,6 +123,29 @@ class Assembly(Tools):
         from duvet.knowledge.knowledge import Knowledge
 
         return Knowledge(self.rules)
+
+    @cached_property
+    def recipes(self) -> Recipes:
+        """What runs recipes."""
+        from duvet.tree.disk import DiskTree
+        from duvet.workflows.recipes.running import Recipes
+
+        return Recipes(DiskTree(os.getcwd()))
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What maintainers do with it."""
+        from duvet.terminal.upkeep import upkeep_of
+
+        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules())
+
+    def _account(self, seen: Seen) -> None:
+        """Keep the account of what is changed."""
+        if seen.changes and seen.pack == KNOWLEDGE and self.line is None:
+            # Most servers change nothing, and what this needs takes time to import.
+            from duvet.terminal.upkeep import accountant
+
+            accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
 
     @property
     def rules(self) -> Callable[[], Rules]:
@@ -144,7 +177,7 @@ class Assembly(Tools):
         """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.tools.desk import Desk
 
-        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers, **services))
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house([*observers, self._account], **services))
         return desk
 
     def house(self, observers: Sequence[Observer], **services: object) -> House:
@@ -167,36 +200,26 @@ class Assembly(Tools):
         )
 
     def _services(self) -> Mapping[str, Any]:
-        from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
+        from duvet.terminal.facts import facts_of
+        from duvet.tools.facts import FACTS
+        from duvet.tools.services import MODELS, RECIPES, RUNS, UPKEEP
 
-        config = self.service.config
-        facts = Facts(
-            name=self.rule.name,
-            version=self.rule.version,
-            mode=self.mode,
-            packs=[pack.name for pack in self.registry.packs],
-            tools=len(list(self.registry)),
-            unloaded=self.choice.unloaded,
-            providers=[name for name, one in config.providers.items() if one.enabled],
-            workflows=list(config.workflows),
-            faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
-        )
-        known = {KNOWLEDGE: self.knowledge} if self._knows else {}
-        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
+        own = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes, UPKEEP: self.upkeep}
+        known = own if self._knows else {}
+        return {FACTS: facts_of(self), MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
-        if self._knows:
+        if self.line is not None:
+            yield self.line.aclose
+        elif self._knows:
             from duvet.terminal.knowing import close
 
             yield partial(close, self.knowledge)
 
     @property
     def _knows(self) -> bool:
-        """Whether there are tools that are about what is known."""
-        from duvet.tools.services import KNOWLEDGE
-
-        return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
+        """Whether there are tools here that are asked for what is known."""
+        return self.line is None and any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:

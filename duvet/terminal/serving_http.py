@@ -20,6 +20,8 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
     """Serve everybody who may ask at an address until a signal ends it."""
     from duvet.server.http.serve import Offer, Terms, serve
     from duvet.server.http.tokens import tokens
+    from duvet.server.log import Level
+    from duvet.tools.gateway.gateway import URL
 
     shown, server = settings(), assembly.service.config.server
     terms = Terms(
@@ -31,6 +33,8 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
     offer = Offer(
         identity=assembly.identity, instructions=assembly.renewing.instructions, live=assembly.live, desk=assembly.desk
     )
+    if shown.environ.get(URL):
+        assembly.log.tell(Level.WARN, f"{URL} counts over standard input and output alone")
     serve(offer, terms, assembly.log, tell_line)
 
 

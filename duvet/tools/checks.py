@@ -24,6 +24,11 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """ToolError where a caller with these scopes may not call the tool."""
     ##= man/spec/mcp.md#tools
     ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    ##= man/spec/gateway.md#access
+    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`,
+    ##% on every face; who shows no token where there are some MUST be refused as `unauthorized`.
+    if tool.withheld is not None:
+        raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
         raise ToolError(Code.FORBIDDEN, f"{tool.name} needs the scope {tool.scope}", "call it with a token that has it")
 
@@ -40,7 +45,7 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     _check_required(tool, given)
     _check_names(tool, arguments)
     _check_characters(given)
-    _check_lengths(given)
+    _check_lengths(given, tool.longest or LONGEST)
     try:
         return msgspec.convert(given, tool.input)
     except msgspec.ValidationError as error:
@@ -71,10 +76,10 @@ def _unknown(tool: Tool, arguments: Mapping[str, object]) -> ToolError | None:
     return ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
 
 
-def _check_lengths(given: Mapping[str, object]) -> None:
+def _check_lengths(given: Mapping[str, object], longest: int) -> None:
     for name, value in given.items():
-        if any(len(text) > LONGEST for text in _texts(value)):
-            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {LONGEST:,} characters")
+        if any(len(text) > longest for text in _texts(value)):
+            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {longest:,} characters")
 
 
 def _check_characters(given: Mapping[str, object]) -> None:

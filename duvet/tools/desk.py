@@ -17,7 +17,7 @@ from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
 from duvet.tools.registry import Registry
-from duvet.tools.seen import Observer, Seen, shown_name, summary
+from duvet.tools.seen import Observer, Seen, plain, shown_name, shown_warning, summary
 from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool
 
@@ -179,7 +179,8 @@ class Desk:
     ) -> Seen:
         code, reason = _told(failure)
         # To write an answer once more, only to know its size, takes as long as many a tool.
-        measured = failure is not None or self._house.measures()
+        changes = not tool.only_reads
+        measured = failure is not None or changes or self._house.measures()
         return Seen(
             tool=tool.name,
             pack=self.registry.pack_of(tool).name,
@@ -192,6 +193,12 @@ class Desk:
             reason=reason,
             bytes_in=_size(arguments) if measured else 0,
             bytes_out=_size(answer.value) if measured and answer else 0,
+            warning=shown_warning(self.registry.pack_of(tool).name, answer.warning) if answer else "",
+            changes=changes,
+            has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
+            holder=caller.holder,
+            scopes=tuple(sorted(caller.scopes)) if changes else (),
+            given=plain(arguments, tool.accountable) if changes else {},
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from duvet.tools.context import Context
+from duvet.tools.errors import Code
 
 
 class Scope(StrEnum):
@@ -47,6 +48,14 @@ class Shortcut(Struct, frozen=True):
     """The list in the object."""
 
 
+class Withheld(Struct, frozen=True):
+    """Why nobody can call a tool here."""
+
+    code: Code
+    message: str
+    hint: str
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """One operation."""
 
@@ -75,6 +84,12 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Whether it changes nothing; None where its scope says so: what readers may call changes nothing."""
     shortcuts: Sequence[Shortcut] = ()
     """Options of the command line for what would have to be written as an object."""
+    withheld: Withheld | None = None
+    """Why nobody can call it here, where that is so; it is shown to nobody then."""
+    accountable: Sequence[str] = ()
+    """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    longest: int | None = None
+    """Characters that a text among its arguments may have, where that is another number than usual."""
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
     """Makes the record of the arguments, where a tool refuses wrong ones in words of its own, with a QueryError."""

@@ -56,6 +56,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     dummy: bool = False
     """Whether to make vectors that mean nothing."""
     patience: float = PATIENCE
+    run_id: str = ""
+    """What the run is known by; made up where it is empty."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -130,12 +132,8 @@ class _Taking:
         self._own = own
         self._problems: list[Problem] = []
         self._clock = time.perf_counter()
-        self._run = Run(
-            run_id=uuid4().hex,
-            profile=wishes.profile or wanted.profile,
-            started_at=time.time(),
-            dry_run=wishes.dry_run,
-        )
+        run_id, profile = wishes.run_id or uuid4().hex, wishes.profile or wanted.profile
+        self._run = Run(run_id=run_id, profile=profile, started_at=time.time(), dry_run=wishes.dry_run)
         self._finds_symbols = finds_symbols(wanted.symbols)
         self._embedder: Embedder | None = None
 

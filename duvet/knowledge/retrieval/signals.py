@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from duvet.knowledge.criticality import CRITICALITY
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.question import Question
@@ -17,6 +19,8 @@ _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
 _STEM, _FORM = 4, 3
 """So many letters of a word are in all of its forms, and the last ones may be others."""
+_VOTE = 0.3
+"""How much the votes for a piece count among them."""
 _PLACES = 6
 """Digits that are told."""
 
@@ -70,6 +74,16 @@ def scoring(
             freshness_days=_age(artifact, now),
         ),
     )
+
+
+def with_vote(scores: Scoring, vote: float) -> Scoring:
+    """The same where those who have searched before say so much of the piece, from -1 to 1."""
+    ##= man/spec/gateway.md#maintenance
+    ##% With `search.feedback`, the mean vote for a piece MUST be told among its signals and order what matches about
+    ##% equally well, and no more; without it, votes MUST NOT count.
+    score = round(scores.adjusted_score + _NUDGE * _VOTE * vote, _PLACES)
+    assert isinstance(scores.signals, Signals)
+    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 
 def _affinity(subsystem: str, terms: Collection[str]) -> float:

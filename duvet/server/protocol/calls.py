@@ -8,7 +8,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from duvet.server.caller import scopes
+from duvet.server.caller import holder, scopes
 from duvet.server.protocol.descriptions import description
 from duvet.server.protocol.naming import named_for
 from duvet.server.protocol.parts import Request, whole_list
@@ -63,6 +63,7 @@ class Calls:
         caller = Caller(
             scopes=scopes(),
             face=FACE,
+            holder=holder(),
             request=str(request.request_id),
             progress=_progress(request),
         )

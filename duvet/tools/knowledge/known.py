@@ -52,7 +52,7 @@ async def ask(ctx: Ctx, question: Callable[[OpenStore], Result]) -> Result:
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
-        raise _refused(error, ctx.caller.face, knowledge.rules().root) from error
+        raise store_refusal(error, ctx) from error
 
 
 def _turn() -> CapacityLimiter:
@@ -74,17 +74,19 @@ def _turns() -> RunVar[CapacityLimiter | None]:
     return RunVar("duvet_knowledge_turn")
 
 
-def _refused(error: StoreError, face: str, root: str) -> ToolError:
+def store_refusal(error: StoreError, ctx: Ctx) -> ToolError:
+    """Why the store can't be used, in words that fit whoever asks."""
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
     message = NOTHING if isinstance(error, MissingError) else f"{os.path.basename(error.path)}: {error.message}"
-    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face, root))
+    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, ctx))
 
 
-def _hint(error: StoreError, face: str, root: str) -> str:
-    if face == SHELL:
-        return _hint_for_people(error, root)
+def _hint(error: StoreError, ctx: Ctx) -> str:
+    if ctx.caller.face == SHELL:
+        knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE)
+        return _hint_for_people(error, knowledge.rules().root if knowledge else "")
     if isinstance(error, BusyError):
         return error.hint
     # Agents have no shell.

@@ -156,7 +156,7 @@ def test_all_that_is_wrong_is_told() -> None:
         '23:14+6 DUV005 routing.c.model: "a/ b" is not PROVIDER/MODEL, or PROVIDER',
         (
             "24:1+6 DUV002 severs: unknown field `severs`, expected one of `$schema`, `server`, `providers`, "
-            "`toolPacks`, `workflows`, `routing`, `pages`, `ingest`, `store`, `search`; did you mean `server`?"
+            "`toolPacks`, `workflows`, `routing`, `pages`, `ingest`, `store`, `search`, `uploads`; did you mean `server`?"
         ),
     ]
 

@@ -137,6 +137,11 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
             await client.post(API, json=given, headers={"x-request-id": "r-1"})
         _, _, err = command.end()
     (told,) = [json.loads(line) for line in err.splitlines()]
+    ##= man/spec/gateway.md#telemetry
+    ##= type=test
+    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
+    ##% `knowledge`, and how long it is where it is of another.
+    assert told.pop("warning") == "str(164)"
     assert told.pop("time").endswith("Z") and told.pop("duration_ms") > 0 and told.pop("bytes_out") > 1
     assert told == {
         "level": "info",

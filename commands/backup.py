@@ -1,0 +1,32 @@
+"""`duvet backup`"""
+
+from __future__ import annotations
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files
+
+
+@click.command(cls=Subcommand)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="The archive, which is not there yet, or the folder for it; - writes it to standard output "
+    "[default: .duvet/knowledge/backups].",
+)
+def backup(output: str | None) -> None:
+    """Everything that `duvet ingest` has taken in, and the feedback on it, becomes one archive, as it is at one moment:
+    servers and runs go on meanwhile. `duvet restore` brings it back.
+
+    \b
+    Examples:
+      duvet backup
+      duvet backup --output /mnt/backups
+      duvet backup --output - | ssh elsewhere 'cat > km.tgz'
+    """
+    from duvet.terminal.backing_up import run_backup
+
+    run_backup(output)

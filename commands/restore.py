@@ -1,0 +1,25 @@
+"""`duvet restore`"""
+
+from __future__ import annotations
+
+import click
+
+from duvet.terminal.command import Subcommand
+from duvet.terminal.known_names import files
+
+
+@click.command(cls=Subcommand)
+@click.argument("file", metavar="FILE", shell_complete=files)
+@click.option("--force", is_flag=True, help="Keep no backup of what is there.")
+def restore(file: str, force: bool) -> None:
+    """The archive is checked as a whole first. Then what is in it takes the place of what is known, at once, also for
+    servers that run; what was there becomes another backup. Feedback that was given since stays.
+
+    \b
+    Examples:
+      duvet restore .duvet/knowledge/backups/km-backup-20260531T120000.tgz
+      duvet restore --force km.tgz
+    """
+    from duvet.terminal.backing_up import run_restore
+
+    run_restore(file, keeps=not force)

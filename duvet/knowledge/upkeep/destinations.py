@@ -1,0 +1,84 @@
+"""Where files go that are handed in: below one folder, under names that every system can have."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+
+from duvet.errors import QueryError
+from duvet.knowledge.upkeep.places import Places
+from duvet.text import quoted, shortened
+from duvet.tree.inside import leads_inside
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
+_SPECIAL = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+_CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
+_LONGEST, _LONGEST_NAME = 1024, 255
+_HINT = "name a path such as docs/notes/tea.md, which stays below the content root"
+
+
+def destination(root: str, folder: str, given: str | None, name: str) -> str:
+    """The path of a file below the root; QueryError where it would lead elsewhere.
+
+    What is given with an ending is the file itself, and a folder otherwise; without it, the folder is the usual one.
+    """
+    wanted = (given or "").strip() or f"{folder}/"
+    ##= man/spec/gateway.md#maintenance
+    ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
+    ##% into `uploads.docsSubdir`, `docs` by default.
+    is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
+    path = posixpath.normpath(_checked(wanted if is_file else f"{wanted}/{name}"))
+    _check_links(root, path)
+    return path
+
+
+def _checked(path: str) -> str:
+    ##= man/spec/gateway.md#maintenance
+    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
+    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet.
+    if path.startswith("/"):
+        raise _refused(path, "it is absolute")
+    if len(path) > _LONGEST or _SPECIAL.search(path):
+        raise _refused(path, "it is too long, or has a character that not every system takes")
+    for part in path.split("/"):
+        if part == "..":
+            raise _refused(path, "it has .. in it")
+        if part not in ("", ".") and (reason := _fault(part)):
+            raise _refused(path, reason)
+    if _CONFIGURATION.fullmatch(posixpath.basename(path)):
+        raise _refused(path, "it is a configuration")
+    return path
+
+
+def _fault(part: str) -> str:
+    """What is wrong with a name in a path."""
+    if part.startswith("."):
+        return f"{quoted(shortened(part))} is a hidden name"
+    if part != part.rstrip(". ") or part != part.lstrip() or _RESERVED.match(part):
+        return f"{quoted(shortened(part))} is no name on some systems"
+    return "a name in it is too long" if len(part.encode()) > _LONGEST_NAME else ""
+
+
+def _check_links(root: str, path: str) -> None:
+    whole = os.path.join(root, path)
+    if not leads_inside(root, os.path.dirname(whole)) or os.path.islink(whole):
+        raise _refused(path, "it leads through a link")
+    if os.path.isdir(whole):
+        raise _refused(path, "it is a folder")
+    folder = os.path.dirname(path)
+    while folder:
+        if os.path.lexists(os.path.join(root, folder)) and not os.path.isdir(os.path.join(root, folder)):
+            raise _refused(path, f"{quoted(folder)} is a file")
+        folder = os.path.dirname(folder)
+
+
+def check_not_own(places: Places, whole: str) -> None:
+    """That it is none of the files which duvet keeps for itself."""
+    real = os.path.realpath(whole)
+    if any(leads_inside(one, real) for one in places.own):
+        raise _refused(os.path.basename(whole), "duvet keeps something of its own there")
+
+
+def _refused(path: str, reason: str) -> QueryError:
+    return QueryError(f"nothing can be stored as {quoted(shortened(path))}: {reason}", hint=_HINT)

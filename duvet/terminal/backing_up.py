@@ -1,0 +1,90 @@
+"""One run of `duvet backup`, and one of `duvet restore`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from duvet.errors import DuvetError, OutputError, QueryError, describe
+from duvet.knowledge.upkeep.audit import Deed, account
+from duvet.knowledge.upkeep.backup import back_up, write_archive
+from duvet.knowledge.upkeep.places import Places
+from duvet.knowledge.upkeep.restoring import restore
+from duvet.reports.cells import visible
+from duvet.terminal.settings import settings
+from duvet.terminal.streams import STANDARD_OUTPUT, say
+from duvet.terminal.votes import places
+from duvet.text import plural
+
+
+def run_backup(output: str | None) -> None:
+    """Make an archive, and say where."""
+    kept, now = places(), datetime.now(UTC)
+    with _accounted(kept, "backup", output or ""):
+        if output == STANDARD_OUTPUT:
+            _pour_archive(kept, now)
+            return
+        made = back_up(kept, _place(kept, output), now)
+    if not settings().quiet:
+        say(f"{visible(os.path.relpath(made.path))}: {made.size:,} bytes\n")
+
+
+def _place(kept: Places, output: str | None) -> str:
+    if output is None:
+        return kept.backups
+    return os.path.abspath(output)
+
+
+def _pour_archive(kept: Places, now: datetime) -> None:
+    if sys.stdout is None or sys.stdout.isatty():
+        raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
+    try:
+        write_archive(kept, sys.stdout.buffer, now)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"can't write to standard output: {describe(error)}", path=STANDARD_OUTPUT) from error
+
+
+def run_restore(file: str, *, keeps: bool) -> None:
+    """Put what is in an archive in the place of what is known, and say so."""
+    kept = places()
+    with _accounted(kept, "restore", file):
+        found = restore(kept, file, datetime.now(UTC), keeps=keeps)
+    if settings().quiet:
+        return
+    say(f"restored what was known at {visible(found.manifest.created_at)}\n")
+    if found.votes:
+        say(f"brought back {plural(found.votes, 'vote')}\n")
+    if found.kept:
+        say(f"what was there is in {visible(os.path.relpath(found.kept))}\n")
+
+
+@contextmanager
+def _accounted(kept: Places, command: str, file: str) -> Iterator[None]:
+    """Keep the account of it, where there is a place for one."""
+    begun, outcome = time.monotonic(), "failure"
+    try:
+        yield
+        outcome = "success"
+    finally:
+        deed = Deed(
+            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            tool=f"duvet {command}",
+            outcome=outcome,
+            face="shell",
+            who="local",
+            scopes=(),
+            request="",
+            duration_seconds=round(time.monotonic() - begun, 3),
+            arguments="",
+            parameters={"file": file},
+        )
+        if os.path.isdir(kept.folder):
+            with suppress(DuvetError):
+                account(kept, deed)

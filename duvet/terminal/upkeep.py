@@ -1,0 +1,69 @@
+"""What maintainers do with what is known of the project in the working directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from duvet.cache.cache import Cache
+from duvet.knowledge.knowledge import Rules
+from duvet.knowledge.upkeep.audit import Deed
+from duvet.knowledge.upkeep.places import places_of
+from duvet.knowledge.upkeep.upkeep import Opened, Upkeep
+from duvet.progress import Progress
+from duvet.queries.catalogue import Catalogue
+from duvet.server.log import Level, Log
+from duvet.terminal.catalogues import CATALOGUE
+from duvet.terminal.options import key_of, open_project
+from duvet.terminal.questions import require_contents
+from duvet.terminal.settings import Settings, wants_cache
+from duvet.tools.accounting import Accountant
+from duvet.tree.disk import DiskTree
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def upkeep_of(where: Mapping[str, Any], shown: Settings, rules: Callable[[], Rules]) -> Upkeep:
+    """That of the project which these options describe, whatever becomes of its folder."""
+    return Upkeep(rules, _opener(where, shown), now)
+
+
+def _opener(where: Mapping[str, Any], shown: Settings) -> Callable[[Progress], Opened]:
+    root, how = os.getcwd(), key_of(where, shown=shown)
+
+    def opened(progress: Progress) -> Opened:
+        cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
+        project = open_project(cache, progress, shown=shown, root=root, **where)
+
+        def read() -> Catalogue:
+            require_contents(project)
+            return project.catalogue
+
+        return Opened(project, lambda: cache.remembered(CATALOGUE, Catalogue, how, read))
+
+    return opened
+
+
+def accountant(rules: Callable[[], Rules], log: Log) -> Accountant:
+    """What keeps the account of it, beside the store and in the log."""
+
+    def told(deed: Deed) -> None:
+        log.tell(
+            Level.INFO,
+            "audit",
+            tool=deed.tool,
+            outcome=deed.outcome,
+            who=deed.who,
+            face=deed.face,
+            request=deed.request,
+            arguments=deed.arguments,
+        )
+
+    def failed(reason: str) -> None:
+        log.tell(Level.ERROR, "the account of a change could not be written", reason=reason)
+
+    return Accountant(lambda: places_of(rules()), now, told, failed)

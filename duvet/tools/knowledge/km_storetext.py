@@ -1,0 +1,88 @@
+"""`km-storetext`"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
+
+from duvet.knowledge.reports.runs import RunRow
+from duvet.knowledge.upkeep.content import Stored
+from duvet.knowledge.upkeep.texts import Text
+from duvet.tools.ctx import Ctx
+from duvet.tools.knowledge.known import TOOL_LABELS, require_text
+from duvet.tools.knowledge.storing import Destination, Ingest, Overwrite, ingested
+from duvet.tools.knowledge.upkeep import SUCCESS, at_work, upkeep_of
+from duvet.tools.tool import Answer, Scope, Tool
+
+_CONTENT = "The text, in Markdown"
+_LONGEST = 1_000_000
+
+
+class Input(Struct, frozen=True, forbid_unknown_fields=True):
+    content: Annotated[str, Meta(description=_CONTENT)]
+    title: Annotated[str, Meta(description="What the text is called, and its file after that")] = ""
+    destination: Destination | None = None
+    subsystem: Annotated[str, Meta(description="The subsystem that it is about")] = ""
+    tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100, description="Words")] = ()
+    metadata: Annotated[dict[str, Any], Meta(description="What else there is to say of it")] = field(
+        default_factory=dict
+    )
+    overwrite: Overwrite | None = None
+    ingest: Ingest | None = None
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """Where the text is now."""
+
+    status: str = SUCCESS
+    stored_path: str
+    relative_path: str
+    overwritten: bool
+    ingest_triggered: bool
+    ingest_run: RunRow | None
+
+
+async def store(asked: Input, ctx: Ctx) -> Answer:
+    """Write a text down where it is taken in."""
+    require_text("content", asked.content, _CONTENT)
+    upkeep = upkeep_of(ctx)
+    text = Text(
+        content=asked.content,
+        title=asked.title.strip(),
+        subsystem=asked.subsystem.strip(),
+        tags=asked.tags,
+        metadata=asked.metadata,
+    )
+
+    def written() -> Stored:
+        name = text.file_name(upkeep.now())
+        return upkeep.content.store(text.document().encode(), asked.destination, name, overwrite=asked.overwrite)
+
+    stored = await at_work(ctx, written)
+    found = await ingested(ctx, upkeep, stored, asked.ingest)
+    return Answer(
+        value=Output(
+            stored_path=stored.path,
+            relative_path=stored.relative_path,
+            overwritten=stored.overwritten,
+            ingest_triggered=found.ingest_triggered,
+            ingest_run=found.ingest_run,
+        )
+    )
+
+
+STORETEXT = Tool(
+    name="km-storetext",
+    title="Write a text down",
+    description="Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata "
+    "before it, and takes the project in where that is wanted.",
+    input=Input,
+    output=Output,
+    handler=store,
+    scope=Scope.MAINTAINER,
+    labels=TOOL_LABELS,
+    safety_notes=("With overwrite it replaces a file.",),
+    accountable=("destination", "overwrite", "ingest"),
+    longest=_LONGEST,
+)

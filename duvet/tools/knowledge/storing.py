@@ -1,0 +1,56 @@
+"""What the tools have in common that files are handed in by."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from duvet.errors import DuvetError
+from duvet.knowledge.ingest.taking import Wishes
+from duvet.knowledge.reports.runs import RunRow, row
+from duvet.knowledge.upkeep.content import Stored
+from duvet.knowledge.upkeep.upkeep import Upkeep
+from duvet.tools.ctx import Ctx
+from duvet.tools.errors import Code, ToolError, tool_error
+from duvet.tools.knowledge.upkeep import MANUAL, taken_in
+
+Destination = Annotated[
+    str,
+    Meta(
+        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
+        "folder for documents"
+    ),
+]
+Overwrite = Annotated[bool, Meta(description="Whether to replace a file that is there; as configured by default")]
+Ingest = Annotated[bool, Meta(description="Whether to take the project in afterwards; as configured by default")]
+
+
+class Ingested(Struct, frozen=True):
+    """Whether the project was taken in, and what came of it."""
+
+    ingest_triggered: bool = False
+    ingest_run: RunRow | None = None
+
+
+async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None) -> Ingested:
+    """Take the project in where that is wanted; ToolError where it fails, which says that the file is stored."""
+    if not upkeep.content.ingests(wanted):
+        return Ingested()
+    ##= man/spec/gateway.md#maintenance
+    ##% Where the project can't be taken in after a file was stored, that MUST be an `upstream_error` which says that the
+    ##% file is there.
+    try:
+        run = await taken_in(ctx, upkeep, Wishes(profile=MANUAL))
+    except ToolError as error:
+        raise _but_stored(stored, error.message, error.hint) from error
+    except DuvetError as error:
+        raise _but_stored(stored, tool_error(error).message, error.hint) from error
+    if not run.success:
+        raise _but_stored(stored, run.error, "")
+    return Ingested(True, row(run))
+
+
+def _but_stored(stored: Stored, reason: str, hint: str) -> ToolError:
+    message = f"{stored.relative_path} is stored, but the project could not be taken in: {reason}"
+    return ToolError(Code.UPSTREAM_ERROR, message, hint or "put that right, and call km-ingest-trigger")

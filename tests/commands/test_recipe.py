@@ -1,0 +1,249 @@
+"""`duvet recipe`"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.commands.made import make
+from tests.commands.running import Run, files, runner, start
+from tests.commands.terminals import Terminal
+from tests.knowledge.stored import fill
+from tests.specs.serving import LONGEST
+from tests.tools.made import FILES
+
+LOOK = """\
+name: look
+summary: Looks at what nothing cites.
+variables: { level: MUST, most: 2, only: null }
+steps:
+  - id: open
+    tool: list_uncited_requirements
+    params: { level: "${vars.level}", limit: "${vars.most}" }
+    assert: [{ path: total, not_equals: 0 }]
+    capture: [{ name: first, path: "result.result[0].text" }]
+  - id: settle
+    wait:
+      tool: km-ingest-status
+      until: { path: status, equals: ok }
+      interval_seconds: 2
+      timeout_seconds: 10
+  - id: help
+    tool: km-help
+    params: { tool: "${vars.only}" }
+outputs: { text: "${captures.first}", most: "${vars.most}" }
+"""
+WAIT = """\
+steps:
+  - { id: done, tool: km-help }
+  - { id: wait, wait: { tool: km-ingest-status, until: { path: status, equals: never } } }
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    # Without a configuration of the service: the tools are switched on all the same.
+    return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return runner(duvet_command, project)
+
+
+def test_which_there_are(duvet: Run, project: Path) -> None:
+    rows = json.loads(duvet("recipe", "--format", "json").out)
+    assert [(row["name"], row["file"], row["steps"]) for row in rows] == [
+        ("daily-health", "shipped", 4),
+        ("look", "recipes/look.yaml", 3),
+        ("release-prep", "shipped", 6),
+        ("stale-audit", "shipped", 1),
+        ("subsystem-freshness", "shipped", 2),
+    ]
+    (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
+    done = duvet("recipe", "list", "--format", "text")
+    assert (done.code, len(done.out.splitlines())) == (0, 5)
+    assert "recipes/broken.yaml:1:8" in done.err
+
+
+def test_one_of_them(duvet: Run, project: Path) -> None:
+    assert duvet("recipe", "show", "look").out == LOOK
+    assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
+    # What is shown is a recipe of the project once it is written there.
+    (project / "recipes" / "mine.yaml").write_text(duvet("recipe", "show", "daily-health").out)
+    assert duvet("recipe", "validate", "daily-health").code == 0
+    assert "recipes/mine.yaml" in duvet("recipe", "list").out
+
+
+def test_a_run(duvet: Run) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
+    ##% it has failed, and with 2 where it was told what it can't be told.
+    done = duvet("recipe", "run", "look", "--var", "only=km-help")
+    assert (done.code, done.err) == (0, "")
+    lines = [line.split()[:2] for line in done.out.splitlines()]
+    assert lines[:5] == [
+        ["recipe", "look"],
+        ["step", "status"],
+        *([id, "success"] for id in ("open", "settle", "help")),
+    ]
+    assert done.out.endswith("most  2\n") and "Errors in handling MUST be told." in done.out
+    run = json.loads(duvet("recipe", "run", "look", "--json", '{"only": "km-help", "most": 1}', "--format", "json").out)
+    assert (run["status"], run["recipe"], run["outputs"]["most"]) == ("success", "look", 1)
+
+
+def test_a_run_that_fails(duvet: Run) -> None:
+    done = duvet("recipe", "run", "look", "--var", "only=km-none")
+    assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out
+    told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)
+    assert (told["error"]["code"], [one["status"] for one in told["steps"]]) == (
+        "tool_failed",
+        ["success", "success", "error"],
+    )
+    done = duvet("recipe", "run", "look", "--var=only=", "--var", "level=unspecified")
+    assert done.code == 1 and "code     assert_failed" in done.out
+
+
+def test_a_release(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
+    config = '{"ingest": {"semantic": false}}'
+    make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
+    done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    ids = ("ingest", "wait", "coverage", "lifecycle", "search", "backup")
+    assert [(one["id"], one["status"]) for one in told["steps"]] == [(id, "success") for id in ids]
+    outputs = told["outputs"]
+    assert (outputs["run"]["profile"], outputs["run"]["success"]) == ("nightly", True)
+    assert outputs["coverage"]["artifact_total"] > 0
+    assert (project / outputs["backup_archive"]).is_file()
+    # The account of changes names the recipe, and what it has called.
+    lines = (project / ".duvet/knowledge/audit.jsonl").read_text().splitlines()
+    deeds = [(one["tool"], one["face"], one["outcome"]) for one in map(json.loads, lines)]
+    assert deeds == [
+        ("km-ingest-trigger", "workflow", "success"),
+        ("km-backup-trigger", "workflow", "success"),
+        ("km-recipe-run", "shell", "success"),
+    ]
+    done = duvet("recipe", "run", "release-prep", "--var", "query=zymurgy")
+    assert done.code == 1 and "code     assert_failed" in done.out
+
+
+MISUSED: list[tuple[tuple[str, ...], int, str]] = [
+    (("run", "look"), 2, "the variable only is missing"),
+    (("run", "look", "--var", "only"), 2, '--var takes NAME=VALUE, not "only"'),
+    (("run", "look", "--var", "mots=1"), 2, 'look has no variable "mots"\ndid you mean most?'),
+    (("run", "look", "--var", "only=x", "--var", "most=few"), 2, "the variable most has to be a whole number"),
+    (("run", "look", "--json", "[]"), 2, "--json is no object"),
+    (("run", "look", "--json", '{"mots": 1}'), 2, 'recipe look has no variable "mots"'),
+    (("run",), 2, "`run` needs the NAME of one recipe"),
+    (("run", "a", "b"), 2, "`run` needs the NAME of one recipe"),
+    (("run", "look", "--format", "sarif"), 2, "`run` is written as text, json"),
+    (("list", "look"), 2, "`list` takes no name"),
+    (("show", "look", "--dry-run"), 2, "--var, --json and --dry-run go with `run`"),
+    (("run", "lok"), 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
+    (("show", "nothing"), 1, 'there is no recipe "nothing"'),
+    (("validate", "nothing.yaml"), 1, "No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), MISUSED, ids=range(len(MISUSED)))
+def test_misuse(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
+    done = duvet("recipe", *words)
+    assert (done.code, done.out) == (code, "") and message in done.err
+
+
+def test_a_dry_run(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% With `--dry-run`, `duvet recipe run` MUST check the recipe and what it is told, show what each step would call with
+    ##% what is known by then, and call nothing.
+    (project / "recipes" / "look.yaml").write_text(
+        LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')
+    )
+    before = files(project)
+    done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=1.10", "--format", "json")
+    assert json.loads(done.out) == {
+        "status": "dry_run",
+        "recipe": "look",
+        "vars": {"level": "MUST", "most": 2, "only": "1.10"},
+        "steps": [
+            {"id": "open", "tool": "list_uncited_requirements", "params": {"level": "MUST", "limit": 2}},
+            {
+                "id": "settle",
+                "tool": "km-ingest-status",
+                "params": {},
+                "until": {"path": "status", "equals": "ok", "interval_seconds": 2.0, "timeout_seconds": 10.0},
+            },
+            {"id": "help", "tool": "km-help", "params": {"tool": "$${x} 1.10 ${captures.first}"}},
+        ],
+    }
+    done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=x")
+    assert done.out.splitlines()[0] == "look  dry run"
+    assert 'status is "ok", every 2 s, for' in done.out and '{"tool":"$${x} x' in done.out
+    assert files(project) == before
+    assert duvet("recipe", "run", "look", "--dry-run").code == 2
+
+
+def test_what_is_wrong(duvet: Run, project: Path) -> None:
+    assert duvet("recipe", "validate").err == "1 recipe, no errors\n"
+    other = project / "elsewhere.yaml"
+    other.write_text(LOOK.replace("km-help", "km-hlep").replace("total, not_equals", "total, notEquals"))
+    done = duvet("recipe", "validate", "elsewhere.yaml")
+    assert (done.code, done.out) == (1, "")
+    assert "elsewhere.yaml:8:29" in done.err and "unknown field `notEquals`" in done.err
+    other.write_text(LOOK.replace("km-help", "km-hlep"))
+    done = duvet("recipe", "validate", "elsewhere.yaml", "look", "--format", "json")
+    (found,) = json.loads(done.out)["problems"]
+    assert (done.code, found["path"], found["line"]) == (1, "elsewhere.yaml", 17)
+    other.rename(project / "recipes" / "wrong.yaml")
+    assert duvet("recipe", "validate").code == 1
+    (project / "recipes" / "wrong.yaml").write_text(
+        LOOK.replace("name: look", "name: wrong").replace("km-help", "km-hlep")
+    )
+    for words in (("run", "wrong"), ("run", "wrong", "--dry-run"), ("validate", "wrong")):
+        done = duvet("recipe", *words)
+        assert (done.code, done.out) == (1, "")
+        assert 'steps[2].tool: there is no tool "km-hlep"' in done.err and "recipes/wrong.yaml:17:11" in done.err
+
+
+def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
+    for pack in ({"enabled": False}, {"mode": "read-only"}):
+        make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
+        done = duvet("recipe", "run", "daily-health")
+        assert done.code == 1
+        assert "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n" in done.err
+        assert duvet("recipe", "list").code == 0
+
+
+def test_progress_on_a_terminal(duvet_command: str, project: Path) -> None:
+    terminal = Terminal(duvet_command, make(project, {"recipes/wait.yaml": WAIT}), "recipe", "run", "wait")
+    terminal.until("1/2 wait")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.code() == 130
+
+
+def test_an_interruption(duvet_command: str, project: Path) -> None:
+    make(project, {"recipes/wait.yaml": WAIT})
+    process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
+    assert process.stderr is not None
+    assert any(line == "1/2 wait\n" for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONGEST)
+    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    told = json.loads(out)
+    assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
+
+
+def test_it_is_a_tool_like_others(duvet: Run) -> None:
+    call = ("call", "--pack", "knowledge", "km-recipe-run")
+    told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
+    assert (told["status"], told["recipe"]) == ("success", "stale-audit")
+    done = duvet(*call, "--recipe", "nothing")
+    assert (done.code, 'there is no recipe "nothing"' in done.err) == (1, True)

@@ -1,0 +1,279 @@
+"""Calls that are forwarded to another server: real processes, at ports of loopback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.commands.made import make
+from tests.commands.running import Done, environment, run
+from tests.knowledge.stored import STORE, fill
+from tests.llm.wire import Reply, Wire
+from tests.server.clients import MODERN, client_of
+from tests.server.http.command import Command
+from tests.server.http.nexus import API, post
+from tests.server.http.serving import ADMIN, READER, asking, value_of
+from tests.server.http.test_knowledge import CALLS, MAINTAINERS, lasting
+from tests.specs.serving import at_work
+from tests.tools.made import FILES
+
+pytestmark = pytest.mark.anyio
+LONGEST = 60
+CONFIG = json.dumps({"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
+TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}
+STRANGER = "another-token"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """What the server of the team serves."""
+    return fill(make(tmp_path / "pot", {**FILES, "duvet.config.json": CONFIG}))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A project at which nothing was taken in, and no pack is asked for."""
+    return make(tmp_path / "desk", FILES)
+
+
+def at(url: str, **tokens: str) -> dict[str, str]:
+    return {"KM_GATEWAY_URL": url.removesuffix("/mcp"), **tokens}
+
+
+class Here:
+    """`duvet mcp` over pipes, and the shell, with that environment."""
+
+    def __init__(self, command: str, folder: Path, environ: dict[str, str]) -> None:
+        self.command, self.folder, self.environ = command, folder, environ
+
+    def run(self, *args: str) -> Done:
+        return run(self.command, self.folder, *args, environ=self.environ)
+
+    def call(self, tool: str, given: dict[str, Any]) -> Done:
+        return self.run("call", tool, "--json", json.dumps(given))
+
+    async def pipes(self, calls: dict[str, dict[str, Any]]) -> tuple[set[str], dict[str, Any]]:
+        """The tools that are shown, and what each call comes to."""
+        words = StdioServerParameters(
+            command=self.command, args=["-C", str(self.folder), "mcp"], env=environment(**self.environ)
+        )
+        with anyio.fail_after(LONGEST):
+            async with client_of(stdio_client(words), MODERN) as client:
+                shown = {tool.name for tool in (await client.list_tools()).tools}
+                return shown, {tool: value_of(await client.call_tool(tool, given)) for tool, given in calls.items()}
+
+
+async def test_the_same_as_there(duvet_command: str, project: Path, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% With `KM_GATEWAY_URL`, `duvet mcp` over standard input and output and the shell MUST forward each call of a `km-` tool
+    ##% to `POST /api/mcp` of that server, but for `km-help`, which tells of what can be called here.
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        async with asking(command.where, READER) as client:
+            there = {tool: (await post(client, tool, **CALLS[tool]))[1] for tool in CALLS if tool not in MAINTAINERS}
+        async with asking(command.where, ADMIN) as client:
+            there |= {tool: (await post(client, tool, **CALLS[tool]))[1] for tool in MAINTAINERS}
+            shown, answers = await here.pipes(CALLS)
+            assert shown >= {*CALLS} and lasting(answers) == lasting(there)
+            for tool in ("km-search", "km-ingest-status"):
+                done = here.call(tool, CALLS[tool])
+                assert (done.code, lasting(json.loads(done.out))) == (0, lasting(there[tool]))
+            counted = (await client.get("/metrics")).text
+            assert 'duvet_tool_requests_total{face="rest",result="success",tool="km-ingest-status"} 3.0' in counted
+            assert 'duvet_tool_requests_total{face="rest",result="success",tool="km-help"} 1.0' in counted
+    assert not (desk / STORE).exists()
+
+
+async def test_what_is_shown_and_sent(duvet_command: str, project: Path, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% With `KM_GATEWAY_URL` and without an admin's token, tools for maintainers MUST NOT be shown, and a call of one MUST be
+    ##% refused as `forbidden`, or as `unauthorized` where there is no token at all, and sent nowhere.
+    with Command(duvet_command, project, **TOKENS) as command:
+        readers = Here(duvet_command, desk, at(command.url, KM_READER_TOKEN=READER))
+        shown, answers = await readers.pipes(CALLS)
+        assert shown & {*CALLS} == {*CALLS} - MAINTAINERS
+        codes = {tool: answer.get("error", {}).get("code") for tool, answer in answers.items()}
+        assert codes == {tool: "forbidden" if tool in MAINTAINERS else None for tool in CALLS}
+        done = readers.call("km-ingest-status", {})
+        assert (done.code, done.out) == (1, "") and "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL" in done.err
+        listed = {row["name"] for row in json.loads(readers.run("tools", "--format", "json").out)}
+        assert listed & {*CALLS} == {*CALLS} - MAINTAINERS
+
+        nobody = Here(duvet_command, desk, at(command.url))
+        shown, answers = await nobody.pipes(CALLS)
+        assert shown & {*CALLS} == {*CALLS} - MAINTAINERS
+        codes = {tool: answer.get("error", {}).get("code") for tool, answer in answers.items()}
+        assert codes == {tool: None if tool == "km-help" else "unauthorized" for tool in CALLS}
+
+        _, answers = await Here(duvet_command, desk, at(command.url, DUVET_ADMIN_TOKEN=ADMIN)).pipes(CALLS)
+        assert {answer["status"] for answer in answers.values()} == {"ok"}
+
+        # The wrong scope, and a token that nobody knows.
+        for token, code in ((READER, "forbidden"), (STRANGER, "unauthorized")):
+            _, answers = await Here(duvet_command, desk, at(command.url, KM_ADMIN_TOKEN=token)).pipes(CALLS)
+            assert {answers[tool]["error"]["code"] for tool in MAINTAINERS} == {code}
+            assert token not in json.dumps(answers)
+
+
+async def test_a_server_without_tokens(duvet_command: str, project: Path, desk: Path) -> None:
+    with Command(duvet_command, project) as command:
+        _, answers = await Here(duvet_command, desk, at(command.url)).pipes(CALLS)
+        assert answers["km-search"]["status"] == "ok"
+        assert {answers[tool]["error"]["code"] for tool in MAINTAINERS} == {"unauthorized"}
+
+
+async def test_its_errors(duvet_command: str, project: Path, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% An error of the gateway's own MUST keep its code, its message and its hint.
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        calls: dict[str, dict[str, Any]] = {"km-graph-node": {"node_id": "Code:gone.py"}}
+        _, answers = await here.pipes(calls)
+        assert answers["km-graph-node"] == {
+            "status": "error",
+            "error": {
+                "code": "not_found",
+                "message": "Node 'Code:gone.py' not found",
+                "hint": "km-graph-search finds nodes by a part of their names",
+            },
+        }
+        assert here.call("km-graph-node", {"node_id": "nowhere"}).code == 2
+        (project / STORE).write_bytes(b"no database " * 1000)
+        done = here.call("km-search", {"query": "boil"})
+        assert done.code == 1 and str(project) not in done.err and "store.db" in done.err
+        make(project, {"duvet.config.json": "{}"})
+        done = here.call("km-search", {"query": "boil"})
+        assert (done.code, "Unknown tool: km-search" in done.err) == (2, True), done.err
+
+
+async def test_a_report_is_cut_there(duvet_command: str, project: Path, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
+    make(project, {f"src/many/part_{number:03}.py": "" for number in range(300)})
+    assert run(duvet_command, project, "ingest").code == 0
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        _, answers = await here.pipes({"km-coverage-summary": {}})
+        report = answers["km-coverage-summary"]
+        assert 0 < len(report["artifacts"]) < report["summary"]["artifact_total"] >= 300
+        whole = json.loads(here.call("km-coverage-summary", {}).out)
+        assert len(whole["artifacts"]) == whole["summary"]["artifact_total"]
+
+
+def test_it_is_told_that_calls_are_forwarded(duvet_command: str, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% `duvet mcp --check` and `--describe` MUST tell that calls are forwarded, where to, and with which tokens.
+    here = Here(duvet_command, desk, at("http://127.0.0.1:8931/team", KM_READER_TOKEN=READER))
+    lines = here.run("mcp", "--check").out.splitlines()
+    assert lines[2] == (
+        "gateway        127.0.0.1:8931: calls of km- tools but km-help are forwarded there, showing KM_READER_TOKEN"
+    )
+    assert "km-search" in lines[-1] and "km-ingest-status" not in lines[-1]
+    described = here.run("mcp", "--describe").out
+    assert json.loads(described)["gateway"] == {"at": "127.0.0.1:8931", "tokens": ["KM_READER_TOKEN"]}
+    assert READER not in described
+    bare = Here(duvet_command, desk, at("http://127.0.0.1:8931"))
+    assert "are forwarded there, without a token\n" in bare.run("mcp", "--check").out
+    alone = Here(duvet_command, desk, {"KM_GATEWAY_URL": ""})
+    assert json.loads(alone.run("mcp", "--describe").out)["gateway"] is None
+    assert "gateway" not in alone.run("mcp", "--check").out
+
+
+def test_what_is_no_address(duvet_command: str, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an
+    ##% error at the start that doesn't show it.
+    here = Here(duvet_command, desk, at("https://user:geheim@example.org"))
+    for words in (("mcp", "--check"), ("mcp",), ("call", "km-search", "--query", "x"), ("tools",)):
+        done = here.run(*words)
+        assert done.code == 1 and done.out == ""
+        assert "KM_GATEWAY_URL is not the address of a server" in done.err and "geheim" not in done.err
+
+
+async def test_who_switches_the_pack_on(duvet_command: str, project: Path, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% `KM_GATEWAY_URL` MUST switch the pack `knowledge` on unless the configuration switches it off, and MUST NOT count for
+    ##% `duvet mcp --http`, which says so.
+    make(desk, {"duvet.config.json": '{"toolPacks": {"knowledge": {"enabled": false}}}'})
+    here = Here(duvet_command, desk, at("http://127.0.0.1:9"))
+    assert "km-search" not in here.run("tools").out
+    make(desk, {"duvet.config.json": '{"toolPacks": {"knowledge": {"tools": {"km-search": false}}}}'})
+    listed = here.run("tools").out
+    assert "km-search" not in listed and "km-graph-search" in listed
+    # To itself it would forward without end.
+    with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
+        pass
+    assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first
+
+
+def test_workflows_forward_too(duvet_command: str, project: Path, desk: Path) -> None:
+    steps = [{"id": "look", "tool": "km-ingest-status"}]
+    workflow = {"description": "Looks", "steps": steps, "outputs": {"run": "${steps.look.result.run_id}"}}
+    make(desk, {"duvet.config.json": json.dumps({"workflows": {"look": workflow}})})
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        assert json.loads(here.run("call", "workflow.look").out)["outputs"] == {"run": "r1"}
+        readers = Here(duvet_command, desk, at(command.url, KM_READER_TOKEN=READER))
+        assert readers.run("mcp", "--check").code == 0
+        done = readers.run("call", "workflow.look")
+        assert done.code == 1 and "km-ingest-status needs the scope maintainer" in done.err
+
+
+def test_what_is_changed_is_changed_there(duvet_command: str, project: Path, desk: Path) -> None:
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = Here(duvet_command, desk, at(command.url, **TOKENS))
+        done = here.call("km-storetext", {"content": "# Leaf", "title": "Leaf", "ingest": True})
+        assert (done.code, json.loads(done.out)["relative_path"]) == (0, "docs/leaf.md")
+        assert (project / "docs/leaf.md").read_text().endswith("# Leaf\n")
+        (line,) = (project / STORE).with_name("audit.jsonl").read_text().splitlines()
+        kept = json.loads(line)
+        assert (kept["tool"], kept["outcome"], kept["who"]) == ("km-storetext", "success", "admin")
+        recipes = here.run("recipe", "run", "daily-health")
+        assert recipes.code == 1 and "error: with KM_GATEWAY_URL, recipes are run by that server" in recipes.err
+    assert not (desk / "docs/leaf.md").exists() and not (desk / STORE).parent.exists()
+
+
+async def test_dead_slow_and_strange_ones(duvet_command: str, desk: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% What a gateway answers that is no answer of the tool MUST be told as `upstream_error`, with what to do and nothing of
+    ##% what it has answered.
+    make(desk, {"duvet.config.json": '{"server": {"toolTimeout": 0.3}}'})
+    with at_work(Wire()) as wire:
+        here = Here(duvet_command, desk, at(wire.url, **TOKENS))
+        wire.plan(Reply(body=b"<html>geheim"))
+        assert "answers something else than km-search does" in here.call("km-search", {"query": "x"}).err
+        wire.replies.clear()
+        wire.plan(Reply(stops_before="headers"))
+        done = here.call("km-search", {"query": "x"})
+        wire.over.set()
+    assert "error: the gateway has not answered within 0.3 seconds\n" in done.err
+    _, answers = await here.pipes({"km-search": {"query": "x"}, "km-help": {"tool": "km-search"}})
+    assert answers["km-search"]["error"]["code"] == "upstream_error"
+    assert answers["km-help"]["status"] == "ok"
+
+
+async def test_the_manifest_of_a_reader(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`, on
+    ##% every face; who shows no token where there are some MUST be refused as `unauthorized`.
+    with Command(duvet_command, project, **TOKENS) as command:
+        async with asking(command.where) as client:
+            for answer in (await client.get(API), await client.post(API, json={"tool": "km-ingest-status"})):
+                assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+        async with asking(command.where, READER) as client:
+            assert MAINTAINERS.isdisjoint(tool["name"] for tool in (await client.get(API)).json()["tools"])
