@@ -97,7 +97,7 @@ class StoreRule(Struct, frozen=True, kw_only=True):
 
     path: str = f"{STORE_FOLDER}/store.db"
     backups: str = ""
-    """The folder of backups; empty is `backups` beside the store."""
+    """Their folder; empty is `backups` beside that file."""
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
@@ -106,18 +106,16 @@ class SearchRule(Struct, frozen=True, kw_only=True):
     profile: str = "default"
     """What the weights are called together."""
     weights: Mapping[str, float] = {}
-    """Those that are others than the profile says."""
+    """Those that are others than the profile says; `feedback` is whether votes count, too."""
     feedback: bool = False
-    """Whether the votes of those who have searched count."""
 
 
 class UploadRule(Struct, frozen=True, kw_only=True):
     """Where files go that are handed in, and what becomes of them."""
 
     root: str = ""
-    """The folder that they are in; empty is the project."""
+    """The folder that they stay in; empty is the project."""
     docs_subdir: str = "docs"
-    """Where in it they go where nobody says."""
     overwrite: bool = False
     """Whether they replace others where nobody says."""
     ingest: bool = False
