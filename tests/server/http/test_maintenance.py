@@ -111,8 +111,8 @@ async def test_progress(duvet_command: str, project: Path) -> None:
     ##% wanted, and MUST leave everything as it was where the call is cancelled.
     told: list[tuple[float, str | None]] = []
 
-    async def hear(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, message))
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
 
     with anyio.fail_after(LONGEST):
         async with client_of(over_stdio(duvet_command, project), MODERN) as client:
