@@ -13,7 +13,7 @@ from duvet.terminal.options import TEXT, trace_options
 @click.command(cls=Subcommand)
 @click.option("--profile", type=TEXT, metavar="NAME", help="What to call this run [default: local].")
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
-@click.option("--full", is_flag=True, help="Read every file again, be it changed or not.")
+@click.option("--full", is_flag=True, help="Read every file again, be it changed or not, and replace a damaged store.")
 @click.option(
     "--dummy-embeddings", is_flag=True, help="Make vectors without a model: they mean nothing, and show that it works."
 )
@@ -41,7 +41,9 @@ def ingest(
     The store can be removed at any time; the feedback beside it is there once.
 
     Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
-    `ingest`; what git ignores never is. Subsystems are those of the folders of the sources, or of `subsystems.yaml`.
+    `ingest`; what git ignores never is, and secrets such as .env and dependencies such as node_modules only where their
+    very paths are named there. Subsystems are those of the folders of the sources, or of `subsystems.yaml`, where each
+    may have `description`, `criticality`, `owner`, `domain`, `tags`, `paths` and `depends_on`.
 
     \b
     Examples:

@@ -9,6 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+from msgspec.structs import fields
+
+from duvet.config.service.ingest import IngestSection, StoreSection
+from duvet.config.service.search import SearchSection
+from duvet.config.service.uploads import UploadsSection
 from tests.server.wire import Wire
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +60,23 @@ def test_the_configuration_of_the_service_is_accepted(tmp_path: Path) -> None:
     assert run("cd kettle && duvet mcp --check >checked", tmp_path) == ""
     assert run("cd kettle && duvet -q workflow run forgotten >ran", tmp_path) == ""
     assert (tmp_path / "kettle/ran").read_text().endswith("text   An empty kettle MUST NOT heat.\n  total  1\n")
+
+
+def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
+    service, subsystems = (one for one in blocks("yaml") if one.startswith(("ingest:", "Heating:")))
+    (tmp_path / "duvet.config.yaml").write_text(service, encoding="utf-8")
+    (tmp_path / "subsystems.yaml").write_text(subsystems, encoding="utf-8")
+    assert run("duvet mcp --check >checked && duvet -q ingest --dry-run", tmp_path) == ""
+    told = yaml.safe_load(service)
+    assert {name: sorted(table) for name, table in told.items()} == {
+        name: sorted(field.encode_name for field in fields(kind))
+        for name, kind in (
+            ("ingest", IngestSection),
+            ("store", StoreSection),
+            ("search", SearchSection),
+            ("uploads", UploadsSection),
+        )
+    }
 
 
 def test_the_library_is_used_as_shown(tmp_path: Path) -> None:

@@ -73,6 +73,10 @@ class NotesRule(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
 
 
+EDITOR_FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
+"""What a template of a URI may hold between braces that opens a place in an editor."""
+
+
 class IngestRule(Struct, frozen=True, kw_only=True):
     """What is taken in of a project, and how."""
 
@@ -97,7 +101,7 @@ class StoreRule(Struct, frozen=True, kw_only=True):
 
     path: str = f"{STORE_FOLDER}/store.db"
     backups: str = ""
-    """Their folder; empty is `backups` beside that file."""
+    """The folder of backups; empty is `backups` beside the store."""
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
@@ -106,21 +110,9 @@ class SearchRule(Struct, frozen=True, kw_only=True):
     profile: str = "default"
     """What the weights are called together."""
     weights: Mapping[str, float] = {}
-    """Those that are others than the profile says; `feedback` is whether votes count, too."""
+    """Those that are others than the profile says."""
     feedback: bool = False
-
-
-class UploadRule(Struct, frozen=True, kw_only=True):
-    """Where files go that are handed in, and what becomes of them."""
-
-    root: str = ""
-    """The folder that they stay in; empty is the project."""
-    docs_subdir: str = "docs"
-    overwrite: bool = False
-    """Whether they replace others where nobody says."""
-    ingest: bool = False
-    """Whether they are taken in at once where nobody says."""
-    max_bytes: int = 1 << 24
+    """Whether the votes of those who have searched count."""
 
 
 class PageRule(Struct, frozen=True, kw_only=True):

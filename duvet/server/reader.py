@@ -126,7 +126,9 @@ class Reader:
         return found, self._follow(project, recalled=context is not None)
 
     def _context(self, project: Project) -> Context:
-        context = Context(project, self._read(project), self._size(project))
+        # What the server offers doesn't depend on whether there is a trace to be read.
+        size = self._size(project)
+        context = Context(project, self._read(project), size)
         if self.last is not None and self.last.context is not None:
             context.renew(self.last.context)
         return context

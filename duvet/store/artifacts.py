@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from duvet.store.database import Database, Row
 from duvet.store.records import Artifact, Chunk, Kind, Piece, Segment, Symbol
 from duvet.store.texts import Text, text_of
-from duvet.store.values import bound, decoded, unbound, unbound_hex, unpacked
+from duvet.store.values import bound, counted, decoded, raw, timed, unbound, unbound_hex, unpacked
 
 _FIELDS = """path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"""
 _ALL = f"SELECT {_FIELDS} FROM artifact ORDER BY path"
@@ -20,6 +20,8 @@ _SYMBOLS = """SELECT name, qualified_name, kind, language, line_start, line_end 
 WHERE artifact = ? ORDER BY ordinal"""
 _SEGMENTS = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
 WHERE count > 0 ORDER BY first"""
+_MOST_PIECES = 1 << 20
+"""No file has as many."""
 
 
 def artifacts(database: Database) -> Mapping[str, Artifact]:
@@ -39,8 +41,8 @@ def artifact_of(database: Database, row: Row) -> Artifact:
         tags=unpacked(tags, tuple[str, ...]) if tags else (),
         digest=unbound_hex(digest),
         git_commit=unbound_hex(commit),
-        git_timestamp=timestamp,
-        chunk_count=count,
+        git_timestamp=timed(timestamp),
+        chunk_count=counted(count, _MOST_PIECES),
         skipped=unbound(skipped),
     )
 
@@ -51,7 +53,7 @@ def artifacts_of(database: Database, ids: Iterable[int]) -> Mapping[int, Artifac
 
 def chunk_numbers(database: Database, path: str) -> Sequence[int]:
     first, count = database.row(_OF_PATH, bound(path)) or (0, 0)
-    return range(first, first + count)
+    return _numbers(first, count)
 
 
 def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
@@ -80,7 +82,7 @@ def chunks(database: Database, numbers: Sequence[int]) -> Sequence[Chunk]:
 
 
 def piece_of(fields: Sequence[int], text: Text, ordinal: int) -> Piece:
-    start, end, line_start, line_end = fields
+    start, end, line_start, line_end = map(counted, fields)
     title = text.titles[ordinal] if ordinal < len(text.titles) else ""
     return Piece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
 
@@ -102,8 +104,8 @@ def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
             qualified_name=unbound(qualified),
             kind=decoded(kind),
             language=decoded(language),
-            line_start=start,
-            line_end=end,
+            line_start=counted(start),
+            line_end=counted(end),
         )
         for name, qualified, kind, language, start, end in database.rows(_SYMBOLS, id)
     ]
@@ -111,4 +113,9 @@ def symbols_of(database: Database, id: int) -> Sequence[Symbol]:
 
 def segments(database: Database) -> Iterator[Segment]:
     for first, count, rows in database.each(_SEGMENTS):
-        yield Segment(tuple(range(first, first + count)), rows)
+        yield Segment(tuple(_numbers(first, min(count, len(raw(rows))))), rows)
+
+
+def _numbers(first: object, count: object) -> range:
+    start = counted(first)
+    return range(start, start + counted(count, _MOST_PIECES))

@@ -21,5 +21,9 @@ class VersionError(StoreError):
     """A store that another version of duvet has made."""
 
 
+class OlderError(VersionError):
+    """One that an older duvet has made, which the next run replaces."""
+
+
 class DamagedError(StoreError):
     """What stands there is no store, or not a whole one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
+from duvet.store.errors import BusyError, DamagedError, MissingError, OlderError, StoreError, VersionError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,7 +25,7 @@ def told(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _of_sqlite(error, path) from error
-    except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
+    except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         ##= man/spec/knowledge.md#store
         ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
         ##% the file and says what to do.
@@ -76,7 +76,7 @@ def of_version(path: str, version: int, schema: int) -> VersionError:
             path=path,
             hint="use that one; or remove the file and take everything in again",
         )
-    return VersionError(
+    return OlderError(
         f"an older duvet has made it: its schema is {version}, and this one reads {schema}",
         path=path,
         hint="take everything in again: that replaces it, and it holds nothing else",

@@ -18,7 +18,7 @@ from duvet.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-_BESIDE = ("", "-wal", "-shm", "-journal")
+BESIDE = ("", "-wal", "-shm", "-journal")
 """What sqlite reads and writes."""
 _IGNORE = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
@@ -34,7 +34,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
     """The store in a file; a MissingError where there is none, unless it is to be made."""
     ##= man/spec/knowledge.md#store
     ##% A store behind a link MUST be neither read nor written.
-    check_place(path)
+    require_plain(path)
     if not os.path.lexists(path):
         ##= man/spec/knowledge.md#store
         ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
@@ -50,10 +50,10 @@ def open_store(path: str, *, create: bool = False) -> Store:
     return SqliteStore(database)
 
 
-def check_place(path: str) -> None:
-    """That nothing but a file of ours is read and written there, by the path of a store."""
+def require_plain(path: str) -> None:
+    """That nothing but a file of ours is read and written."""
     folder = os.path.dirname(path)
-    for place in (os.path.dirname(folder), folder, *(path + end for end in _BESIDE)):
+    for place in (os.path.dirname(folder), folder, *(path + end for end in BESIDE)):
         if os.path.islink(place):
             raise StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):

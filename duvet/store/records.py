@@ -85,7 +85,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
     """BLAKE3 of its bytes, in hex."""
     git_commit: str = ""
     git_timestamp: float | None = None
-    """When it was changed last, in seconds; None where git doesn't know."""
+    """When it was changed last, in seconds; None where neither git nor its file tells."""
     chunk_count: int = 0
     skipped: str = ""
     """Why it has no pieces: `empty`, `binary`, `too large`, `unreadable`."""

@@ -14,6 +14,7 @@ from duvet.store.database import Database
 from duvet.store.errors import StoreError
 from duvet.store.faults import busy, told
 from duvet.store.records import Artifact, Chunk, Edge, Filters, Label, Node, Relation, Run, Segment
+from duvet.store.values import raw
 from duvet.store.writing import SqliteWriting
 
 P = ParamSpec("P")
@@ -63,7 +64,7 @@ class SqliteStore:
     @_asked
     def kept(self, name: str) -> bytes | None:
         row = self.database.row("SELECT data FROM kept WHERE name = ?", name)
-        return row[0] if row else None
+        return raw(row[0]) if row else None
 
     def close(self) -> None:
         self.database.close()

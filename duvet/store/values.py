@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,7 +32,7 @@ def bound(text: str) -> str | bytes:
 
 def unbound(value: str | bytes) -> str:
     """The text that was stored."""
-    return value if isinstance(value, str) else value.decode(errors="surrogatepass")
+    return value if isinstance(value, str) else raw(value).decode(errors="surrogatepass")
 
 
 def coded(word: str) -> int | str | bytes:
@@ -51,7 +52,28 @@ def bound_hex(text: str) -> str | bytes:
 
 def unbound_hex(value: str | bytes) -> str:
     """The digest that was stored."""
-    return value if isinstance(value, str) else value.hex()
+    return value if isinstance(value, str) else raw(value).hex()
+
+
+def counted(value: object, most: int = 1 << 62) -> int:
+    """A number of something; ValueError for what is none, for a column takes anything."""
+    if isinstance(value, int) and 0 <= value <= most:
+        return value
+    raise ValueError(f"{value!r:.40} is no number of anything")
+
+
+def timed(value: object) -> float | None:
+    """A time, where there is one; ValueError for what is none."""
+    if value is None or (isinstance(value, (int, float)) and isfinite(value)):
+        return value
+    raise ValueError(f"{value!r:.40} is no time")
+
+
+def raw(value: object) -> bytes:
+    """Bytes; ValueError for what is none."""
+    if isinstance(value, bytes):
+        return value
+    raise ValueError(f"{value!r:.40} stands where bytes should")
 
 
 def packed(value: object) -> bytes:

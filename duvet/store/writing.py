@@ -16,7 +16,7 @@ from duvet.store.regraphing import replace_graph
 from duvet.store.runs import put_report, put_run
 from duvet.store.schema import NAMESPACE, SUBSYSTEM, TAG
 from duvet.store.texts import Texts, text_of
-from duvet.store.values import bound, bound_hex, coded, packed
+from duvet.store.values import bound, bound_hex, coded, counted, packed
 from duvet.store.words import folded
 
 _KNOWN = "SELECT id, first, count FROM artifact WHERE path = ?"
@@ -41,7 +41,8 @@ class SqliteWriting:
         self.indexing = Indexing(database)
         self.texts = Texts(database)
         with told(database.path):
-            ((self._next,),) = database.rows("SELECT next FROM state")
+            ((next,),) = database.rows("SELECT next FROM state")
+            self._next = counted(next)
         self._forgotten = 0
         self._is_changed = False
         self._has_failed = False
@@ -133,7 +134,7 @@ class SqliteWriting:
         """Give up the room of what is gone, where that is much."""
         database = self.database
         ((total,),) = database.rows("SELECT total FROM state")
-        if self._forgotten * _MUCH > total:
+        if self._forgotten * _MUCH > counted(total):
             database.run("INSERT INTO found(found) VALUES ('optimize')")
 
     def _forget(self, path: str) -> None:

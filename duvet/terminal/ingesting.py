@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from duvet.text import plural
 
 if TYPE_CHECKING:
     from duvet.knowledge.ingest.taking import Outcome
+    from duvet.model import Problem
     from duvet.store.protocol import Store
 
 _MOST_LISTED = 20
@@ -37,37 +39,41 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     from duvet.knowledge.upkeep.places import own_files
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
+    from duvet.terminal.keeping import with_store
     from duvet.terminal.options import open_project
 
     shown = settings()
     if asked.profile:
         require_profile(asked.profile)
     project = open_project(**where)
+    inside = list(_inside(os.getcwd()))
     named = where["config_path"] or shown.config_path
     wanted, kept = service_taking(project.tree, shown.environ, named)
-    store = _store(kept.path, is_made=not asked.dry_run)
     own = own_files(kept.path, kept.backups)
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
-    try:
-        outcome = take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
-    finally:
-        if store is not None:
-            store.close()
-    report(outcome.problems)
+
+    def take(store: Store | None) -> Outcome:
+        return take_in(project, store, wanted, wishes, catalogue=lambda: read_catalogue(where), own=own)
+
+    outcome = with_store(kept.path, take, project.progress, full=asked.full, dry_run=asked.dry_run)
+    report([*inside, *outcome.problems])
     if asked.as_json:
         pour(_as_json(outcome))
     if not shown.quiet:
-        say("".join(f"{visible(line)}\n" for line in _summary(outcome)))
+        say("".join(f"{visible(line)}\n" for line in _summary(outcome, wants_vectors=wanted.semantic is not False)))
 
 
-def _store(path: str, *, is_made: bool) -> Store | None:
-    from duvet.store.errors import MissingError
-    from duvet.store.opening import open_store
+def _inside(folder: str) -> Iterator[Problem]:
+    """That another project was meant, perhaps."""
+    from duvet.knowledge.above import project_above
+    from duvet.knowledge.ingest.warnings import warning
 
-    try:
-        return open_store(path, create=is_made)
-    except MissingError:
-        return None
+    ##= man/spec/knowledge.md#runs
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
+    ##% name that one, and `-C`.
+    if above := project_above(folder):
+        hint = f"`duvet -C {above} ingest` takes that one in; this one is forgotten with its folder .duvet"
+        yield warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
 
 
 def _as_json(outcome: Outcome) -> bytes:
@@ -77,7 +83,7 @@ def _as_json(outcome: Outcome) -> bytes:
     return json.format(json.encode(values)) + b"\n"
 
 
-def _summary(outcome: Outcome) -> Iterator[str]:
+def _summary(outcome: Outcome, *, wants_vectors: bool) -> Iterator[str]:
     run = outcome.run
     if run.dry_run:
         yield from _would(outcome)
@@ -88,7 +94,7 @@ def _summary(outcome: Outcome) -> Iterator[str]:
         f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
         f"run {run.run_id[:12]} of profile {run.profile}, {run.duration_seconds:.2f} s"
     )
-    if not run.dry_run and not outcome.vectors:
+    if wants_vectors and not run.dry_run and not outcome.vectors:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from duvet.store.opening import open_store
 from tests.commands.running import NOBODY, environment, files, listen, run
 from tests.knowledge.generated import written_tree
 from tests.knowledge.ingest.made import LEDGER, opened, written
@@ -42,6 +45,8 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     ]
     assert lines[4] == "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces"
     assert lines[5].startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in lines[5]
+    # Nobody wants vectors here, and nobody is told to install what makes them.
+    assert len(lines) == 6
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
 
 
@@ -172,10 +177,73 @@ def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
         assert store.artifacts()["secret.md"].skipped == "unreadable"
 
 
-def test_a_store_that_is_none_is_told(ledger: Path, duvet_command: str) -> None:
-    written(ledger, {STORE: b"no database at all\n" * 100})
-    done = run(duvet_command, ledger, "ingest")
-    assert done.code == 1 and STORE in done.err and "Traceback" not in done.err
+def torn(data: bytes) -> bytes:
+    """Much of every block of a file is others."""
+    chance = random.Random(1)
+    return b"".join(
+        data[at : at + 100] + chance.randbytes(800) + data[at + 900 : at + 4096] for at in range(0, len(data), 4096)
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", [torn, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
+)
+def test_a_store_that_is_damaged_is_replaced(
+    damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
+) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% With `--full`, a store that is damaged MUST be replaced, unless it may be a file of another program.
+    assert run(duvet_command, ledger, "ingest").code == 0
+    before = known(ledger)
+    for elsewhere in (False, True):
+        if elsewhere:
+            written(ledger, {"duvet.config.yaml": "ingest: {semantic: false}\nstore: {path: kept/all.db}\n"})
+            assert run(duvet_command, ledger, "ingest").code == 0
+        file = ledger / ("kept/all.db" if elsewhere else STORE)
+        written(ledger, {str(file.relative_to(ledger)): damage(file.read_bytes())})
+        told = run(duvet_command, ledger, "ingest")
+        assert told.code == 1 and "Traceback" not in told.err and "it is damaged" in told.err and file.name in told.err
+        is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
+        assert ("`duvet ingest --full` replaces it" in told.err) is is_ours
+        assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
+        done = run(duvet_command, ledger, "ingest", "--full")
+        assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
+        if is_ours:
+            with closing(open_store(str(file))) as store:
+                assert list(store.artifacts()) == before
+
+
+def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% A dry run MUST take a store that the next run replaces for one that isn't there.
+    run(duvet_command, ledger, "ingest")
+    with closing(sqlite3.connect(ledger / STORE)) as database:
+        database.execute("PRAGMA user_version=1")
+    before = (ledger / STORE).read_bytes()
+    done = run(duvet_command, ledger, "ingest", "--dry-run")
+    assert done.code == 0 and "8 new, 0 changed, 0 removed" in done.err
+    assert (ledger / STORE).read_bytes() == before
+    with closing(sqlite3.connect(ledger / STORE)) as database:
+        database.execute("PRAGMA user_version=99")
+    assert run(duvet_command, ledger, "ingest", "--dry-run").code == 1
+
+
+def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST name
+    ##% that one, and `-C`.
+    inner = ledger / "src/app"
+    asked = run(duvet_command, inner, "call", "--pack", "knowledge", "km-search", "--query", "x")
+    assert asked.code == 1 and "nothing was taken in" in asked.err and "`duvet -C ../.. call`" in asked.err
+    first = run(duvet_command, inner, "ingest", "--dry-run")
+    assert first.code == 0 and "warning: this folder is taken for a project of its own" in first.err
+    assert "`duvet -C ../.. ingest`" in first.err
+    (inner / ".duvet").mkdir()
+    assert "-C" not in run(duvet_command, inner, "ingest", "--dry-run").err
+    assert "-C" not in run(duvet_command, ledger, "ingest", "--dry-run").err
 
 
 def test_the_folder_can_be_removed(ledger: Path, duvet_command: str) -> None:

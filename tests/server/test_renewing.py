@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.made import make
+from tests.knowledge.stored import fill
 from tests.llm.wire import Wire as Provider
 from tests.llm.wire import openai_says
 from tests.server.clients import MODERN
@@ -80,6 +81,32 @@ def test_clients_without_one_are_told(wire: Start, project: Path) -> None:
     heard(process, *LISTS)
     assert len(tools_of(process.ask("tools/list", enveloped()))) == 14
     assert MODERN in process.ask("server/discover", enveloped())["result"]["supportedVersions"]
+
+
+PROFILE = "search: {{profile: {name}}}\ntoolPacks: {{knowledge: {{}}}}\ningest: {{semantic: false}}\n"
+
+
+def test_an_edit_is_in_force_where_there_is_no_trace(wire: Start, project: Path) -> None:
+    ##= man/spec/service.md#configuration
+    ##= type=test
+    ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST be told
+    ##% that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and what was in force
+    ##% before stays.
+    (project / ".duvet/config.toml").unlink()
+    make(fill(project), {"duvet.config.yaml": PROFILE.format(name="operations")})
+    process = wire()
+    process.greet()
+    search = {"name": "km-search", "arguments": {"query": "boil"}}
+    for name in ("operations", "analysis", "docs-heavy"):
+        make(project, {"duvet.config.yaml": PROFILE.format(name=name)})
+        assert "km-search" in tools_of(process.ask("tools/list"))
+        answer = process.ask("tools/call", search)["result"]["structuredContent"]
+        assert answer["metadata"]["weight_profile"] == name
+    make(project, {"duvet.config.yaml": "toolPacks: {introspect: {}}\n"})
+    assert "km-search" not in tools_of(process.ask("tools/list"))
+    make(project, {"duvet.config.yaml": "search: {profile: none}\n"})
+    assert "duvet_health" in tools_of(process.ask("tools/list"))
+    assert "the configuration stays as it was" in process.told()
 
 
 ASKING = """

@@ -55,7 +55,8 @@ class Expansion:
         filled = self._filled(text, at)
         if filled != text and isinstance(choice.type, inspect.StrType) and choice.type.pattern:
             wrong = re.search(choice.type.pattern, filled) is None
-            self._note(wrong, "once its variables are filled in, this is blank", at)
+            what = f"not {choice.wanted}" if choice.wanted else "blank"
+            self._note(wrong, f"once its variables are filled in, this is {what}", at)
         return filled
 
     def _secret(self, text: str, at: At) -> Secret | str:

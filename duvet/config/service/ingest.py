@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.schema import EDITOR_FIELDS, IngestRule, StoreRule
 from duvet.config.service.section import END, Section, Text
 from duvet.config.tables import Excluded, Patterns, as_tuple
 from duvet.errors import DuvetError
@@ -28,6 +28,12 @@ class Auto(StrEnum):
 
 
 _Switch = bool | Auto
+_FIELDS = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
+_TEMPLATE = (
+    rf"^(?=.*\S)(?:[^{{}}$]|\$\{{[A-Za-z_][A-Za-z0-9_]*\}}|\$|\{{\{{|\}}\}}|\{{(?:{'|'.join(EDITOR_FIELDS)})\}})*{END}"
+)
+_URI = f"a template of URIs, whose fields are {_FIELDS}"
+Template = Annotated[str, Meta(pattern=_TEMPLATE, extra={"expands": True, "wanted": _URI})]
 _PROFILE = "a name: up to 64 letters, digits, `.`, `-` and `_`"
 Profile = Annotated[str, Meta(pattern=rf"^[A-Za-z0-9._-]{{1,64}}{END}", extra={"wanted": _PROFILE})]
 
@@ -36,14 +42,19 @@ class IngestSection(Section, frozen=True, kw_only=True):
     """What `duvet ingest` takes in."""
 
     include: Annotated[
-        Patterns, Meta(description="Which files, or folders with all that is in them; what git ignores never")
+        Patterns,
+        Meta(
+            description="Which files, or folders with all that is in them; what git ignores never, and secrets and "
+            "dependencies only where their very paths are named"
+        ),
     ] = "**"
     exclude: Excluded = ()
     max_file_bytes: Annotated[
         int, Meta(ge=1, le=1 << 26, description="Of files that are larger, nothing but the name is taken in")
     ] = _DEFAULT.max_file_bytes
     symbols: Annotated[
-        _Switch, Meta(description="Whether to look for classes and functions; `auto` is where tree-sitter is installed")
+        _Switch,
+        Meta(description="Whether to look for classes and functions; `auto` is where the extra `symbols` is installed"),
     ] = Auto.AUTO
     semantic: Annotated[
         _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
@@ -53,11 +64,8 @@ class IngestSection(Section, frozen=True, kw_only=True):
         int, Meta(ge=0, le=36_500, description="After so many days without a change a document is old")
     ] = _DEFAULT.stale_days
     editor_uri: Annotated[
-        Text | None,
-        Meta(
-            description="What opens a place in an editor, with the fields `{abs_path}`, `{path}`, `{line_start}`, "
-            "`{line_end}` and `{name}`"
-        ),
+        Template | None,
+        Meta(description=f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:

@@ -26,7 +26,12 @@ class ProfileName(StrEnum):
 class WeightsSection(Section, frozen=True, kw_only=True):
     """How much each thing counts, where it isn't what the profile says."""
 
-    subsystem: Annotated[_Weight, Meta(description="That the query names the subsystem")] = None
+    subsystem: Annotated[
+        _Weight,
+        Meta(
+            description="That the query names the subsystem; here and below, the profile counts where nothing is said"
+        ),
+    ] = None
     relationship: Annotated[_Weight, Meta(description="That much hangs together with the file")] = None
     support: Annotated[_Weight, Meta(description="That there are documents and tests for it")] = None
     coverage_penalty: Annotated[_Weight, Meta(description="That not all of it could be taken in")] = None
@@ -36,7 +41,10 @@ class WeightsSection(Section, frozen=True, kw_only=True):
 class SearchSection(Section, frozen=True, kw_only=True):
     """How results that match equally well are ordered."""
 
-    profile: Annotated[ProfileName, Meta(description="The weights, by what is looked for mostly")] = ProfileName.DEFAULT
+    profile: Annotated[
+        ProfileName,
+        Meta(description="The weights, by what is looked for mostly; each answer of `km-search` tells them"),
+    ] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, Meta(description="Single weights, from 0 to 1")] = WeightsSection()
     feedback: Annotated[bool, Meta(description="Whether the votes given by `km-feedback-submit` count, a little")] = (
         False

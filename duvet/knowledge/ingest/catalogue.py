@@ -2,7 +2,7 @@
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -13,8 +13,9 @@ from duvet.config.check import checked, in_order
 from duvet.config.documents.document import Document, DocumentError
 from duvet.config.documents.reading import read_document
 from duvet.config.read import as_table
-from duvet.model import Place, ProblemsError
-from duvet.sources.patterns import Matches, PatternError, any_of, compile_pattern
+from duvet.knowledge.ingest.catalogue_faults import faults
+from duvet.model import Place, Problem, ProblemsError
+from duvet.sources.patterns import Matches, any_of, compile_pattern
 from duvet.tree.protocol import Tree
 
 FOLDERS = ("", ".duvet/", ".metadata/", "docs/")
@@ -23,6 +24,7 @@ CANDIDATES = tuple(f"{folder}subsystems.{ending}" for folder in FOLDERS for endi
 """What is looked for, the first one counts."""
 
 _WHOLE = "subsystems"
+_NEEDED = ("dependencies", "depends_on", "depends_on_subsystems")
 _Words = str | tuple[str, ...]
 
 
@@ -46,6 +48,14 @@ class _File(Struct, frozen=True):
     subsystems: dict[str, Entry] = field(default_factory=dict)
 
 
+class Needed(Struct, frozen=True):
+    """A subsystem that another one names, and where it does so."""
+
+    name: str
+    path: str
+    place: Place
+
+
 class Subsystem(Struct, frozen=True):
     """A part of the project, as the file has it."""
 
@@ -56,7 +66,13 @@ class Subsystem(Struct, frozen=True):
     domain: str = ""
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
+    needed: tuple[Needed, ...] = ()
+    """The subsystems that it depends on."""
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The names of these."""
+        return tuple(one.name for one in self.needed)
 
     def matches(self) -> list[tuple[int, Matches]]:
         """What finds its files, each with how much of a path it says."""
@@ -79,12 +95,16 @@ def read_catalogue(tree: Tree) -> tuple[Subsystem, ...]:
     part = _Part(document)
     ##= man/spec/knowledge.md#files
     ##% What is wrong with that file MUST be an error with its line, and nothing be taken in.
-    problems = [*checked(_File, At(part, {}))]
-    if problems:
-        raise ProblemsError(in_order(problems))
-    found = [_subsystem(name, entry) for name, entry in as_table(part.values, _File).subsystems.items()]
-    _require_patterns(part, found)
-    return tuple(found)
+    at = At(part, {})
+    _require_none(checked(_File, at))
+    found = {name: _subsystem(name, entry, at) for name, entry in as_table(part.values, _File).subsystems.items()}
+    _require_none(faults(at / _WHOLE, [(name, one.criticality, one.paths) for name, one in found.items()]))
+    return tuple(found.values())
+
+
+def _require_none(problems: Iterable[Problem]) -> None:
+    if found := in_order(problems):
+        raise ProblemsError(found)
 
 
 class _Part:
@@ -104,7 +124,8 @@ class _Part:
         return self._document.key_place(*(keys if self._is_inside else keys[1:]))
 
 
-def _subsystem(name: str, entry: Entry) -> Subsystem:
+def _subsystem(name: str, entry: Entry, at: At) -> Subsystem:
+    needed = {one.name: one for key in _NEEDED for one in _needed(getattr(entry, key), at / _WHOLE / name / key)}
     return Subsystem(
         name.strip(),
         entry.description,
@@ -113,26 +134,17 @@ def _subsystem(name: str, entry: Entry) -> Subsystem:
         entry.domain,
         _all(entry.tags, entry.labels),
         _all(entry.paths, entry.includes),
-        _all(entry.dependencies, entry.depends_on, entry.depends_on_subsystems),
+        tuple(needed.values()),
     )
+
+
+def _needed(said: _Words, at: At) -> Iterator[Needed]:
+    for index, word in enumerate((said,) if isinstance(said, str) else said):
+        if word.strip():
+            place = (at if isinstance(said, str) else at / index).place
+            yield Needed(word.strip(), at.document.path, place)
 
 
 def _all(*lists: _Words) -> tuple[str, ...]:
     words = [word for one in lists for word in ((one,) if isinstance(one, str) else one)]
     return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
-
-
-def _require_patterns(part: _Part, found: list[Subsystem]) -> None:
-    problems = list(_bad_patterns(part, found))
-    if problems:
-        raise ProblemsError(in_order(problems))
-
-
-def _bad_patterns(part: _Part, found: list[Subsystem]) -> Iterator[Any]:
-    for one, name in zip(found, part.values[_WHOLE], strict=True):
-        for pattern in one.paths:
-            try:
-                compile_pattern(pattern)
-            except PatternError as error:
-                place = part.value_place(_WHOLE, name, "paths")
-                yield rules.CONFIG_BAD_PATTERN.problem(error.message, part.path, place, hint=error.hint)

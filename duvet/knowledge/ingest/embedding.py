@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from duvet.progress import Counted
+from duvet.progress import Counted, Progress
 from duvet.search.vectors.protocol import Embedder, Space
 from duvet.search.vectors.rows import row_size
 from duvet.store.protocol import Store, Writing
@@ -68,11 +68,11 @@ class Vectors:
         step = max(1, -(-total // _SAMPLE))
         first = 0
         for one in artifacts:
-            ordinals = range(-first % step, one.chunk_count, step)
+            start = -first % step
             first += one.chunk_count
-            if ordinals:
+            if start < one.chunk_count:
                 numbers = self._store.chunk_numbers(one.path)
-                yield from map(_words, self._store.chunks([numbers[ordinal] for ordinal in ordinals]))
+                yield from map(_words, self._store.chunks(numbers[start::step]))
 
     def _embed(self, space: Space, batch: Sequence[Artifact]) -> None:
         numbers = [self._store.chunk_numbers(one.path) for one in batch]
@@ -85,7 +85,28 @@ class Vectors:
             start = end
 
 
-def without_vectors(store: Store, writing: Writing, artifacts: Iterable[Artifact]) -> None:
+def bring_vectors_up_to_date(
+    store: Store,
+    writing: Writing,
+    embedder: Embedder | None,
+    artifacts: Sequence[Artifact],
+    changed: Iterable[str],
+    progress: Progress,
+) -> None:
+    """Make those that are missing; without a model there are none."""
+    if embedder is None:
+        _without_vectors(store, writing, artifacts)
+        return
+    vectors = Vectors(store, writing, embedder)
+    todo = vectors.plan(artifacts, changed)
+    if todo:
+        count = sum(one.chunk_count for one in todo)
+        with progress.counted("Making vectors", count) as counted:
+            vectors.make(todo, counted)
+        progress.end(f"Made {count} vectors")
+
+
+def _without_vectors(store: Store, writing: Writing, artifacts: Iterable[Artifact]) -> None:
     """Leave none: some would be of texts that have changed."""
     if store.kept(SPACE):
         writing.keep(SPACE, b"")

@@ -104,16 +104,15 @@ class Updating:
 
     def _artifact(self, one: Artifact, known: Known, modified: float | None) -> Artifact:
         """The file with all that isn't in it."""
-        belongs = self._subsystems.of(one.path, one.kind, known.subsystem)
+        belongs = self._subsystems.of(one.path, one.kind, known.subsystem, known.imports)
         change = self._times.of(one.path)
-        written = modified if self._times.head else None
         return replace(
             one,
             subsystem=belongs.subsystem,
             criticality=belongs.criticality,
             tags=tuple(dict.fromkeys((*known.tags, *belongs.tags))),
             git_commit=change.commit if change else "",
-            git_timestamp=change.time if change else written,
+            git_timestamp=change.time if change else modified,
         )
 
     def _forget(self) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from duvet import rules
 from duvet.config.schema import Config, IngestRule
 from duvet.errors import DuvetError
+from duvet.knowledge.ingest.unasked import Unasked
 from duvet.knowledge.ingest.warnings import as_text, warning
 from duvet.model import Problem, ProblemsError
 from duvet.outputs import is_unfinished
@@ -47,22 +48,25 @@ class _Walk:
         self._includes = None if _ALL in wanted.include else _any("include", wanted.include)
         self._excludes = _any("exclude", wanted.exclude)
         self._ignores = Ignored(tree, root).hides
+        self._unasked = Unasked(wanted.include)
         self._own = frozenset(posixpath.normpath(path) for path in own)
 
     def files(self) -> Iterator[str]:
         """Every file that is wanted, in no order."""
-        todo = [""]
+        unasked, todo = self._unasked, [("", False)]
         while todo:
-            folder = todo.pop()
-            start = f"{folder}/" if folder else ""
-            for entry in self._entries(folder):
+            folder, is_inside = todo.pop()
+            start, entries = f"{folder}/" if folder else "", self._entries(folder)
+            is_inside = is_inside or unasked.hides_all_in(folder, [entry.name for entry in entries])
+            for entry in entries:
                 path = start + entry.name
                 inner = is_folder(entry)
                 if entry.is_symlink() or self._is_left_out(path, inner):
                     continue
-                if inner:
-                    todo.append(path)
-                elif self._is_wanted(path):
+                is_hidden = unasked.hides(path, entry.name, inner, is_inside)
+                if inner and (not is_hidden or unasked.leads_on(path)):
+                    todo.append((path, is_hidden))
+                elif not inner and not is_hidden and self._is_wanted(path):
                     yield path
 
     def _entries(self, folder: str) -> list[Entry]:

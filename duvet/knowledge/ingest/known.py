@@ -23,6 +23,8 @@ class Known(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
     """Paths as they are written, relative to the file."""
     pages: tuple[str, ...] = ()
     """What stands between `[[` and `]]`."""
+    imports: tuple[str, ...] = ()
+    """What a test imports."""
 
 
 class Memo(Struct, frozen=True, array_like=True):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from duvet.errors import DuvetError, UnreadableError
 from duvet.knowledge.ingest.cutting import pieces
 from duvet.knowledge.ingest.front import Front, front_of
+from duvet.knowledge.ingest.imports import imports_of
 from duvet.knowledge.ingest.known import Known
 from duvet.knowledge.ingest.outline import MARKDOWN, outline_of
 from duvet.knowledge.ingest.symbols import symbols_of
@@ -104,7 +105,8 @@ class Reader:
         if kind is Kind.DOC or path.lower().endswith(MARKDOWN):
             return _document(path, text, found)
         symbols = symbols_of(path, data) if self._finds_symbols else ()
-        return replace(found, text=text, symbols=symbols, pieces=_code(text, symbols))
+        known = replace(found.known, imports=imports_of(path, text)) if kind is Kind.TEST else found.known
+        return replace(found, text=text, symbols=symbols, pieces=_code(text, symbols), known=known)
 
 
 def _text(data: bytes) -> str | None:

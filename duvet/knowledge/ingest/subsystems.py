@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
+from duvet.knowledge.ingest.beside import names_beside
 from duvet.knowledge.ingest.catalogue import Subsystem
+from duvet.knowledge.ingest.cited import Cited
+from duvet.knowledge.ingest.imports import Modules
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import Root
+from duvet.knowledge.ingest.warnings import warning
+from duvet.model import Problem
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.names import nearest_hint
 from duvet.sources.patterns import Matches
 from duvet.store.records import Kind
-
-_BESIDE = {Kind.TEST: ("tests", "test", "__tests__"), Kind.DOC: ("docs", "doc", "man")}
-_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
+from duvet.text import quoted
 
 
 class Belongs(Struct, frozen=True):
@@ -28,7 +33,13 @@ class Belongs(Struct, frozen=True):
 class Subsystems:
     """All subsystems of a project by the paths of its files and by its catalogue."""
 
-    def __init__(self, catalogue: Sequence[Subsystem], roots: Sequence[Root], paths: Iterable[str]) -> None:
+    def __init__(
+        self,
+        catalogue: Sequence[Subsystem],
+        roots: Sequence[Root],
+        paths: Iterable[str],
+        trace: Catalogue | None = None,
+    ) -> None:
         self.catalogue = {_key(one.name): one for one in catalogue}
         self._roots = [(f"{root.folder}/", root) for root in roots]
         self._patterns: list[tuple[int, Matches, str]] = sorted(
@@ -36,16 +47,18 @@ class Subsystems:
             key=lambda found: -found[0],
         )
         self._names = {key: one.name for key, one in self.catalogue.items()}
-        for path in paths:
-            if kind_of(path) in (Kind.CODE, Kind.PROTO) and (name := self._derived(path)):
-                self._names.setdefault(_key(name), name)
+        code = (path for path in paths if kind_of(path) in (Kind.CODE, Kind.PROTO))
+        self._code = {path: name for path in code if (name := self._placed(path))}
+        for name in self._code.values():
+            self._names.setdefault(_key(name), name)
+        self._cited = Cited(trace, lambda path: self._code.get(path, "")) if trace else None
 
-    def of(self, path: str, kind: Kind, said: str = "") -> Belongs:
-        """What a file has; `said` is the subsystem that it names itself."""
+    def of(self, path: str, kind: Kind, said: str = "", imports: Sequence[str] = ()) -> Belongs:
+        """What a file has; `said` is the subsystem that it names itself, and `imports` are the modules that it does."""
         ##= man/spec/knowledge.md#files
         ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
         ##% longest pattern for it, or else to the one that its path names.
-        name = said or self._listed(path) or self._derived(path) or self._beside(path, kind)
+        name = said or self._code.get(path) or self._placed(path) or self._beside(path, kind, imports)
         if not name:
             return Belongs()
         key = _key(name)
@@ -64,6 +77,19 @@ class Subsystems:
         """What the catalogue says of it."""
         return self.catalogue.get(_key(name))
 
+    def unknown(self) -> Iterator[Problem]:
+        """What the catalogue names as depended on, and no file belongs to."""
+        ##= man/spec/knowledge.md#files
+        ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+        for one in self.catalogue.values():
+            for needed in one.needed:
+                if not self.named(needed.name):
+                    hint = nearest_hint(needed.name, self._names.values())
+                    yield warning(f"there is no subsystem {quoted(needed.name)}", needed.path, needed.place, hint)
+
+    def _placed(self, path: str) -> str:
+        return self._listed(path) or self._derived(path)
+
     def _listed(self, path: str) -> str:
         return next((name for _, matches, name in self._patterns if matches(path)), "")
 
@@ -80,17 +106,44 @@ class Subsystems:
     def _top(self, root: Root) -> str:
         return "" if root.folder in _NO_NAMES else root.folder
 
-    def _beside(self, path: str, kind: Kind) -> str:
-        """The subsystem that a test or a document is called after."""
-        folders = _BESIDE.get(kind, ())
-        parts = path.split("/")
-        at = next((index for index, part in enumerate(parts) if part in folders), None)
-        if at is None or at + 1 >= len(parts):
+    def _beside(self, path: str, kind: Kind, imports: Sequence[str]) -> str:
+        """The subsystem that a test or a document is about."""
+        ##= man/spec/knowledge.md#files
+        ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of
+        ##% `tests` or `docs`, the innermost first, or else its file, or what that begins with.
+        for name in names_beside(path, kind):
+            if found := self.named(name) or self._at_the_top.get(_key(name), ""):
+                return found
+        if kind is not Kind.TEST:
             return ""
-        inner = parts[at + 1]
-        if at + 2 == len(parts):
-            inner = _AFFIX.sub("", inner.rpartition(".")[0] or inner)
-        return self.named(inner)
+        ##= man/spec/knowledge.md#files
+        ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the
+        ##% code that cites the same requirements.
+        imported = self._modules.subsystem(imports) if imports else ""
+        return imported or (self._cited.subsystem(path) if self._cited else "")
+
+    @cached_property
+    def _at_the_top(self) -> dict[str, str]:
+        """The modules that stand in no folder of their root, with the subsystem that they are in."""
+        found: dict[str, str] = {}
+        for path, name in self._code.items():
+            folder, _, file = path.rpartition("/")
+            if any(root.folder == folder for _, root in self._roots):
+                found.setdefault(_key(file.rpartition(".")[0]), name)
+        return found
+
+    @cached_property
+    def _modules(self) -> Modules:
+        """The names by which code is imported."""
+        return Modules(((path, list(self._called(path))) for path in self._code), self._code)
+
+    def _called(self, path: str) -> Iterator[str]:
+        yield path
+        for start, root in self._roots:
+            if path.startswith(start):
+                # A package is imported by its own name, and what a folder such as `src` holds without that one.
+                above = start if root.folder in _NO_NAMES else start[: start[:-1].rfind("/") + 1]
+                yield path.removeprefix(above)
 
 
 _NO_NAMES = frozenset(

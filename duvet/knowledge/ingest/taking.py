@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duvet.config.schema import IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.catalogue import read_catalogue
-from duvet.knowledge.ingest.embedding import Vectors, without_vectors
+from duvet.knowledge.ingest.embedding import bring_vectors_up_to_date
 from duvet.knowledge.ingest.files import Files, Updating
 from duvet.knowledge.ingest.finding import find_files
 from duvet.knowledge.ingest.graphing import graph_of
@@ -25,7 +25,7 @@ from duvet.knowledge.ingest.reading import Reader
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
-from duvet.knowledge.ingest.warnings import as_text, in_words, warned
+from duvet.knowledge.ingest.warnings import as_text, in_words, warned, warning
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
@@ -40,7 +40,7 @@ from duvet.store.records import Artifact, Run
 PATIENCE = 10.0
 """Seconds that a run waits for another one."""
 
-_HOW = "1"
+_HOW = "2"
 """Tells what was read in this way from what another version has read."""
 _FILES, _TIMES = "files", "times"
 """What is kept from run to run."""
@@ -141,7 +141,7 @@ class _Taking:
         """What would change."""
         ##= man/spec/knowledge.md#runs
         ##% A dry run MUST tell what would change, and change nothing.
-        files, times = self._update(store, None)[:2]
+        files, times = self._update(store, None, None)[:2]
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: Writing) -> Outcome:
@@ -149,9 +149,13 @@ class _Taking:
         self._embedder = find_embedder(self._wanted.semantic, self._wishes.dummy)
         ##= man/spec/knowledge.md#runs
         ##% Whoever asks while a run is under way MUST be answered as before it.
-        files, times, subsystems = self._update(store, writing)
-        self._make_vectors(store, writing, files)
-        graph = graph_of(files.artifacts, files.known, subsystems, self._trace())
+        trace = self._trace()
+        files, times, subsystems = self._update(store, writing, trace)
+        bring_vectors_up_to_date(
+            *(store, writing, self._embedder, list(files.artifacts.values())),
+            *((*files.added, *files.changed), self._project.progress),
+        )
+        graph = graph_of(files.artifacts, files.known, subsystems, trace)
         keep_graph(store, writing, graph)
         keep_changed(store, writing, _FILES, Memo(self._how, files.known).encoded())
         keep_changed(store, writing, _TIMES, times.encoded())
@@ -174,21 +178,25 @@ class _Taking:
     def _elapsed(self) -> float:
         return round(time.perf_counter() - self._clock, 3)
 
-    def _update(self, store: Store | None, writing: Writing | None) -> tuple[Files, Times, Subsystems]:
+    def _update(
+        self, store: Store | None, writing: Writing | None, trace: Catalogue | None
+    ) -> tuple[Files, Times, Subsystems]:
         project, progress = self._project, self._project.progress
         before, memo, known_times = self._earlier(store)
         progress.begin("Looking for files")
         found = find_files(project, self._wanted, self._own)
         self._problems += found.problems
         catalogue = read_catalogue(project.tree)
-        subsystems = Subsystems(catalogue, roots_of(project.tree, found.paths), found.paths)
+        subsystems = Subsystems(catalogue, roots_of(project.tree, found.paths), found.paths, trace)
         times = times_of(project, known_times)
+        if times.fault:
+            self._problems.append(warning(f"without times of commits, those of the files count: {times.fault}"))
         progress.end(f"Found {len(found.paths)} files")
         reader = Reader(project, self._wanted.max_file_bytes, finds_symbols=self._finds_symbols)
         updating = Updating(before, memo, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(found.paths)) as counted:
             files = updating.update(found.paths, counted)
-        self._problems += files.problems
+        self._problems += (*files.problems, *subsystems.unknown())
         progress.end(f"Read {len(files.added) + len(files.changed)} files that are new or have changed")
         return files, times, subsystems
 
@@ -202,18 +210,6 @@ class _Taking:
             return before, memo, decoded_times(store.kept(_TIMES))
         except MissingError:
             return {}, Memo(self._how), Times()
-
-    def _make_vectors(self, store: Store, writing: Writing, files: Files) -> None:
-        artifacts = list(files.artifacts.values())
-        if self._embedder is None:
-            return without_vectors(store, writing, artifacts)
-        vectors = Vectors(store, writing, self._embedder)
-        todo = vectors.plan(artifacts, (*files.added, *files.changed))
-        if todo:
-            count = sum(one.chunk_count for one in todo)
-            with self._project.progress.counted("Making vectors", count) as counted:
-                vectors.make(todo, counted)
-            self._project.progress.end(f"Made {count} vectors")
 
     def _trace(self) -> Catalogue | None:
         """The trace; none where there is no project with a configuration, or it can't be read."""

@@ -14,6 +14,7 @@ from msgspec import DecodeError, Struct, ValidationError, msgpack
 from duvet.errors import DuvetError
 from duvet.project import Project
 from duvet.tree.git_command import Git
+from duvet.tree.repository import Repository
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -39,6 +40,8 @@ class Times(Struct, frozen=True, array_like=True):
     changes: dict[str, Change] = {}
     edited: frozenset[str] = frozenset()
     """The files that are not as they were committed."""
+    fault: str = ""
+    """Why git could not answer, in a repository."""
 
     def of(self, path: str) -> Change | None:
         """The last change of a file that is as it was committed."""
@@ -69,6 +72,7 @@ def times_of(project: Project, earlier: Times) -> Times:
     try:
         head = _line(git, "rev-parse", "--verify", "--quiet", "HEAD")
         if not head:
+            git.require("rev-parse", "--git-dir")
             return Times()
         edited = frozenset(_edited(git))
         if head == earlier.head:
@@ -80,10 +84,15 @@ def times_of(project: Project, earlier: Times) -> Times:
         old: Mapping[str, Change] = earlier.changes if known else {}
         latest = {path: max(change, old.get(path, change), key=_time) for path, change in changes.items()}
         return Times(head, {**old, **latest}, edited)
-    except (DuvetError, OSError):
+    except (DuvetError, OSError) as error:
         ##= man/spec/knowledge.md#files
-        ##% Whatever keeps git from answering MUST NOT keep files from being taken in.
-        return Times()
+        ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+        return Times(fault=str(error) if _is_in_repository(project) else "")
+
+
+def _is_in_repository(project: Project) -> bool:
+    repository = Repository(project.disk, project.root)
+    return repository.top(repository.start) is not None
 
 
 def _time(change: Change) -> float:
@@ -101,7 +110,9 @@ def _edited(git: Git) -> Iterator[str]:
         *("diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
         *("--ignore-submodules=all", "HEAD"),
     )
-    yield from filter(None, map(_name, (out or b"").split(b"\0")))
+    if out is None:
+        raise DuvetError("git did not tell which files have changed", path=git.folder)
+    yield from filter(None, map(_name, out.split(b"\0")))
 
 
 def _unfiltered(git: Git) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The last one that has succeeded: what is known comes from it."""
     artifacts: Mapping[str, Artifact]
     isolated: Sequence[Node] = ()
-    """Files that nothing is connected with."""
+    """Files with pieces that nothing is connected with."""
     cited: Sequence[Cited] = ()
     rule: IngestRule = IngestRule()
 
@@ -53,7 +53,9 @@ def facts_of(
     return Facts(
         run=run,
         artifacts=artifacts,
-        isolated=_in_order(node for node in known.values() if node.label in _LOOKED_AT and node.id not in connected),
+        isolated=_in_order(
+            artifacts, (node for node in known.values() if node.label in _LOOKED_AT and node.id not in connected)
+        ),
         cited=_cited((known[id], files) for id, files in citing.items()),
         rule=rule,
     )
@@ -61,10 +63,11 @@ def facts_of(
 
 def facts_in(store: Store, rule: IngestRule, *, graph: bool = True) -> Facts:
     """What is stored; without the graph where nobody wants to know about that."""
+    artifacts = store.artifacts()
     return Facts(
         run=next((run for run in store.runs(limit=_RUNS) if run.success), None),
-        artifacts=store.artifacts(),
-        isolated=_in_order(_isolated(store)) if graph else (),
+        artifacts=artifacts,
+        isolated=_in_order(artifacts, _isolated(store)) if graph else (),
         cited=_cited(_citing(store)) if graph else (),
         rule=rule,
     )
@@ -95,5 +98,7 @@ def _cited(citing: Iterable[tuple[Node, set[str]]]) -> tuple[Cited, ...]:
     return tuple(Cited(node, tuple(sorted(files))) for node, files in ordered)
 
 
-def _in_order(nodes: Iterable[Node]) -> tuple[Node, ...]:
-    return tuple(sorted(nodes, key=lambda node: (node.label, node.key)))
+def _in_order(artifacts: Mapping[str, Artifact], nodes: Iterable[Node]) -> tuple[Node, ...]:
+    # Of what is in the others nothing is known, and so nothing of what they have to do with anything.
+    searched = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
+    return tuple(sorted(searched, key=lambda node: (node.label, node.key)))

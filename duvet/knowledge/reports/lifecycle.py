@@ -12,6 +12,8 @@ from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told,
 from duvet.store.records import Label
 
 _DAY = 86_400
+_PACKAGE = "__init__.py"
+"""Most say nothing but what their folder is."""
 
 
 class Thresholds(Struct, frozen=True):
@@ -122,7 +124,8 @@ def lifecycle(facts: Facts, now: float) -> Lifecycle:
 
 def _isolated(facts: Facts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated.
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated;
+    ##% one without pieces is not.
     found: dict[str, tuple[IsolatedNode, ...]] = {}
     for node in facts.isolated:
         row = IsolatedNode(node.id, node.key, node.name or node.key)
@@ -144,9 +147,12 @@ def _stale_docs(facts: Facts, before: float) -> Iterator[StaleDoc]:
 
 def _untested(facts: Facts) -> Iterator[MissingTests]:
     ##= man/spec/knowledge.md#reports
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests.
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces
+    ##% don't count, nor does an `__init__.py` of a single one.
     code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
     for one in facts.artifacts.values():
+        if one.chunk_count < (2 if one.path.rpartition("/")[2] == _PACKAGE else 1):
+            continue
         name = one.subsystem.casefold()
         names.setdefault(name, one.subsystem)
         code[name] += one.label is Label.SOURCE_FILE

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from string import Formatter
 from urllib.parse import quote
 
+from duvet.config.schema import EDITOR_FIELDS
 from duvet.errors import DuvetError
 from duvet.queries.names import nearest_hint
 from duvet.store.records import Symbol
-
-FIELDS = ("abs_path", "path", "line_start", "line_end", "name")
 
 
 def editor_uris(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
@@ -41,13 +40,14 @@ def _check(template: str) -> None:
         raise _wrong(template, str(error)) from error
     for _, name, form, conversion in parsed:
         ##= man/spec/knowledge.md#search
-        ##% A template with a field that there is not MUST be refused.
-        if name is not None and (name not in FIELDS or form or conversion):
-            raise _wrong(template, f"no field {{{name}}}", nearest_hint(name, FIELDS))
+        ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with
+        ##% its line.
+        if name is not None and (name not in EDITOR_FIELDS or form or conversion):
+            raise _wrong(template, f"no field {{{name}}}", nearest_hint(name, EDITOR_FIELDS))
 
 
 def _wrong(template: str, reason: str, hint: str = "") -> DuvetError:
-    fields = ", ".join(f"{{{name}}}" for name in FIELDS)
+    fields = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
     return DuvetError(
         f"the template of editor URIs can't be used: {reason}: {template}", hint=hint or f"its fields are {fields}"
     )

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from duvet.knowledge.criticality import CRITICALITY
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.records import Scoring, Signals
 from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
 from duvet.store.words import indexed
 
-_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
@@ -35,7 +35,7 @@ def scoring(
     artifact = chunk.artifact
     affinity = _affinity(artifact.subsystem, terms)
     bonus = _bonus(context)
-    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    criticality = CRITICALITY.get(artifact.criticality.lower(), 0.0)
     penalty = weights.coverage_penalty * (1 - artifact.coverage_ratio)
     count = context.relationships
     ##= man/spec/knowledge.md#search

@@ -7,7 +7,7 @@ import os
 from msgspec import Struct
 
 from duvet.knowledge.knowledge import Rules
-from duvet.store.opening import check_place, make_folder
+from duvet.store.opening import make_folder, require_plain
 
 FEEDBACK, AUDIT, BACKUPS = "feedback.jsonl", "audit.jsonl", "backups"
 BACKUP = "km-backup-"
@@ -51,7 +51,7 @@ class Places(Struct, frozen=True):
 
     def make(self, path: str) -> str:
         """The path of a file beside the store, in a folder that is there; a StoreError where a link would be followed."""
-        check_place(self.store)
+        require_plain(self.store)
         make_folder(self.store, os.path.basename(path), *_ALWAYS)
         return path
 

@@ -23,8 +23,13 @@ class Matrix:
             if len(segment.rows) == len(segment.numbers) * row_size(width):
                 numbers.extend(segment.numbers)
                 rows += segment.rows
+        known = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
+        # Of a vector of length 1 no number is larger; what was overwritten may be anything.
+        is_whole = (known["scale"] >= 0) & (known["scale"] <= 1)
         self._numbers = np.frombuffer(numbers, np.int64)
-        self._rows = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
+        self._rows = known
+        if not is_whole.all():
+            self._numbers, self._rows = self._numbers[is_whole], known[is_whole]
         self._width = width
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
-from msgspec import DecodeError, Struct, ValidationError, json, msgpack
+from msgspec import DecodeError, Struct, json, msgpack
 
 from duvet.search.vectors.arrays import np
 from duvet.search.vectors.files import TOKENIZER, VERSION, WEIGHTS
@@ -23,6 +23,7 @@ _BATCH = 256
 """So many texts are calculated at once."""
 _SAMPLE = 10_000
 """So many texts of a corpus tell how common its words are."""
+_MOST_TELLING, _ROUNDING = 64, 1e-3
 _FEW = 512
 """A smaller corpus has no direction of its own."""
 
@@ -70,13 +71,17 @@ class WordLlama:
     def space(self, data: bytes) -> WordLlamaSpace | None:
         try:
             kept = msgpack.decode(data, type=_Kept)
-        except (DecodeError, ValidationError):
+        except (DecodeError, ValueError):
             return None
         ##= man/spec/knowledge.md#vectors
         ##% Vectors of different models, of different versions of one, or fitted to different corpora MUST NOT be compared.
         if (kept.name, len(kept.weights), len(kept.common)) != (self.name, 2 * len(self.vectors), 4 * self.width):
             return None
-        return WordLlamaSpace(self, np.frombuffer(kept.weights, "<f2"), np.frombuffer(kept.common, "<f4"))
+        weights, common = np.frombuffer(kept.weights, "<f2"), np.frombuffer(kept.common, "<f4")
+        # What was overwritten is no space of anybody's; no word tells as much as that.
+        if not ((np.abs(weights) <= _MOST_TELLING).all() and (np.abs(common) <= 1 + _ROUNDING).all()):
+            return None
+        return WordLlamaSpace(self, weights, common)
 
 
 class WordLlamaSpace:

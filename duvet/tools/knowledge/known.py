@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
+from duvet.knowledge.above import project_above
 from duvet.knowledge.graph.identifiers import IdentifierError
 from duvet.knowledge.knowledge import Knowledge, Known
 from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError, VersionError
@@ -40,27 +41,38 @@ async def ask(ctx: Ctx, question: Callable[[Known], Result]) -> Result:
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
-        raise store_refusal(error, ctx.caller.face) from error
+        raise store_refusal(error, ctx.caller.face, knowledge.rules().root) from error
 
 
-def store_refusal(error: StoreError, face: str) -> ToolError:
+def store_refusal(error: StoreError, face: str, root: str) -> ToolError:
     """Why the store can't be used, in words that fit whoever asks."""
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
     message = NOTHING if isinstance(error, MissingError) else f"{os.path.basename(error.path)}: {error.message}"
-    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face))
+    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face, root))
 
 
-def _hint(error: StoreError, face: str) -> str:
+def _hint(error: StoreError, face: str, root: str) -> str:
     if face == SHELL:
-        return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
+        return _hint_for_people(error, root)
     if isinstance(error, BusyError):
         return error.hint
     # Agents have no shell, and are told nothing of the folders of the machine.
     folder = os.path.dirname(error.path)
     hint = error.hint.replace(folder, os.path.basename(folder)) if folder else error.hint
     return f"{hint}; then ask again" if hint else "ask again in a moment"
+
+
+def _hint_for_people(error: StoreError, root: str) -> str:
+    if isinstance(error, DamagedError):
+        return f"{error.hint}; `duvet ingest --full` does both"
+    ##= man/spec/knowledge.md#runs
+    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
+    ##% name that one, and `-C`.
+    if isinstance(error, MissingError) and (above := project_above(root)):
+        return f"the project is in {above}, a folder above: ask with `duvet -C {above} call`, or take it in from there"
+    return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
 
 
 def require_text(argument: str, value: str, hint: str) -> str:

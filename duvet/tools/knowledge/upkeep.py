@@ -45,7 +45,7 @@ async def at_work(ctx: Ctx, work: Callable[[], Result]) -> Result:
     try:
         return await to_thread.run_sync(work)
     except StoreError as error:
-        raise store_refusal(error, ctx.caller.face) from error
+        raise store_refusal(error, ctx.caller.face, upkeep_of(ctx).places.root) from error
 
 
 async def taken_in(ctx: Ctx, upkeep: Upkeep, wishes: Wishes) -> Run:

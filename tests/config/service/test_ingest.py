@@ -38,6 +38,32 @@ def test_what_is_wrong_is_told() -> None:
     ]
 
 
+FIELDS = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
+
+
+@pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
+def test_a_template_with_another_field_is_told(template: str) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with its
+    ##% line.
+    with pytest.raises(ProblemsError) as error:
+        taking(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
+    message = f'ingest.editorUri: "{template}" is not a template of URIs, whose fields are {FIELDS}'
+    assert [(one.path, one.place.line, one.message) for one in error.value.problems] == [
+        ("duvet.config.yaml", 3, message)
+    ]
+    with pytest.raises(ProblemsError, match="once its variables are filled in, this is not a template of URIs"):
+        taking(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
+
+
+def test_templates() -> None:
+    said = "x://{{{path}}}?{line_start}#{name}"
+    for text, environ in ((f"'{said}'", {}), ("'${EDITOR_URI}'", {"EDITOR_URI": said}), ("'x://$$5{path}'", {})):
+        wanted = "x://$5{path}" if "$$" in text else said
+        assert taking(f"ingest: {{editorUri: {text}}}\n".encode(), **environ)[0].editor_uri == wanted
+
+
 def test_variables_count_where_nothing_is_said() -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test

@@ -67,6 +67,38 @@ def test_patterns_choose(tmp_path: Path) -> None:
     assert found(folder, include=("../**", "/etc")) == ()
 
 
+UNASKED = (
+    *(
+        ".env",
+        ".env.local",
+        ".envs/db",
+        "a/.ENV",
+        "a/server.pem",
+        "a/b.key",
+        "c.p12",
+        "d.pfx",
+        "id_rsa",
+        "id_ed25519.pub",
+    ),
+    *(".netrc", ".npmrc", ".pypirc", "node_modules/x/y.js", "web/node_modules/z.js", "a/__pycache__/c.pyc"),
+    *("my-env/pyvenv.cfg", "my-env/lib/x.py"),
+)
+ASKED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "target/b.rs")
+
+
+def test_secrets_and_what_others_have_written_are_left_out(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% What may hold secrets, and what others have written, MUST NOT be taken in unless `ingest.include` names its very path.
+    folder = written(tmp_path, dict.fromkeys((*UNASKED, *ASKED), "x"))
+    assert found(folder) == tuple(sorted(ASKED))
+    named = (".env", "my-env/lib", "node_modules/x/", "a/server.pem")
+    taken = {".env", "my-env/lib/x.py", "node_modules/x/y.js", "a/server.pem"}
+    assert found(folder, include=named) == tuple(sorted(taken))
+    assert found(folder, include=("**", *named)) == tuple(sorted({*ASKED, *taken}))
+    assert found(folder, include=("**", *named), exclude=("a",)) == tuple(sorted({*ASKED, *taken} - {"a/server.pem"}))
+
+
 def test_a_pattern_that_means_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match=r"ingest\.exclude: Pattern syntax error near position 0"):
         found(tmp_path, exclude=("a**",))

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.store.records import Label, Node, Relation
-from tests.knowledge.ingest.made import LEDGER, opened, project, taken, written
+from tests.knowledge.ingest.made import LEDGER, LONG_AGO, opened, project, taken, written
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
 
@@ -100,6 +100,7 @@ def test_nodes(tmp_path: Path) -> None:
                 "subsystem": "ledger",
                 "namespace": "docs",
                 "tags": ["money"],
+                "git_timestamp": LONG_AGO,
                 "chunk_count": 1,
             },
         )

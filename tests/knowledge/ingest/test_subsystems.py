@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from duvet.knowledge.ingest.catalogue import read_catalogue
+from duvet.knowledge.ingest.imports import imports_of
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
-from duvet.model import ProblemsError
+from duvet.model import ProblemsError, Severity
 from duvet.tree.memory import MemoryTree
+from tests.knowledge.ingest.made import LEDGER, opened, taken, written
 
 CATALOGUE = b"""Ledger:
   description: What was paid
@@ -101,6 +106,80 @@ def test_tests_and_documents_are_called_after_subsystems() -> None:
     }
 
 
+HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/pkg/__init__.py")
+
+
+def test_usual_layouts_of_tests_and_documents() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of `tests`
+    ##% or `docs`, the innermost first, or else its file, or what that begins with.
+    expected = {
+        "docs/cli.md": "pkg",
+        "docs/guides/http/intro.md": "http",
+        "docs/guides/intro.md": "",
+        "tests/http/db/test_x.py": "db",
+        "tests/integration/db/test_pool.py": "db",
+        "tests/test_cli.py": "pkg",
+        "tests/test_http_client.py": "http",
+        "tests/test_other.py": "",
+        "tests/unit/test_http.py": "http",
+        "web/http.client.test.ts": "http",
+    }
+    assert {path: name for path, name in belonging(tree(*HTTP, *expected)).items() if path in expected} == expected
+
+
+IMPORTS = {
+    "from pkg.http.client import Client, Other": "http",
+    "import pkg.db.pool": "db",
+    "from pkg import db": "db",
+    "from pkg.cli import main": "pkg",
+    "import pkg": "pkg",
+    "from http.client import HTTPConnection\nimport os.path\nimport pkg.db.pool": "db",
+    "from pkg.db import pool\nfrom pkg.http import client, server\nimport pkg.http.client": "http",
+    "text = 'from pkg.http import x'": "",
+    "import unknown": "",
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_what_a_test_imports(text: str) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
+    ##% that cites the same requirements.
+    path = "tests/test_all.py"
+    found = _subsystems(tree(*HTTP, path)).of(path, kind_of(path), imports=imports_of(path, text))
+    assert found.subsystem == IMPORTS[text]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "code"),
+    [
+        ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
+        ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
+        ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
+        ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
+        ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
+    ],
+)
+def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -> None:
+    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, kind_of(path), imports=imports_of(path, text))
+    assert found.subsystem == "http"
+
+
+def test_what_is_cited_together(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
+    ##% that cites the same requirements.
+    folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
+    for _ in range(2):
+        taken(folder)
+        with closing(opened(folder)) as store:
+            assert store.artifacts()["tests/test_all.py"].subsystem == "ledger"
+
+
 def test_what_wins() -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
@@ -146,7 +225,37 @@ BAD = {
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
     b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
     b"a: {\n": (2, "YAML parse error"),
+    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
+    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
+    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
 }
+
+
+def test_how_critical_a_subsystem_is() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% How critical a subsystem is MUST be `low`, `medium`, `high` or `critical`, in whatever case.
+    text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
+    assert [one.criticality for one in read_catalogue(MemoryTree({"subsystems.yaml": text}))] == ["low", "high", "", ""]
+    with pytest.raises(ProblemsError) as error:
+        read_catalogue(MemoryTree({"subsystems.yaml": b"a: {criticality: hihg}\n"}))
+    assert [(one.message, one.hint) for one in error.value.problems] == [
+        ('"hihg" is no criticality', "did you mean high?")
+    ]
+
+
+def test_what_is_depended_on_and_is_not_there() -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+    text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
+    files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
+    found = list(_subsystems(files).unknown())
+    assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
+        ("subsystems.yaml", 4, 'there is no subsystem "Nope"', ""),
+        ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),
+    ]
+    assert not any(one.severity is Severity.ERROR for one in found)
 
 
 @pytest.mark.parametrize("text", BAD)

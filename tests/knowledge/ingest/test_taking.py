@@ -11,16 +11,16 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule
-from duvet.errors import DuvetError, UnreadableError
+from duvet.errors import DuvetError
 from duvet.knowledge.ingest.embedding import SPACE
 from duvet.knowledge.ingest.taking import Wishes, take_in
+from duvet.progress import Progress
 from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
 from duvet.store.errors import BusyError
 from duvet.store.records import Filters, Kind, Removed, Run
 from duvet.tree.memory import MemoryTree
 from tests.histories import commit, git, history
-from tests.knowledge.ingest.made import LEDGER, PLAIN, opened, project, taken, written
+from tests.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, opened, project, taken, written
 
 DUMMY = Wishes(dummy=True)
 
@@ -139,6 +139,28 @@ def test_times_follow_git(tmp_path: Path) -> None:
         assert [one.git_commit for one in store.artifacts().values()] == [first, second, second]
 
 
+def test_files_tell_their_times_where_git_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% A file MUST be as old as the last commit that has changed it; one that differs from it, or that git doesn't know,
+    ##% as its file.
+    plain, bare, repository = (tmp_path / name for name in ("plain", "bare", "repository"))
+    bare.mkdir()
+    git(bare, "init", "--quiet")
+    for folder in (plain, bare, history(repository, {"b.md": "2"})):
+        written(folder, {"a.md": "1"})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcomes = [taken(folder) for folder in (plain, bare, repository)]
+    for folder in (plain, bare, repository):
+        with closing(opened(folder)) as store:
+            assert store.artifacts()["a.md"].git_timestamp == LONG_AGO
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+    told = ("without times of commits, those of the files count: git was not found",)
+    assert [one.run.warnings for one in outcomes] == [(), told, told]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")
 def test_names_that_are_no_text_are_left_out_wherever_they_come_from(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
@@ -235,12 +257,15 @@ def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
     written(folder, {"tool.sh": "echo other\n"})
     asked: list[list[str]] = []
 
-    def catalogue() -> Catalogue:
-        asked.append(found(folder, "echo"))
-        asked.append(found(folder, "other"))
-        raise UnreadableError("no trace", path="x")
+    class Asking(Progress):
+        """Asks once the files are written down."""
 
-    taken(folder, catalogue=catalogue)
+        def end(self, outcome: str) -> None:
+            if outcome.startswith("Read "):
+                asked.extend((found(folder, "echo"), found(folder, "other")))
+
+    with closing(opened(folder)) as store:
+        take_in(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
     assert asked == [["tool.sh::0"], []]
     assert found(folder, "other") == ["tool.sh::0"]
 

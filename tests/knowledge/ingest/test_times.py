@@ -59,12 +59,16 @@ def test_below_the_top_of_a_repository(tmp_path: Path) -> None:
 def test_without_an_answer_there_are_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Whatever keeps git from answering MUST NOT keep files from being taken in.
+    ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
     assert times_of(project(tmp_path), Times()) == Times()
     git(tmp_path, "init", "--quiet")
     assert times_of(project(tmp_path), Times()) == Times()
+    (tmp_path / ".git/HEAD").write_text("garbage")
+    assert times_of(project(tmp_path), Times()) == Times(
+        fault=f"{tmp_path}: not a git repository (or any of the parent directories): .git"
+    )
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert times_of(project(tmp_path), Times()) == Times()
+    assert times_of(project(tmp_path), Times()) == Times(fault="git was not found")
     assert decoded_times(b"garbage") == decoded_times(None) == Times()
 
 

@@ -10,7 +10,7 @@ from duvet.config.schema import IngestRule
 from duvet.knowledge.reports.coverage import coverage
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.lifecycle import lifecycle
-from duvet.store.records import Edge, Kind, Relation, Run
+from duvet.store.records import Edge, Kind, Node, Relation, Run
 from tests.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
 
 BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
@@ -73,16 +73,42 @@ def test_lifecycle() -> None:
     ##% MUST be told as stale, the oldest first; one whose time is not known is not.
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests.
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
+    ##% count, nor does an `__init__.py` of a single one.
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated.
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
+    ##% without pieces is not.
     assert plain(lifecycle(facts(), NOW)) == LIFECYCLE
+
+
+def test_files_that_say_nothing_are_not_looked_at() -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
+    ##% count, nor does an `__init__.py` of a single one.
+    files = [
+        artifact("a/__init__.py", Kind.CODE, "a", chunk_count=1),
+        artifact("b/__init__.py", Kind.CODE, "b", chunk_count=2),
+        artifact("c/logo.svg", Kind.CODE, "c", chunk_count=0),
+        artifact("d/d.py", Kind.CODE, "d", chunk_count=1),
+        artifact("tests/d/__init__.py", Kind.TEST, "d", chunk_count=0),
+    ]
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
+    ##% without pieces is not.
+    nodes = [Node(label=one.label, key=one.path) for one in files]
+    found = lifecycle(facts_of(RUN, {one.path: one for one in files}, nodes, (), IngestRule()), NOW)
+    assert [one.subsystem for one in found.missing_tests] == ["b", "d"]
+    assert {label: [one.path for one in rows] for label, rows in found.isolated.items()} == {
+        "SourceFile": ["a/__init__.py", "b/__init__.py", "d/d.py"]
+    }
 
 
 def test_what_is_mended_vanishes() -> None:
     fresh = {one.path: replace(one, git_timestamp=NEW) for one in ARTIFACTS}
-    fresh["tests/test_tea.py"] = artifact("tests/test_tea.py", Kind.TEST, "tea")
+    fresh["tests/test_tea.py"] = artifact("tests/test_tea.py", Kind.TEST, "tea", chunk_count=1)
     links = [
         Edge(source="DesignDoc:README.md", relation=Relation.LINKS_TO, target="DesignDoc:docs/tea.md"),
         Edge(source="SourceFile:src/odd::name:1.py", relation=Relation.CITES, target=MUST_BOIL.id),
@@ -141,8 +167,8 @@ def test_coverage() -> None:
         "summary": {
             "artifact_total": 8,
             "artifact_breakdown": {"code": 4, "doc": 3, "test": 1},
-            "chunk_count": 7,
-            "missing_artifacts": 2,
+            "chunk_count": 8,
+            "missing_artifacts": 1,
             "removed_artifacts": 2,
             "freshness": {
                 "ingested_at": NOW - 60,
@@ -151,7 +177,7 @@ def test_coverage() -> None:
                 "without_timestamp": 1,
             },
         },
-        "missing_artifacts": [rows[0], rows[4]],
+        "missing_artifacts": [rows[4]],
         "removed_artifacts": REMOVED,
     }
     assert (rows[4]["path"], rows[4]["skipped"]) == ("src/kettle/empty.py", "empty")

@@ -47,7 +47,8 @@ def test_none_is_none() -> None:
 def test_other_fields_are_refused(template: str, reason: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A template with a field that there is not MUST be refused.
+    ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with its
+    ##% line.
     with pytest.raises(DuvetError) as raised:
         editor_uris(template, "/")
     assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"

@@ -65,6 +65,14 @@ def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out() -> None:
     assert matrix.best(asked([1] * WIDTH), 5, []) == []
 
 
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), -0.5, 1e30])
+def test_a_row_that_was_overwritten_is_left_out(scale: float) -> None:
+    good = kept([5] * WIDTH)
+    matrix = Matrix(WIDTH, [Segment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
+    assert len(matrix) == 1
+    assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
+
+
 def test_a_row_without_a_direction_is_never_near() -> None:
     matrix = Matrix(WIDTH, [Segment((1, 2), kept([0] * WIDTH) + kept([5] * WIDTH))])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]

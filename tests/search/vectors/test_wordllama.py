@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from struct import pack
 
 from tests.search.vectors.made import TEXTS, cosine, embedder, unpacked
 
@@ -66,6 +67,20 @@ def test_a_space_of_another_model_is_not_taken() -> None:
     assert version in data
     for other in (b"", b"dummy 1", data[:-1], data[1:], data.replace(version, b"0" * len(version)), b"\x81\xa1a\x01"):
         assert model.space(other) is None
+
+
+def test_a_space_that_was_overwritten_is_not_taken() -> None:
+    model = embedder()
+    data = model.fitted(TEXTS).data
+    for at, other in (
+        (10, b"\xff"),
+        (-4, pack("<f", float("nan"))),
+        (-4, pack("<f", 9.0)),
+        (2000, b"\x7e" * 4),
+    ):
+        damaged = bytearray(data)
+        damaged[at : at + len(other) or None] = other
+        assert len(damaged) == len(data) and model.space(bytes(damaged)) is None
 
 
 def test_what_all_of_many_texts_have_in_common_does_not_count() -> None:

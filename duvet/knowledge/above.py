@@ -1,0 +1,24 @@
+"""The project that was meant, perhaps, where a folder inside of it is taken for one."""
+
+from __future__ import annotations
+
+import os
+
+from duvet.config.schema import StoreRule
+
+_OWN = ".duvet"
+_TELLING = (f"{_OWN}/config.toml", StoreRule().path)
+"""What is only where somebody has made a project."""
+
+
+def project_above(folder: str) -> str | None:
+    """The nearest folder above that is a project, as seen from this one, which is none; else None."""
+    start = os.path.abspath(folder)
+    if os.path.lexists(os.path.join(start, _OWN)):
+        return None
+    at = start
+    while (above := os.path.dirname(at)) != at:
+        at = above
+        if any(os.path.isfile(os.path.join(at, name)) for name in _TELLING):
+            return os.path.relpath(at, start).replace(os.sep, "/")
+    return None
