@@ -14,6 +14,7 @@ from msgspec.structs import fields
 
 from duvet.config.service.ingest import IngestSection, StoreSection
 from duvet.config.service.search import SearchSection
+from duvet.config.service.uploads import UploadsSection
 from tests.server.wire import Wire
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,7 +70,12 @@ def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
     told = yaml.safe_load(service)
     assert {name: sorted(table) for name, table in told.items()} == {
         name: sorted(field.encode_name for field in fields(kind))
-        for name, kind in (("ingest", IngestSection), ("store", StoreSection), ("search", SearchSection))
+        for name, kind in (
+            ("ingest", IngestSection),
+            ("store", StoreSection),
+            ("search", SearchSection),
+            ("uploads", UploadsSection),
+        )
     }
 
 

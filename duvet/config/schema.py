@@ -115,20 +115,6 @@ class SearchRule(Struct, frozen=True, kw_only=True):
     """Whether the votes of those who have searched count."""
 
 
-class UploadRule(Struct, frozen=True, kw_only=True):
-    """Where files go that are handed in, and what becomes of them."""
-
-    root: str = ""
-    """The folder that they are in; empty is the project."""
-    docs_subdir: str = "docs"
-    """Where in it they go where nobody says."""
-    overwrite: bool = False
-    """Whether they replace others where nobody says."""
-    ingest: bool = False
-    """Whether they are taken in at once where nobody says."""
-    max_bytes: int = 1 << 24
-
-
 class PageRule(Struct, frozen=True, kw_only=True):
     """What the page shows beside the trace, and how much of it."""
 

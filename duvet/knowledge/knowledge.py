@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from duvet.config.schema import IngestRule, SearchRule, StoreRule, UploadRule
+from duvet.config.schema import IngestRule, SearchRule, StoreRule
+from duvet.config.upload import UploadRule
 from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store

@@ -147,11 +147,11 @@ def open_cache(shown: Settings, pinned: Mapping[str, Look] | None = None) -> Cac
     return Cache(DiskTree(), shown.environ, today=shown.today, pinned=pinned)
 
 
-def key_of(where: Mapping[str, Any], *more: object, shown: Settings | None = None) -> str:
+def key_of(where: Mapping[str, Any], *more: object) -> str:
     """Everything that the command line says about an answer."""
     from duvet.cache.key import key
 
-    return key(os.getcwd(), (shown or settings()).config_path, sorted(where.items()), *more)
+    return key(os.getcwd(), settings().config_path, sorted(where.items()), *more)
 
 
 def open_project(

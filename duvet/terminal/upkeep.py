@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duvet.cache.cache import Cache
+from duvet.cache.key import key
 from duvet.knowledge.knowledge import Rules
 from duvet.knowledge.upkeep.audit import Deed
 from duvet.knowledge.upkeep.places import places_of
@@ -16,7 +17,7 @@ from duvet.progress import Progress
 from duvet.queries.catalogue import Catalogue
 from duvet.server.log import Level, Log
 from duvet.terminal.catalogues import CATALOGUE
-from duvet.terminal.options import key_of, open_project
+from duvet.terminal.options import open_project
 from duvet.terminal.questions import require_contents
 from duvet.terminal.settings import Settings, wants_cache
 from duvet.tools.accounting import Accountant
@@ -33,7 +34,9 @@ def upkeep_of(where: Mapping[str, Any], shown: Settings, rules: Callable[[], Rul
 
 
 def _opener(where: Mapping[str, Any], shown: Settings) -> Callable[[Progress], Opened]:
-    root, how = os.getcwd(), key_of(where, shown=shown)
+    root = os.getcwd()
+    # A server that runs is told of its settings by nobody else.
+    how = key(root, shown.config_path, sorted(where.items()))
 
     def opened(progress: Progress) -> Opened:
         cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)

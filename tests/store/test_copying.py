@@ -12,6 +12,7 @@ import pytest
 from duvet.store.copying import move_aside, overwrite
 from duvet.store.errors import BusyError, StoreError
 from duvet.store.opening import open_store
+from duvet.store.records import Filters
 from duvet.store.sqlite import SqliteStore
 from tests.store.conftest import fill
 from tests.store.engines import store_path

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from duvet.config.schema import UploadRule
 from duvet.config.service.ingest import said
 from duvet.config.service.section import Section, Text
+from duvet.config.upload import UploadRule
 
 ROOT, OVERWRITE, INGEST = "KM_CONTENT_ROOT", "KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"
 """The variables that count where the file says nothing."""

@@ -6,7 +6,7 @@ import os
 
 from msgspec import Struct
 
-from duvet.config.schema import UploadRule
+from duvet.config.upload import UploadRule
 from duvet.errors import DuvetError, NotRegularError, QueryError, TakenError, UnreadableError
 from duvet.knowledge.upkeep.destinations import check_not_own, destination
 from duvet.knowledge.upkeep.places import Places

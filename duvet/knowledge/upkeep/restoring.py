@@ -19,6 +19,7 @@ from duvet.outputs import settle
 from duvet.store.copying import move_aside, overwrite
 from duvet.store.errors import BusyError, DamagedError, MissingError, VersionError
 from duvet.store.opening import open_store
+from duvet.store.replacing import can_be_replaced
 from duvet.store.sqlite import SqliteStore
 
 PATIENCE = 10.0
@@ -70,7 +71,9 @@ def _put_back(places: Places, copy: str, now: datetime, patience: float, *, keep
         raise
     except MissingError:
         kept = ""
-    except (DamagedError, VersionError):
+    except (DamagedError, VersionError) as error:
+        if isinstance(error, DamagedError) and not can_be_replaced(places.store):
+            raise
         # On the same disk, so that it is moved and not copied.
         name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
         kept = os.path.join(places.folder, BACKUPS, name)

@@ -16,7 +16,7 @@ from duvet.knowledge.upkeep.places import Places, places_of
 from duvet.progress import Progress
 from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
-from duvet.store.errors import MissingError
+from duvet.store.errors import MissingError, OlderError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Run
@@ -90,5 +90,5 @@ def _own(places: Places, project: Project) -> tuple[str, ...]:
 def _store(path: str, *, is_made: bool) -> Store | None:
     try:
         return open_store(path, create=is_made)
-    except MissingError:
+    except (MissingError, OlderError):
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.schema import StoreRule, UploadRule
+from duvet.config.schema import StoreRule
 from duvet.config.service.read import service_config
+from duvet.config.upload import UploadRule
 from duvet.errors import DuvetError
 from duvet.model import ProblemsError
 from duvet.tree.memory import MemoryTree

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no suc
 FULL = """
 import resource, sys
 from pathlib import Path
-from duvet.config.schema import UploadRule
+from duvet.config.upload import UploadRule
 from duvet.errors import OutputError
 from duvet.knowledge.upkeep.content import Content
 from tests.knowledge.upkeep.made import places
@@ -29,7 +29,7 @@ for overwrite in (False, True):
 RACE = """
 import sys
 from pathlib import Path
-from duvet.config.schema import UploadRule
+from duvet.config.upload import UploadRule
 from duvet.errors import QueryError
 from duvet.knowledge.upkeep.content import Content
 from tests.knowledge.upkeep.made import places

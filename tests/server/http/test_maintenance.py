@@ -104,6 +104,24 @@ async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None
         assert not any(secret in text for secret in (SECRET, ADMIN, READER))
 
 
+async def test_progress(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
+    ##% wanted, and MUST leave everything as it was where the call is cancelled.
+    told: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    with anyio.fail_after(LONGEST):
+        async with client_of(over_stdio(duvet_command, project), MODERN) as client:
+            found = await client.call_tool("km-ingest-trigger", {}, progress_callback=hear)
+    assert not found.is_error
+    assert told[0][0] == 1.0 and "Looking for files" in [message for _, message in told]
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
 async def test_who_may_call(duvet_command: str, project: Path) -> None:
     async def statuses(client: httpx2.AsyncClient) -> set[int]:
         return {(await post(client, tool, **given))[0] for tool, given in CALLS.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import UploadRule
+from duvet.config.upload import UploadRule
 from tests.tools.knowledge.made import Asking
 from tests.tools.knowledge.upkept import refused
 
