@@ -30,6 +30,8 @@ class Rules(Struct, frozen=True):
     store: StoreRule
     search: SearchRule = SearchRule()
     uploads: UploadRule = UploadRule()
+    configurations: tuple[str, ...] = ()
+    """The files that say all of that."""
 
     @property
     def path(self) -> str:

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 KNOWLEDGE = "knowledge"
 """The pack about what is known."""
+HTTP = "http"
 SHELL = "shell"
-"""What the way is called by which people call tools."""
+"""What the ways are called by which others call tools, and by which people do."""
 
 
 class Assembly(Tools):
@@ -152,7 +153,7 @@ class Assembly(Tools):
         """Where that is kept."""
         from duvet.terminal.knowing import rules_of
 
-        return rules_of(self.service.config, self._shown)
+        return rules_of(self.service, self._options["config_path"], self._shown)
 
     @cached_property
     def log(self) -> Log:

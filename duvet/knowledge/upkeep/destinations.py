@@ -36,7 +36,8 @@ def destination(root: str, folder: str, given: str | None, name: str) -> str:
 def _checked(path: str) -> str:
     ##= man/spec/gateway.md#maintenance
     ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet.
+    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
+    ##% whatever it is called.
     if path.startswith("/"):
         raise _refused(path, "it is absolute")
     if len(path) > _LONGEST or _SPECIAL.search(path):
@@ -74,10 +75,22 @@ def _check_links(root: str, path: str) -> None:
 
 
 def check_not_own(places: Places, whole: str) -> None:
-    """That it is none of the files which duvet keeps for itself."""
+    """That it is none of the files which duvet keeps for itself, nor one that tells it what to do."""
     real = os.path.realpath(whole)
     if any(leads_inside(one, real) for one in places.own):
         raise _refused(os.path.basename(whole), "duvet keeps something of its own there")
+    if any(_is_same(one, real) for one in places.configurations):
+        raise _refused(os.path.basename(whole), "it is a configuration")
+
+
+def _is_same(one: str, real: str) -> bool:
+    if os.path.realpath(one) == real:
+        return True
+    try:
+        # On some systems a file goes by several names.
+        return os.path.samefile(one, real)
+    except (OSError, ValueError):
+        return False
 
 
 def _refused(path: str, reason: str) -> QueryError:

@@ -27,6 +27,8 @@ class Places(Struct, frozen=True):
     backups: str
     is_configured: bool = False
     """Whether somebody has said where backups go."""
+    configurations: tuple[str, ...] = ()
+    """The files that say so."""
 
     @property
     def for_backups(self) -> tuple[str, ...]:
@@ -60,7 +62,13 @@ class Places(Struct, frozen=True):
 def places_of(rules: Rules) -> Places:
     """Where these rules have it."""
     backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS)
-    return Places(rules.root, rules.path, os.path.join(rules.root, backups), bool(rules.store.backups))
+    return Places(
+        rules.root,
+        rules.path,
+        os.path.join(rules.root, backups),
+        bool(rules.store.backups),
+        tuple(os.path.join(rules.root, path) for path in rules.configurations),
+    )
 
 
 def own_files(path: str, backups: str = "") -> tuple[str, ...]:

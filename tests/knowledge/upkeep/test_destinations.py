@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from duvet.config.schema import IngestRule, StoreRule
 from duvet.errors import QueryError
+from duvet.knowledge.knowledge import Rules
 from duvet.knowledge.upkeep.destinations import check_not_own, destination
+from duvet.knowledge.upkeep.places import places_of
 from tests.knowledge.upkeep.made import places
 
 
@@ -85,7 +88,8 @@ def test_what_leads_elsewhere(tmp_path: Path, given: str, reason: str) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet.
+    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
+    ##% whatever it is called.
     with pytest.raises(QueryError) as caught:
         destination(str(tmp_path), "docs", given, "tea.md")
     assert BAD[reason] in caught.value.message and "below the content root" in caught.value.hint
@@ -118,3 +122,21 @@ def test_what_duvet_keeps(tmp_path: Path) -> None:
         with pytest.raises(QueryError, match="something of its own"):
             check_not_own(kept, path)
     check_not_own(kept, str(tmp_path / "docs/tea.md"))
+
+
+def test_configurations_by_other_names(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
+    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
+    ##% whatever it is called.
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/team.yaml").touch()
+    (tmp_path / "conf/linked.yaml").symlink_to("real.yaml")
+    os.link(tmp_path / "conf/team.yaml", tmp_path / "conf/other.yaml")
+    files = ("conf/team.yaml", "conf/linked.yaml", "/nowhere.yaml")
+    kept = places_of(Rules(str(tmp_path), IngestRule(), StoreRule(), configurations=files))
+    for path in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml"):
+        with pytest.raises(QueryError, match="it is a configuration"):
+            check_not_own(kept, str(tmp_path / path))
+    check_not_own(kept, str(tmp_path / "conf/tea.yaml"))

@@ -23,7 +23,7 @@ from tests.server.http.serving import ADMIN, READER, asking, call, value_of
 pytestmark = pytest.mark.anyio
 LONGEST = 60
 SECRET = "do not tell"
-CONFIG = {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}, "server": {"logLevel": "info"}}
+CONFIG: dict[str, Any] = {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}, "server": {"logLevel": "info"}}
 TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}
 KEPT = ".duvet/knowledge"
 CALLS: dict[str, dict[str, Any]] = {
@@ -171,6 +171,31 @@ async def test_errors(duvet_command: str, project: Path) -> None:
         "success",
     ]
     assert run(duvet_command, project, "call", "km-storetext", "--content", " ").code == 2
+
+
+async def test_a_token_does_not_widen_what_it_is_for(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% While a server over HTTP runs, edits of `uploads` and `store` MUST NOT be in force before it is started again, and
+    ##% the log MUST say so.
+    wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
+    make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
+    given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}
+    with Command(duvet_command, project, DUVET_CONFIG="conf/team.json", **TOKENS) as command:
+        async with asking(command.where, ADMIN) as client:
+            for path in ("conf/team.json", "duvet.config.json", ".duvet/config.toml"):
+                assert (await post(client, "km-storetext", **given, destination=path))[0] == 400
+            assert json.loads((project / "conf/team.json").read_text()) == CONFIG
+            # Who edits it on the machine is heard, but for this.
+            for size in (7, 8):
+                edited = {**wider, "server": {**CONFIG["server"], "pageSize": size}}
+                make(project, {"conf/team.json": json.dumps(edited)})
+                status, found = await post(client, "km-storetext", content="Tea", destination=f"{size}.md")
+                assert (status, found["stored_path"]) == (200, str(project / f"{size}.md"))
+        log = command.end()[2]
+    warned = [line for line in log.splitlines() if "a restart is needed" in line]
+    assert len(warned) == 1 and warned[0].endswith('keys="uploads store"'), warned
+    assert not (project / "elsewhere.db").exists()
 
 
 async def test_variables(duvet_command: str, project: Path) -> None:
