@@ -140,13 +140,13 @@ class Assembly(Tools):
 
         return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules())
 
-    def _account(self, seen: Seen) -> None:
+    async def _account(self, seen: Seen) -> None:
         """Keep the account of what is changed."""
         if seen.changes and seen.pack == KNOWLEDGE and self.line is None:
             # Most servers change nothing, and what this needs takes time to import.
             from duvet.terminal.upkeep import accountant
 
-            accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
+            await accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
 
     @property
     def rules(self) -> Callable[[], Rules]:
@@ -178,7 +178,7 @@ class Assembly(Tools):
         """Where the tools are called; these hear of every call, and these services stand in for others."""
         from duvet.tools.desk import Desk
 
-        desk = self.renewing.desk = Desk(self.registry, self.live, self.house([*observers, self._account], **services))
+        desk = self.renewing.desk = Desk(self.registry, self.live, self.house(observers, **services))
         return desk
 
     def house(self, observers: Sequence[Observer], **services: object) -> House:
@@ -194,6 +194,7 @@ class Assembly(Tools):
         return House(
             services={**self._services(), **services},
             observers=observers,
+            keepers=[self._account],
             measures=lambda: self.log.wants(Level.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,

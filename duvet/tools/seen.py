@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from msgspec import Struct
 
@@ -52,6 +52,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 Observer = Callable[[Seen], None]
+Keeper = Callable[[Seen], Awaitable[None]]
 
 
 def shown_name(name: str) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+import anyio
+import pytest
 
 from duvet.knowledge.upkeep.audit import Deed
 from duvet.tools.accounting import Accountant
@@ -43,7 +47,7 @@ def saw(folder: Path, *calls: Any) -> tuple[list[Deed], list[str]]:
     failed: list[str] = []
     accountant = Accountant(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
     for call in calls:
-        accountant.saw(call)
+        anyio.run(accountant.saw, call)
     return told, failed
 
 
@@ -78,6 +82,30 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / ".duvet").write_text("")
     told, failed = saw(tmp_path, CHANGE)
     assert len(told) == len(failed) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.anyio
+async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% That line MUST be on the disk before the call is answered, and where that takes longer than 10 seconds, the call
+    ##% MUST be answered all the same and the log MUST say so; others MUST be answered meanwhile.
+    from fcntl import LOCK_EX, LOCK_UN, flock
+
+    failed: list[str] = []
+    kept = places(tmp_path)
+    with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
+        flock(file, LOCK_EX)
+        await Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
+        assert failed == ["it takes longer than 0 seconds"]
+        accountant = Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(accountant.saw, CHANGE)
+            await anyio.wait_all_tasks_blocked()
+            flock(file, LOCK_UN)
+    assert len(failed) == 1
+    assert LINE in [json.loads(line) for line in Path(kept.audit).read_text().splitlines()]
 
 
 def test_what_tells_nothing_secret() -> None:

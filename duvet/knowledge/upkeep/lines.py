@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,18 +16,23 @@ _CHUNK = 1 << 16
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def append(path: str, record: object) -> None:
+PATIENCE = 5.0
+"""Seconds to wait for whoever else adds to a file."""
+_PAUSE = 0.002
+
+
+def append(path: str, record: object, patience: float = PATIENCE) -> None:
     """Add a line, which is on the disk when this returns; OutputError where it can't be, and nothing was added."""
-    append_all(path, [json.encode(record)])
+    append_all(path, [json.encode(record)], patience)
 
 
-def append_all(path: str, lines: list[bytes]) -> None:
+def append_all(path: str, lines: list[bytes], patience: float = PATIENCE) -> None:
     """The same of several, all or nothing."""
     try:
         is_new = not os.path.lexists(path)
         handle = os.open(path, _FLAGS, 0o666)
         try:
-            with _locked(handle):
+            with _locked(handle, patience):
                 ##= man/spec/gateway.md#maintenance
                 ##% What was acknowledged MUST be on the disk, in whole lines, however many write at once and whoever is
                 ##% killed.
@@ -35,6 +41,8 @@ def append_all(path: str, lines: list[bytes]) -> None:
             os.close(handle)
         if is_new:
             settle(os.path.dirname(path))
+    except BlockingIOError as error:
+        raise OutputError("can't add to this file: somebody else has locked it", path=path) from error
     except OSError as error:
         raise OutputError(f"can't add to this file: {describe(error)}", path=path) from error
 
@@ -93,13 +101,22 @@ def _mend(handle: int) -> None:
 
 
 @contextmanager
-def _locked(handle: int) -> Iterator[None]:
+def _locked(handle: int, patience: float) -> Iterator[None]:
     """Nobody else adds to the file meanwhile, where the system has locks of that kind."""
     try:
-        from fcntl import LOCK_EX, flock
+        from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:
         yield
         return
-    # Let go of when the file is closed, or when whoever has it is killed.
-    flock(handle, LOCK_EX)
+    until = time.monotonic() + patience
+    while True:
+        try:
+            # Let go of when the file is closed, or when whoever has it is killed. Who waited in `flock` could not be
+            # stopped, and would keep a server from ending.
+            flock(handle, LOCK_EX | LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_PAUSE)
     yield

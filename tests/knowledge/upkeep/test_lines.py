@@ -98,3 +98,15 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("{}\n")
     with pytest.raises(DuvetError):
         lines_of(str(tmp_path / "a.jsonl"))
+
+
+def test_nobody_waits_for_ever(tmp_path: Path) -> None:
+    from fcntl import LOCK_EX, flock
+
+    path = tmp_path / "a.jsonl"
+    with path.open("w") as file:
+        flock(file, LOCK_EX)
+        with pytest.raises(DuvetError, match="somebody else has locked it"):
+            append(str(path), {}, patience=0)
+    append(str(path), {}, patience=0)
+    assert path.read_bytes() == b"{}\n"
