@@ -15,8 +15,8 @@ from duvet.tools.checks import check_scope, checked_input
 from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
-from duvet.tools.registry import Registry
 from duvet.tools.mistaken import byte_size, mistaken
+from duvet.tools.registry import Registry
 from duvet.tools.seen import Keeper, Observer, Seen, plain, shown_warning, summary
 from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool

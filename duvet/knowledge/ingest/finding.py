@@ -12,6 +12,7 @@ from duvet.config.schema import Config, IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.unasked import Unasked
 from duvet.knowledge.ingest.warnings import as_text, warning
+from duvet.knowledge.upkeep.places import is_backup
 from duvet.model import Problem, ProblemsError
 from duvet.outputs import is_unfinished
 from duvet.project import Project
@@ -79,7 +80,11 @@ class _Walk:
     def _is_left_out(self, path: str, inner: bool) -> object:
         ##= man/spec/knowledge.md#files
         ##% What git ignores, what is in `.git`, what duvet has made itself, and links MUST NOT be taken in.
-        return path in self._own or is_unfinished(path) or self._excludes(path) or self._ignores(path, inner)
+        ##= man/spec/gateway.md#maintenance
+        ##% A backup that stands elsewhere in the project under the name that it was given by duvet MUST NOT be taken in.
+        if path in self._own or is_unfinished(path) or (not inner and is_backup(posixpath.basename(path))):
+            return True
+        return self._excludes(path) or self._ignores(path, inner)
 
     def _is_wanted(self, path: str) -> object:
         try:

@@ -13,14 +13,13 @@ from msgspec import Struct
 from duvet.errors import OutputError, QueryError, TakenError
 from duvet.knowledge.upkeep.lines import lines_of
 from duvet.knowledge.upkeep.manifest import FEEDBACK, MEMBERS, NAME, REPORTS, STORE, Entry, Manifest, encoded, entry_of
-from duvet.knowledge.upkeep.places import BACKUP, Places
+from duvet.knowledge.upkeep.places import BACKUP, ENDINGS, Places
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.outputs import streamed
 from duvet.store.opening import open_store
 from duvet.store.schema import SCHEMA
 from duvet.version import VERSION
 
-ENDINGS = (".tgz", ".tar.gz")
 _MOST_REPORTS = 100
 _LEVEL = 6
 _TRIES = 100

@@ -9,8 +9,9 @@ from msgspec import Struct
 from duvet.config.upload import UploadRule
 from duvet.errors import DuvetError, NotRegularError, QueryError, TakenError, UnreadableError
 from duvet.knowledge.upkeep.destinations import check_not_own, destination
-from duvet.knowledge.upkeep.places import Places
+from duvet.knowledge.upkeep.places import Places, is_backup
 from duvet.outputs import streamed
+from duvet.sources.ignored import Ignored
 from duvet.text import plural, quoted, shortened
 from duvet.tree.disk import DiskTree
 from duvet.tree.inside import leads_inside
@@ -36,14 +37,15 @@ class Content:
     def read(self, source: str, *, only_inside: bool) -> bytes:
         """The bytes of a file that is to be handed in; QueryError where they can't be."""
         ##= man/spec/gateway.md#maintenance
-        ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over
-        ##% HTTP only those below the content root that are not hidden: what is handed in can be searched, and a token is
-        ##% no leave to read the machine.
+        ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
+        ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself: what
+        ##% is handed in can be searched, and a token is no leave to read the machine.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_shown(at):
             raise QueryError(
-                f"{quoted(shortened(source))} is no file below the content root",
-                hint="over HTTP, files are taken from there alone; km-storetext takes text from anywhere",
+                f"{quoted(shortened(source))} is no file below the content root that may be read",
+                hint="over HTTP, files are taken from there alone, and none that are hidden or ignored; km-storetext takes "
+                "text from anywhere",
             )
         try:
             if os.stat(at).st_size > self._rule.max_bytes:
@@ -62,8 +64,12 @@ class Content:
         real, root = os.path.realpath(at), os.path.realpath(self.root)
         if not leads_inside(root, real):
             return False
-        parts = os.path.relpath(real, root).split(os.sep)
-        return not any(part.startswith(".") for part in parts)
+        if any(leads_inside(one, real) for one in self._places.own) or is_backup(os.path.basename(real)):
+            return False
+        path = os.path.relpath(real, root).replace(os.sep, "/")
+        if any(part.startswith(".") for part in path.split("/")):
+            return False
+        return not Ignored(DiskTree(root), root).hides(path, is_folder=False)
 
     def store(self, data: bytes, given: str | None, name: str, *, overwrite: bool | None) -> Stored:
         """Write a file; QueryError where it can't be called so."""

@@ -28,12 +28,17 @@ def destination(root: str, folder: str, given: str | None, name: str) -> str:
     ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
     ##% into `uploads.docsSubdir`, `docs` by default.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
-    path = posixpath.normpath(_checked(wanted if is_file else f"{wanted}/{name}"))
+    return checked(root, wanted if is_file else f"{wanted}/{name}")
+
+
+def checked(root: str, path: str) -> str:
+    """The path of a file below the root, in its shortest form; QueryError where nothing may be written there."""
+    path = posixpath.normpath(_named(path))
     _check_links(root, path)
     return path
 
 
-def _checked(path: str) -> str:
+def _named(path: str) -> str:
     ##= man/spec/gateway.md#maintenance
     ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
     ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
@@ -65,6 +70,10 @@ def _check_links(root: str, path: str) -> None:
     whole = os.path.join(root, path)
     if not leads_inside(root, os.path.dirname(whole)) or os.path.islink(whole):
         raise _refused(path, "it leads through a link")
+    real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
+    for part in real.split(os.sep):
+        if part != "." and (reason := _fault(part)):
+            raise _refused(path, f"it leads through a link, and {reason}")
     if os.path.isdir(whole):
         raise _refused(path, "it is a folder")
     folder = os.path.dirname(path)

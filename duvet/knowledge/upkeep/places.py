@@ -13,9 +13,16 @@ from duvet.store.places import files_of
 FEEDBACK, AUDIT, BACKUPS = "feedback.jsonl", "audit.jsonl", "backups"
 BACKUP = "km-backup-"
 """What the names of backups begin with."""
+ENDINGS = (".tgz", ".tar.gz")
+"""How they end."""
 
 _ALWAYS = (f".{BACKUP}*", f"{BACKUPS}/{BACKUP}*")
 """What git is to ignore besides."""
+
+
+def is_backup(name: str) -> bool:
+    """Whether a file is called as backups are that nobody has given another name."""
+    return name.startswith(BACKUP) and name.endswith(ENDINGS)
 
 
 class Places(Struct, frozen=True):

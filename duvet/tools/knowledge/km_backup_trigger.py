@@ -8,8 +8,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from duvet.errors import QueryError, TakenError
-from duvet.knowledge.upkeep.backup import ENDINGS, Backup, back_up
-from duvet.knowledge.upkeep.places import BACKUPS, Places
+from duvet.knowledge.upkeep.backup import Backup, back_up
+from duvet.knowledge.upkeep.destinations import check_not_own, checked
+from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, ENDINGS, Places
 from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.text import quoted, shortened
 from duvet.tools.ctx import Ctx
@@ -62,6 +63,12 @@ def _check(places: Places, at: str, said: str) -> None:
     if "\0" in at or not any(leads_inside(folder, at) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
         raise QueryError(f"{quoted(shortened(said) or BACKUPS)} is outside of the project", hint=hint)
+    if not leads_inside(places.backups, at):
+        ##= man/spec/gateway.md#maintenance
+        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too,
+        ##% but for the folders of backups.
+        checked(places.root, said if said.endswith(ENDINGS) else f"{said}/{BACKUP}")
+        check_not_own(places, at)
 
 
 BACKUP_TRIGGER = Tool(

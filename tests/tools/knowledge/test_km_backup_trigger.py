@@ -66,6 +66,44 @@ def test_where_it_does_not_go(known: Asking, tmp_path: Path, destination: str) -
     assert sorted(tmp_path.parent.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    "destination",
+    [
+        ".git/refs/heads",
+        ".git/x.tgz",
+        "link",
+        "link/x.tgz",
+        ".duvet",
+        "docs/con/x.tgz",
+        "a:b",
+        "x /y",
+        "notes.md/x.tgz",
+    ],
+)
+def test_where_no_file_goes_that_is_handed_in(known: Asking, destination: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too,
+    ##% but for the folders of backups.
+    (known.folder / ".git/refs/heads").mkdir(parents=True)
+    (known.folder / "link").symlink_to(".git")
+    (known.folder / "notes.md").touch()
+    before = sorted(known.folder.rglob("*"))
+    code, message = refused(known, TOOL, destination=destination)
+    assert code == "invalid_request" and message.startswith("nothing can be stored as")
+    assert sorted(known.folder.rglob("*")) == before
+    assert known.value(TOOL, destination=".duvet/knowledge/backups/mine.tgz")["status"] == "ok"
+
+
+def test_a_backup_is_no_part_of_the_project(known: Asking) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A backup that stands elsewhere in the project under the name that it was given by duvet MUST NOT be taken in.
+    before = known.value("km-ingest-trigger")["run"]["artifact_counts"]
+    known.value(TOOL, destination="kept")
+    assert known.value("km-ingest-trigger")["run"]["artifact_counts"] == before
+
+
 def test_a_configured_folder(known: Asking, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("backups")
     known.turn_to(store=StoreRule(backups=str(elsewhere)))

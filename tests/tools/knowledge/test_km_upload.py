@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from duvet.config.schema import StoreRule
 from duvet.config.upload import UploadRule
 from tests.tools.knowledge.made import Asking
 from tests.tools.knowledge.upkept import refused
@@ -108,18 +109,40 @@ def test_callers_over_http(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are not hidden: what is handed in can be searched, and a token is no leave to
-    ##% read the machine.
+    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself: what
+    ##% is handed in can be searched, and a token is no leave to read the machine.
     inside = kept.folder / "docs"
     (inside / "out.md").symlink_to(source)
     (inside / "gone.md").symlink_to(inside / "nothing")
     (kept.folder / ".env").write_text("SECRET=1")
     (inside / ".git").mkdir()
     (inside / ".git/config").write_text("token")
-    paths = [str(source), "../notes/design.md", "docs/out.md", ".env", "docs/.git/config", "/etc/passwd", "/nowhere"]
+    (kept.folder / ".gitignore").write_text("secrets/\n")
+    (kept.folder / "secrets").mkdir()
+    (kept.folder / "secrets/key.md").write_text("key")
+    (inside / "key.md").symlink_to("../secrets/key.md")
+    (kept.folder / "var").mkdir()
+    own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
+    for name in own:
+        (kept.folder / name).write_text("ours")
+    kept.turn_to(store=StoreRule(path="var/s.db"))
+    paths = [
+        "secrets/key.md",
+        "docs/key.md",
+        *own,
+        str(source),
+        "../notes/design.md",
+        "docs/out.md",
+        ".env",
+        "docs/.git/config",
+        "/etc/passwd",
+        "/nowhere",
+    ]
     for path in paths:
         code, message = refused(kept, TOOL, "admin", source_path=path, destination="x.md")
-        assert code == "invalid_request" and message.endswith("is no file below the content root"), path
+        assert code == "invalid_request" and message.endswith("is no file below the content root that may be read"), (
+            path
+        )
     assert not (kept.folder / "x.md").exists()
     for path in ("docs/spec.md", str(inside / "spec.md")):
         found = kept.answer(TOOL, {"source_path": path, "destination": "x.md", "overwrite": True}, holder="admin")
