@@ -100,7 +100,18 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
 def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.json": json.dumps({"store": {"path": "var/s.db"}, "ingest": {"semantic": False}})})
     assert duvet("ingest").code == 0
-    give = ("call", "--pack", "knowledge", "km-feedback-submit", "--request-id", "r", "--chunk-id", "a::0")
+    give = (
+        "call",
+        "--pack",
+        "knowledge",
+        "km-feedback-submit",
+        "--request-id",
+        "r",
+        "--chunk-id",
+        "a::0",
+        "--vote",
+        "1",
+    )
     for words in (("backup",), give):
         assert duvet(*words).code == 0
     assert sorted(path.name for path in (project / "var").iterdir()) == [

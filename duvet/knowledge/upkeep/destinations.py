@@ -11,7 +11,8 @@ from duvet.knowledge.upkeep.places import Places
 from duvet.text import quoted, shortened
 from duvet.tree.inside import leads_inside
 
-_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
+RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
+"""Names that some systems keep for themselves."""
 _SPECIAL = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
 _LONGEST, _LONGEST_NAME = 1024, 255
@@ -61,7 +62,7 @@ def _fault(part: str) -> str:
     """What is wrong with a name in a path."""
     if part.startswith("."):
         return f"{quoted(shortened(part))} is a hidden name"
-    if part != part.rstrip(". ") or part != part.lstrip() or _RESERVED.match(part):
+    if part != part.rstrip(". ") or part != part.lstrip() or RESERVED.match(part):
         return f"{quoted(shortened(part))} is no name on some systems"
     return "a name in it is too long" if len(part.encode()) > _LONGEST_NAME else ""
 

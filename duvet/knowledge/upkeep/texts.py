@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from duvet.errors import QueryError
+from duvet.knowledge.upkeep.destinations import RESERVED
 from duvet.text import one_line
 
-_OTHER = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
 _DEEPEST = 8
 _FALLBACK = "note"
@@ -30,8 +29,9 @@ class Text(Struct, frozen=True, kw_only=True):
 
     def file_name(self, now: datetime) -> str:
         ##= man/spec/gateway.md#maintenance
-        ##% A text MUST be called after its title in ASCII letters, digits and `-`, and without a title after the time.
-        return f"{slug(self.title)}.md" if self.title else f"{_FALLBACK}-{now:%Y%m%d-%H%M%S}.md"
+        ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some
+        ##% system keeps the name for itself, and after the time without a title or where nothing of it is left so.
+        return f"{slug(self.title) or f'{_FALLBACK}-{now:%Y%m%d-%H%M%S}'}.md"
 
     def document(self) -> str:
         """The file: front matter, where anything is said, and the text with a line end."""
@@ -50,9 +50,11 @@ class Text(Struct, frozen=True, kw_only=True):
 
 
 def slug(title: str) -> str:
-    """The title as a name of a file."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return _OTHER.sub("-", plain)[:_LONGEST].strip("-") or _FALLBACK
+    """The title as a name of a file; empty where nothing is left of it."""
+    from duvet.specs.slug import slug as ascii_of
+
+    found = ascii_of(unicodedata.normalize("NFC", title))[:_LONGEST].strip("-")
+    return f"{found}-{_FALLBACK}" if RESERVED.match(found) else found
 
 
 class _Top(dict[str, Any]):

@@ -51,6 +51,12 @@ async def feedback(asked: Input, ctx: Ctx) -> Answer:
     request, chunk = _name("request_id", asked.request_id, _REQUEST), _name("chunk_id", asked.chunk_id, _CHUNK)
     if asked.context is not None and len(json.encode(asked.context)) > _MOST:
         raise ToolError(Code.INVALID_REQUEST, f"context has more than {_MOST:,} bytes", "say it in fewer words")
+    if asked.vote is None and not (asked.note or "").strip() and not asked.context:
+        ##= man/spec/gateway.md#maintenance
+        ##% Feedback that has neither a vote, nor a note, nor a context MUST be refused.
+        raise ToolError(
+            Code.INVALID_REQUEST, "nothing is said of the result", "give a vote from -1 to 1, a note, or both"
+        )
     upkeep = upkeep_of(ctx)
     vote = Vote(
         request_id=request,

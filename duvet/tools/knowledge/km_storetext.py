@@ -10,17 +10,19 @@ from duvet.knowledge.reports.runs import RunRow
 from duvet.knowledge.upkeep.content import Stored
 from duvet.knowledge.upkeep.texts import Text
 from duvet.tools.ctx import Ctx
+from duvet.tools.errors import Code, ToolError
 from duvet.tools.knowledge.known import TOOL_LABELS, require_text
 from duvet.tools.knowledge.storing import Destination, Ingest, Overwrite, ingested
 from duvet.tools.knowledge.upkeep import SUCCESS, at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
 
-_CONTENT = "The text, in Markdown"
-_LONGEST = 1_000_000
+_LONGEST = 500_000
+"""Bytes. Line ends and quotes take twice as many in JSON, and over HTTP a request has at most 1 MiB."""
+_CONTENT = f"The text, in Markdown; at most {_LONGEST:,} bytes in UTF-8"
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
-    content: Annotated[str, Meta(description=_CONTENT)]
+    content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _LONGEST})]
     title: Annotated[str, Meta(description="What the text is called, and its file after that")] = ""
     destination: Destination | None = None
     subsystem: Annotated[str, Meta(description="The subsystem that it is about")] = ""
@@ -46,6 +48,11 @@ class Output(Struct, frozen=True, kw_only=True):
 async def store(asked: Input, ctx: Ctx) -> Answer:
     """Write a text down where it is taken in."""
     require_text("content", asked.content, _CONTENT)
+    ##= man/spec/gateway.md#maintenance
+    ##% The content of `km-storetext` MUST have at most 500,000 bytes, whichever way it comes, and its schema MUST say so.
+    if len(asked.content.encode()) > _LONGEST:
+        hint = "store it in parts, or as a file with km-upload"
+        raise ToolError(Code.INVALID_REQUEST, f"content has more than {_LONGEST:,} bytes", hint)
     upkeep = upkeep_of(ctx)
     text = Text(
         content=asked.content,

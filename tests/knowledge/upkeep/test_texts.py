@@ -35,10 +35,16 @@ def test_the_document() -> None:
     ("title", "name"),
     [
         ("Release Notes", "release-notes.md"),
-        ("  Ünïcode / Straße?! ", "unicode-strae.md"),
+        ("  Ünïcode / Straße?! ", "unicode-strasse.md"),
+        ("U\u0308ber", "uber.md"),
         ("../../etc/passwd", "etc-passwd.md"),
-        ("日本", "note.md"),
-        ("-", "note.md"),
+        ("日本", "ri-ben.md"),
+        ("Чай", "chai.md"),
+        ("-", "note-20270115-080000.md"),
+        (" \u3000\n", "note-20270115-080000.md"),
+        ("CON", "con-note.md"),
+        ("com1", "com1-note.md"),
+        ("Con artists", "con-artists.md"),
         ("", "note-20270115-080000.md"),
         ("x" * 500, "x" * 100 + ".md"),
     ],
@@ -46,7 +52,8 @@ def test_the_document() -> None:
 def test_names(title: str, name: str) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% A text MUST be called after its title in ASCII letters, digits and `-`, and without a title after the time.
+    ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some
+    ##% system keeps the name for itself, and after the time without a title or where nothing of it is left so.
     assert Text(content="x", title=title).file_name(CLOCK) == name
     assert "/" not in slug(title)
 

@@ -198,6 +198,23 @@ async def test_a_token_does_not_widen_what_it_is_for(duvet_command: str, project
     assert not (project / "elsewhere.db").exists()
 
 
+async def test_the_longest_text(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% The content of `km-storetext` MUST have at most 500,000 bytes, whichever way it comes, and its schema MUST say so.
+    with Command(duvet_command, project, **TOKENS) as command:
+        async with asking(command.where, ADMIN) as client:
+            tools = {tool["name"]: tool for tool in (await client.get(API)).json()["tools"]}
+            assert "500,000 bytes" in json.dumps(tools["km-storetext"])
+            for content in ("x" * 500_000, '\n"' * 249_999 + "xx", "é" * 250_000):
+                given: dict[str, Any] = {"content": content, "destination": "x.md", "overwrite": True}
+                assert (await post(client, "km-storetext", **given))[0] == 200
+                assert (await call(client, "km-storetext", given)).status_code == 200
+                status, answer = await post(client, "km-storetext", **{**given, "content": content + "y"})
+                assert (status, answer["code"]) == (400, "invalid_request")
+                assert answer["error"].startswith("content has more than 500,000 ")
+
+
 async def test_variables(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test

@@ -38,8 +38,8 @@ def test_what_is_kept(known: Asking) -> None:
     ##% `km-feedback-submit` MUST keep a vote from -1 to 1, a note and a context for a result of a search, and answer with
     ##% what was kept and when.
     assert known.value(TOOL, **GIVEN) == {"status": "ok", **KEPT}
-    less = {"request_id": "uuid", "chunk_id": "docs/tea.md::0"}
-    nothing = {"vote": None, "note": None, "context": None}
+    less = {"request_id": "uuid", "chunk_id": "docs/tea.md::0", "vote": 0}
+    nothing = {"vote": 0.0, "note": None, "context": None}
     assert known.value(TOOL, **less) == {"status": "ok", **KEPT, **nothing}
     assert lines(known) == [KEPT, {**KEPT, **nothing}]
 
@@ -63,6 +63,17 @@ def test_what_is_kept(known: Asking) -> None:
 )
 def test_what_is_refused(known: Asking, wrong: dict[str, Any]) -> None:
     assert refused(known, TOOL, **{**GIVEN, **wrong})[0] == "invalid_request"
+    assert not (known.file.parent / "feedback.jsonl").exists()
+
+
+def test_nothing_that_is_said(known: Asking) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Feedback that has neither a vote, nor a note, nor a context MUST be refused.
+    less: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
+    for nothing in less:
+        given = {"request_id": "r", "chunk_id": "docs/tea.md::0", **nothing}
+        assert refused(known, TOOL, **given) == ("invalid_request", "nothing is said of the result")
     assert not (known.file.parent / "feedback.jsonl").exists()
 
 

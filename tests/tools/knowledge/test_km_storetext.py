@@ -61,7 +61,7 @@ def test_less(kept: Asking) -> None:
         {"content": ""},
         {"content": " \n\t"},
         {"content": None},
-        {"content": "x" * 1_000_001},
+        {"content": "é" * 250_001},
         {"content": "\ud800"},
         {"tags": "release"},
         {"tags": [1]},
