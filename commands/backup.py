@@ -6,6 +6,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.known_names import files
+from duvet.terminal.service_options import service_option
 
 
 @click.command(cls=Subcommand)
@@ -17,7 +18,8 @@ from duvet.terminal.known_names import files
     help="The archive, which is not there yet, or the folder for it; - writes it to standard output "
     "[default: .duvet/knowledge/backups].",
 )
-def backup(output: str | None) -> None:
+@service_option
+def backup(output: str | None, service_path: str | None) -> None:
     """Everything that `duvet ingest` has taken in, and the feedback on it, becomes one archive, as it is at one moment:
     servers and runs go on meanwhile. `duvet restore` brings it back.
 
@@ -29,4 +31,4 @@ def backup(output: str | None) -> None:
     """
     from duvet.terminal.backing_up import run_backup
 
-    run_backup(output)
+    run_backup(output, service_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from duvet.terminal.command import Subcommand
+from duvet.terminal.service_options import service_option
 
 _EXPORTS = ("jsonl", "csv", "json")
 
@@ -17,8 +18,9 @@ _EXPORTS = ("jsonl", "csv", "json")
     help="How to write it; `export` takes jsonl, csv and json [default: table on a terminal, plain elsewhere; "
     "jsonl for `export`].",
 )
+@service_option
 @click.pass_context
-def feedback(ctx: click.Context, /, action: str, format: str | None) -> None:
+def feedback(ctx: click.Context, /, action: str, format: str | None, service_path: str | None) -> None:
     """What agents and people have said of results of `km-search`, by the tool `km-feedback-submit`. `list` shows it for
     people, the last first; `export` writes all of it, the first first, with everything that was said.
 
@@ -33,8 +35,8 @@ def feedback(ctx: click.Context, /, action: str, format: str | None) -> None:
     from duvet.terminal import votes
 
     if action == "list":
-        votes.list_votes(format)
+        votes.list_votes(format, service_path)
     elif format in (None, *_EXPORTS):
-        votes.export_votes(format or "jsonl")
+        votes.export_votes(format or "jsonl", service_path)
     else:
         raise click.UsageError(f"`export` takes {', '.join(_EXPORTS)}, not {format}", ctx)

@@ -6,12 +6,14 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.known_names import files
+from duvet.terminal.service_options import service_option
 
 
 @click.command(cls=Subcommand)
 @click.argument("file", metavar="FILE", shell_complete=files)
 @click.option("--force", is_flag=True, help="Keep no backup of what is there.")
-def restore(file: str, force: bool) -> None:
+@service_option
+def restore(file: str, force: bool, service_path: str | None) -> None:
     """The archive is checked as a whole first. Then what is in it takes the place of what is known, at once, also for
     servers that run; what was there becomes another backup. Feedback that was given since stays.
 
@@ -22,4 +24,4 @@ def restore(file: str, force: bool) -> None:
     """
     from duvet.terminal.backing_up import run_restore
 
-    run_restore(file, keeps=not force)
+    run_restore(file, service_path, keeps=not force)

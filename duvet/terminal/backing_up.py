@@ -21,9 +21,9 @@ from duvet.terminal.votes import places
 from duvet.text import plural
 
 
-def run_backup(output: str | None) -> None:
+def run_backup(output: str | None, service_path: str | None) -> None:
     """Make an archive, and say where."""
-    kept, now = places(), datetime.now(UTC)
+    kept, now = places(service_path), datetime.now(UTC)
     with _accounted(kept, "backup", output or ""):
         if output == STANDARD_OUTPUT:
             _pour_archive(kept, now)
@@ -51,9 +51,9 @@ def _pour_archive(kept: Places, now: datetime) -> None:
         raise OutputError(f"can't write to standard output: {describe(error)}", path=STANDARD_OUTPUT) from error
 
 
-def run_restore(file: str, *, keeps: bool) -> None:
+def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
     """Put what is in an archive in the place of what is known, and say so."""
-    kept = places()
+    kept = places(service_path)
     with _accounted(kept, "restore", file):
         found = restore(kept, file, datetime.now(UTC), keeps=keeps)
     if settings().quiet:

@@ -16,8 +16,8 @@ from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 
 
-def places() -> Places:
-    """Where everything is kept of the project in the working directory."""
+def places(service_path: str | None) -> Places:
+    """Where everything is kept of the project in the working directory, by this configuration of the service."""
     import os
 
     from duvet.config.schema import IngestRule
@@ -26,24 +26,27 @@ def places() -> Places:
     from duvet.knowledge.upkeep.places import places_of
     from duvet.tree.disk import DiskTree
 
+    ##= man/spec/gateway.md#maintenance
+    ##% `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that `--config` names,
+    ##% as the other commands of the service are.
     shown = settings()
-    store = service_taking(DiskTree(), shown.environ, shown.config_path)[1]
+    store = service_taking(DiskTree(), shown.environ, shown.config_path, service_path)[1]
     return places_of(Rules(os.getcwd(), IngestRule(), store))
 
 
-def list_votes(format: str | None) -> None:
+def list_votes(format: str | None, service_path: str | None) -> None:
     """List what was said, the last first."""
-    found = votes_in(places().feedback)[::-1]
+    found = votes_in(places(service_path).feedback)[::-1]
     pour_list(Listing(_SHOWN, found), format)
     if not found and not settings().quiet:
         say("nobody has said anything of a result yet\n")
 
 
-def export_votes(format: str) -> None:
+def export_votes(format: str, service_path: str | None) -> None:
     """Write all that was said, the first first."""
     ##= man/spec/gateway.md#maintenance
     ##% `duvet feedback export` MUST write all feedback with everything that was said, as JSON Lines, CSV or JSON.
-    pour(render(Listing(_ALL, votes_in(places().feedback)), ListFormat(format), look()))
+    pour(render(Listing(_ALL, votes_in(places(service_path).feedback)), ListFormat(format), look()))
 
 
 def _text(name: str) -> Callable[[Vote], str]:

@@ -123,3 +123,25 @@ def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> No
     ]
     again = json.loads(duvet("ingest", "--format", "json").out)
     assert (again["added_files"], again["changed_files"]) == ([], [])
+
+
+def test_another_configuration(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that `--config` names,
+    ##% as the other commands of the service are.
+    other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
+    make(project, {"conf/team.json": json.dumps(other)})
+    config = ("--config", "conf/team.json")
+    assert duvet("backup", *config).code == 1
+    assert duvet("call", *config, "km-ingest-trigger").code == 0
+    give = ("km-feedback-submit", "--request-id", "r", "--chunk-id", "a::0", "--vote", "1")
+    assert duvet("call", *config, *give).code == 0
+    assert duvet("backup", *config).code == 0
+    (archive,) = (project / "var/backups").iterdir()
+    assert (len(duvet("feedback", *config).out.splitlines()), duvet("feedback").out) == (1, "")
+    assert len(duvet("feedback", "export", *config).out.splitlines()) == 1
+    (project / "var/s.db").unlink()
+    assert duvet("restore", *config, str(archive)).code == 0
+    assert (project / "var/s.db").exists()
+    assert duvet("backup", "--config", "nowhere.json").code == 1
