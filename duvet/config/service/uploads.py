@@ -20,7 +20,12 @@ _DEFAULT = UploadRule()
 class UploadsSection(Section, frozen=True, kw_only=True):
     """Files that are handed in."""
 
-    root: Annotated[Text | None, Meta(description="The folder that all of them stay in; by default the project")] = None
+    root: Annotated[
+        Text | None,
+        Meta(
+            description="The folder that all of them stay in; by default the project, and what is elsewhere is not taken in"
+        ),
+    ] = None
     docs_subdir: Annotated[Text, Meta(description="The folder in it for those that nobody says a place for")] = (
         _DEFAULT.docs_subdir
     )

@@ -14,6 +14,7 @@ from duvet.tools.gateway.line import Line
 from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.tool import Answer, Pack, Tool
 
+SEARCH = "km-search"
 LOCAL = ("km-help",)
 """What is answered here: it tells of what there is here."""
 
@@ -34,9 +35,20 @@ def _tools(line: Line, settings: Mapping[str, Any]) -> Sequence[Tool]:
 
 def _forwarded(tool: Tool, line: Line) -> Tool:
     async def handle(asked: Struct, ctx: Ctx) -> Answer:
-        return await line.call(tool, _given(asked), ctx)
+        found = await line.call(tool, _given(asked), ctx)
+        return await _prompting(found, ctx) if tool.name == SEARCH else found
 
     return replace(tool, handler=handle, withheld=line.gateway.withheld(tool))
+
+
+async def _prompting(found: Answer, ctx: Ctx) -> Answer:
+    from duvet.knowledge.retrieval.records import Response
+    from duvet.tools.knowledge.km_search import prompting
+
+    ##= man/spec/gateway.md#access
+    ##% Whether an answer of `km-search` that was forwarded says how to give feedback MUST depend on what can be called here,
+    ##% whichever token was shown there.
+    return replace(found, value=await prompting(found.value, ctx)) if isinstance(found.value, Response) else found
 
 
 def _given(asked: Struct) -> dict[str, Any]:

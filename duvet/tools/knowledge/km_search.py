@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from duvet.knowledge.retrieval.asking import asked_of, limit_of
@@ -19,8 +20,7 @@ _PROMPT = f"{FEEDBACK} takes your vote on a result, by the request_id here and i
 async def search(asked: Asked, ctx: Ctx) -> Answer:
     """The pieces of files that match best."""
     found = await ask(ctx, lambda known: known.engine.search(asked))
-    if found.results and await _takes_feedback(ctx):
-        found = replace(found, metadata=replace(found.metadata, feedback_prompt=_PROMPT))
+    found = await prompting(found, ctx)
     most = room(ctx.caller.audience, limit_of(asked), USUAL)
     shown, cut = (found, 0) if most is None else fitted(found, most - len(f'"{_cut(MOST, MOST)}",'))
     if cut:
@@ -36,6 +36,12 @@ def _cut(count: int, total: int) -> str:
         "those of the last results first. km-graph-node has the whole text of one as Chunk:CHUNK_ID, and what its file is "
         "connected with; a lower limit leaves more room for each"
     )
+
+
+async def prompting(found: Response, ctx: Ctx) -> Response:
+    """The same, which says how to give feedback if the caller can."""
+    prompt = _PROMPT if found.results and await _takes_feedback(ctx) else UNSET
+    return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
 
 
 async def _takes_feedback(ctx: Ctx) -> bool:

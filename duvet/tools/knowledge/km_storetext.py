@@ -75,7 +75,8 @@ async def store(asked: Input, ctx: Ctx) -> Answer:
             overwritten=stored.overwritten,
             ingest_triggered=found.ingest_triggered,
             ingest_run=found.ingest_run,
-        )
+        ),
+        warning=found.warning,
     )
 
 

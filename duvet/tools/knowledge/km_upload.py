@@ -54,7 +54,8 @@ async def upload(asked: Input, ctx: Ctx) -> Answer:
             overwritten=stored.overwritten,
             ingest_triggered=found.ingest_triggered,
             ingest_run=found.ingest_run,
-        )
+        ),
+        warning=found.warning,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -13,6 +14,7 @@ from duvet.knowledge.upkeep.content import Stored
 from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError, tool_error
+from duvet.tools.knowledge.known import ask
 from duvet.tools.knowledge.upkeep import MANUAL, taken_in
 
 Destination = Annotated[
@@ -31,6 +33,7 @@ class Ingested(Struct, frozen=True):
 
     ingest_triggered: bool = False
     ingest_run: RunRow | None = None
+    warning: str = ""
 
 
 async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None) -> Ingested:
@@ -48,7 +51,24 @@ async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None
         raise _but_stored(stored, tool_error(error).message, error.hint) from error
     if not run.success:
         raise _but_stored(stored, run.error, "")
-    return Ingested(True, row(run))
+    return Ingested(True, row(run), await _missing(ctx, upkeep, stored))
+
+
+async def _missing(ctx: Ctx, upkeep: Upkeep, stored: Stored) -> str:
+    """What to say where the file is not among what was taken in."""
+    path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
+    try:
+        is_known = await ask(ctx, lambda known: path in known.store.artifacts())
+    except ToolError:
+        # It is known what came of the run, and that is what counts.
+        return ""
+    if is_known:
+        return ""
+    ##= man/spec/gateway.md#maintenance
+    ##% Where a file that was stored is not among what was taken in afterwards, as with a content root that is not in the
+    ##% project, the answer MUST warn of that.
+    why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
+    return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
 
 
 def _but_stored(stored: Stored, reason: str, hint: str) -> ToolError:

@@ -28,6 +28,7 @@ LONGEST = 60
 CONFIG = json.dumps({"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
 TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}
 STRANGER = "another-token"
+PROMPT = "km-feedback-submit takes your vote on a result, by the request_id here and its chunk_id"
 
 
 @pytest.fixture
@@ -80,6 +81,9 @@ async def test_the_same_as_there(duvet_command: str, project: Path, desk: Path) 
             there = {tool: (await post(client, tool, **CALLS[tool]))[1] for tool in CALLS if tool not in MAINTAINERS}
         async with asking(command.where, ADMIN) as client:
             there |= {tool: (await post(client, tool, **CALLS[tool]))[1] for tool in MAINTAINERS}
+            # The reader's token is shown there, and votes are taken here.
+            assert "feedback_prompt" not in there["km-search"]["metadata"]
+            there["km-search"]["metadata"]["feedback_prompt"] = PROMPT
             shown, answers = await here.pipes(CALLS)
             assert shown >= {*CALLS} and lasting(answers) == lasting(there)
             for tool in ("km-search", "km-ingest-status"):
@@ -102,6 +106,14 @@ async def test_what_is_shown_and_sent(duvet_command: str, project: Path, desk: P
         assert shown & {*CALLS} == {*CALLS} - MAINTAINERS
         codes = {tool: answer.get("error", {}).get("code") for tool, answer in answers.items()}
         assert codes == {tool: "forbidden" if tool in MAINTAINERS else None for tool in CALLS}
+        ##= man/spec/gateway.md#access
+        ##= type=test
+        ##% Whether an answer of `km-search` that was forwarded says how to give feedback MUST depend on what can be called
+        ##% here, whichever token was shown there.
+        assert "feedback_prompt" not in answers["km-search"]["metadata"]
+        both = Here(duvet_command, desk, at(command.url, **TOKENS))
+        _, answers = await both.pipes({"km-search": CALLS["km-search"]})
+        assert answers["km-search"]["metadata"]["feedback_prompt"] == PROMPT
         done = readers.call("km-ingest-status", {})
         assert (done.code, done.out) == (1, "") and "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL" in done.err
         listed = {row["name"] for row in json.loads(readers.run("tools", "--format", "json").out)}

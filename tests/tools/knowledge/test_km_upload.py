@@ -81,6 +81,25 @@ def test_it_is_taken_in(kept: Asking, source: Path) -> None:
     assert kept.value(TOOL, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
 
 
+def test_it_is_not_among_what_is_taken_in(kept: Asking, source: Path, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Where a file that was stored is not among what was taken in afterwards, as with a content root that is not in the
+    ##% project, the answer MUST warn of that.
+    def warning(destination: str) -> str:
+        given: dict[str, object] = {"source_path": str(source), "destination": destination, "ingest": True}
+        found = kept.answer(TOOL, given)
+        return found.warning
+
+    (kept.folder / ".gitignore").write_text("ignored/\n")
+    assert warning("a.md") == ""
+    start = "is stored, but is not among what was taken in: "
+    assert warning("ignored/a.md") == f"ignored/a.md {start}git ignores it, or the configuration leaves it out"
+    (tmp_path / "content").mkdir()
+    kept.turn_to(uploads=UploadRule(root=str(tmp_path / "content")))
+    assert warning("a.md") == f"a.md {start}it is not in the project"
+
+
 def test_it_is_stored_but_can_not_be_taken_in(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
