@@ -167,8 +167,7 @@ class _Taking:
 
     def failed(self, error: BaseException) -> Run:
         """The run, which came to nothing."""
-        reason = str(error) if isinstance(error, DuvetError) else f"{type(error).__name__}: {error}".rstrip(": ")
-        return replace(self._run, success=False, error=as_text(reason), duration_seconds=self._elapsed)
+        return replace(self._run, success=False, error=as_text(_reason(error)), duration_seconds=self._elapsed)
 
     @property
     def _how(self) -> str:
@@ -239,3 +238,11 @@ class _Taking:
             problems=tuple(self._problems),
             vectors=self._embedder.name if self._embedder else "",
         )
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, DuvetError):
+        return str(error)
+    # What stops a run from outside says where that came from, which nobody needs to know.
+    said = str(error) if isinstance(error, Exception) else ""
+    return f"{type(error).__name__}: {said}".rstrip(": ")

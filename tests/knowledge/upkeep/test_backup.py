@@ -24,6 +24,7 @@ from duvet.knowledge.upkeep.votes import submit, votes_in
 from duvet.store.errors import BusyError, DamagedError, MissingError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
+from duvet.store.schema import SCHEMA
 from duvet.version import VERSION
 from tests.knowledge.stored import fill
 from tests.knowledge.upkeep.made import CLOCK, STAMP, places, program, some_lines, vote
@@ -102,7 +103,7 @@ def test_what_is_in_one(kept: Places) -> None:
     assert manifest == {
         "format": 1,
         "duvet": VERSION,
-        "schema": 4,
+        "schema": SCHEMA,
         "revision": asked(kept.store, lambda store: store.revision),
         "created_at": CLOCK.isoformat(),
         "files": {name: {"size": len(found[name]), "digest": blake3(found[name]).hexdigest()} for name in files},
@@ -224,7 +225,7 @@ def member(
 
 def manifest(files: dict[str, bytes], **more: Any) -> tuple[tarfile.TarInfo, bytes]:
     entries = {name: {"size": len(data), "digest": blake3(data).hexdigest()} for name, data in files.items()}
-    told = {"format": 1, "duvet": "1", "schema": 4, "revision": "r", "created_at": "t", "files": entries, **more}
+    told = {"format": 1, "duvet": "1", "schema": SCHEMA, "revision": "r", "created_at": "t", "files": entries, **more}
     return member("manifest.json", json.encode(told))
 
 
