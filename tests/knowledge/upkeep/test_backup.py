@@ -180,6 +180,19 @@ def test_feedback_is_never_lost(kept: Places, tmp_path: Path) -> None:
     assert [one.chunk_id for one in votes_in(kept.feedback)] == ["docs/tea.md::0", "src/kettle/boil.py::0"]
 
 
+@pytest.mark.parametrize("line", [b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"a": "\xff"}', b"[]", b"{"])
+def test_feedback_that_is_none(kept: Places, tmp_path: Path, line: bytes) -> None:
+    found = members(made(kept))
+    files = {"feedback.jsonl": line + b"\n", "store.db": found["store.db"]}
+    archive = packed(tmp_path / "a.tgz", [manifest(files), *(member(*one) for one in files.items())])
+    assert restore(kept, archive, CLOCK).votes == 0
+    with open(kept.feedback, "ab") as file:
+        file.write(line + b"\n")
+    submit(kept, vote("docs/tea.md::0", -1.0))
+    assert [one.chunk_id for one in votes_in(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    assert members(back_up(kept, kept.backups, CLOCK).path)["feedback.jsonl"].count(b"\n") == 2
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_while_another_process_writes(kept: Places) -> None:
     with program(WRITE, kept.store) as writer:
