@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import recipes
+from duvet.terminal.known_names import files, recipes
 from duvet.terminal.options import TEXT, trace_options
 from duvet.terminal.service_options import service_options
 
@@ -32,6 +32,13 @@ _FORMATS = {
     help="How to write the list (table, plain, json, jsonl, csv, markdown), a run or a recipe (text, json), or problems "
     "(text, json, sarif, github, junit) [default: table on a terminal and plain elsewhere; text].",
 )
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="With `show`, the file to write; one that is there is replaced, whole [default: standard output].",
+)
 @service_options
 @trace_options
 @click.pass_context
@@ -44,12 +51,12 @@ def recipe(
     given: str | None,
     dry_run: bool,
     format: str | None,
+    output: str | None,
     **where: Any,
 ) -> None:
     """A recipe is a routine of a project: a file in YAML in `recipes` or `.duvet/recipes` whose steps call tools one after
-    another, expect something of what these answer, keep some of it, or wait. Agents run one with the tool `km-recipe-run`.
-    daily-health, release-prep, stale-audit and subsystem-freshness are always there, unless the project has its own of that
-    name.
+    another, expect something of what these answer, keep some of it, or wait. Agents run one with `km-recipe-run`.
+    daily-health, release-prep, stale-audit and subsystem-freshness are there unless the project has its own of that name.
 
     A file has `version`, `name`, `summary`, `variables` with their values, `steps`, `outputs` and `timeout_seconds`. A step
     has an `id` and one of `tool`, with its `params`, and `wait`, with `tool`, `params`, `until`, `interval_seconds` (5) and
@@ -58,8 +65,7 @@ def recipe(
     stand for values, and keep their type where they stand alone. A variable that is null has to be given.
 
     `list` shows which there are, `show` the file of one, `validate` what is wrong with those of the project, or with those that
-    are named or stand in a file, and `run` runs one and shows what came of each step. The tools of the pack `knowledge` are
-    switched on for that.
+    are named or stand in a file, and `run` runs one, with the pack `knowledge`, and shows what came of each step.
 
     `run` exits with 1 where a step fails, or something doesn't hold that it expects, and so does `validate` where something
     is wrong.
@@ -67,28 +73,37 @@ def recipe(
     \b
     Examples:
       duvet recipe
-      duvet recipe show release-prep > recipes/release-prep.yaml
+      duvet recipe show release-prep --output recipes/release-prep.yaml
       duvet recipe validate recipes/release-prep.yaml
       duvet recipe run release-prep --var profile=nightly --dry-run
       duvet recipe run subsystem-freshness --var subsystem=Kettle --format json | jq .outputs
     """
     from duvet.terminal import recipes
 
-    if action in ("show", "run") and len(names) != 1:
-        raise click.UsageError(f"`{action}` needs the NAME of one recipe", ctx)
-    if action == "list" and names:
-        raise click.UsageError("`list` takes no name", ctx)
-    if (variables or given is not None or dry_run) and action != "run":
-        raise click.UsageError("--var, --json and --dry-run go with `run`", ctx)
-    if format not in (None, *_FORMATS[action]):
-        raise click.UsageError(f"`{action}` is written as {', '.join(_FORMATS[action])}", ctx)
+    if wrong := _misuse(action, len(names), bool(variables or given is not None or dry_run), format, output):
+        raise click.UsageError(wrong, ctx)
     if action == "list":
         recipes.list_recipes(None if format == "text" else format)
     elif action == "validate":
         ctx.exit(recipes.validate_recipes(names, format, where))
     elif action == "show":
-        recipes.show_recipe(names[0], format)
+        recipes.show_recipe(names[0], format, output)
     else:
         told = recipes.Told(variables, given)
         run = recipes.plan_recipe if dry_run else recipes.run_recipe
         ctx.exit(run(names[0], told, format, where))
+
+
+def _misuse(action: str, names: int, is_told: bool, format: str | None, output: str | None) -> str:
+    """What doesn't go together; empty where all does."""
+    if action in ("show", "run") and names != 1:
+        return f"`{action}` needs the NAME of one recipe"
+    if action == "list" and names:
+        return "`list` takes no name"
+    if is_told and action != "run":
+        return "--var, --json and --dry-run go with `run`"
+    if output is not None and action != "show":
+        return "--output goes with `show`"
+    if format not in (None, *_FORMATS[action]):
+        return f"`{action}` is written as {', '.join(_FORMATS[action])}"
+    return ""

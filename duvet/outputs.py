@@ -88,7 +88,7 @@ def streamed(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
                 os.fsync(file.fileno())
             if mode is not None and replaces:
                 os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
-            _put(temporary, os.path.realpath(path), replaces=replaces)
+            put(temporary, os.path.realpath(path), replaces=replaces)
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -96,7 +96,8 @@ def streamed(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
         _sweep(os.path.dirname(temporary))
 
 
-def _put(temporary: str, path: str, *, replaces: bool) -> None:
+def put(temporary: str, path: str, *, replaces: bool) -> None:
+    """Give a file that is written its name; TakenError where another one has it that isn't to be replaced."""
     if replaces:
         os.replace(temporary, path)
         return

@@ -17,6 +17,10 @@ class BusyError(StoreError):
     """Somebody else is writing."""
 
 
+class ChangedError(StoreError):
+    """Somebody else has written meanwhile."""
+
+
 class VersionError(StoreError):
     """A store that another version of duvet has made."""
 

@@ -81,7 +81,7 @@ def missing(path: str) -> MissingError:
 def damaged(path: str, reason: str) -> DamagedError:
     """Of a store of which something is not as it was written."""
     return DamagedError(
-        f"it is damaged, or no store of duvet: {reason}", path=path, hint=f"{_begin_anew(path)}: nothing else is lost"
+        f"it is damaged, or no store of duvet: {reason}", path=path, hint=f"{begin_anew(path)}: nothing else is lost"
     )
 
 
@@ -90,11 +90,12 @@ def foreign(path: str, reason: str) -> DamagedError:
     return DamagedError(
         f"it is damaged, or no store of duvet: {reason}",
         path=path,
-        hint=f"say another place below `store` if this is something else; if it was a store, {_begin_anew(path)}",
+        hint=f"say another place below `store` if this is something else; if it was a store, {begin_anew(path)}",
     )
 
 
-def _begin_anew(path: str) -> str:
+def begin_anew(path: str) -> str:
+    """What to do about a store that is of no use."""
     ##= man/spec/knowledge.md#store
     ##% What is to be removed MUST be no more than the files of the store, whatever else is in their folder.
     names = [os.path.basename(file) for file in files_of(path) if file == path or os.path.lexists(file)]
@@ -107,7 +108,7 @@ def of_version(path: str, version: int, schema: int) -> VersionError:
         return VersionError(
             f"a newer duvet has made it: its schema is {version}, and this one reads {schema}",
             path=path,
-            hint=f"use that one; or {_begin_anew(path)}",
+            hint=f"use that one; or {begin_anew(path)}",
         )
     return OlderError(
         f"an older duvet has made it: its schema is {version}, and this one reads {schema}",

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from duvet.errors import DuvetError, OutputError, QueryError, describe
 from duvet.knowledge.upkeep.audit import Deed, account
 from duvet.knowledge.upkeep.backup import back_up, write_archive
+from duvet.knowledge.upkeep.manifest import STORE
 from duvet.knowledge.upkeep.places import Places
 from duvet.knowledge.upkeep.restoring import restore
 from duvet.reports.cells import visible
@@ -58,7 +59,8 @@ def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
         found = restore(kept, file, datetime.now(UTC), keeps=keeps)
     if settings().quiet:
         return
-    say(f"restored what was known at {visible(found.manifest.created_at)}\n")
+    what = "what was known" if STORE in found.manifest.files else "nothing but feedback, of what was kept"
+    say(f"restored {what} at {visible(found.manifest.created_at)}\n")
     if found.votes:
         say(f"brought back {plural(found.votes, 'vote')}\n")
     if found.kept:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError
+from duvet.outputs import store
 from duvet.reports import workflow_run
 from duvet.reports.cells import visible
 from duvet.reports.json_document import document
@@ -24,7 +25,7 @@ from duvet.terminal.recipe_variables import told_variables
 from duvet.terminal.service import SHELL, Assembly, assembly_of
 from duvet.terminal.service_options import PACKS
 from duvet.terminal.settings import settings, wants_bar
-from duvet.terminal.streams import pour, say
+from duvet.terminal.streams import is_standard_output, pour, say
 from duvet.text import plural
 from duvet.tools.errors import ToolError
 from duvet.tools.knowledge.km_recipe_run import told as told_of
@@ -73,17 +74,21 @@ def _row(found: Found, workflow: Workflow) -> Mapping[str, Any]:
     }
 
 
-def show_recipe(name: str, format: str | None) -> None:
-    """Write the file of one, or what is read in it."""
+def show_recipe(name: str, format: str | None, output: str | None = None) -> None:
+    """Write the file of one, or what is read in it, to a file or to standard output."""
     found = _required(name, _shelf().every())
     if found.workflow is None:
         raise ProblemsError(found.problems)
-    if format == "json":
-        pour(document(found.document.values if found.document else {}))
-    elif is_on_terminal():
-        pour("".join(f"{visible(line)}\n" for line in found.data.decode().splitlines()).encode())
+    data = document(found.document.values if found.document else {}) if format == "json" else found.data
+    if output is not None and not is_standard_output(output):
+        ##= man/spec/gateway.md#recipes
+        ##% `duvet recipe show --output` MUST write the file whole, after the recipe was found, so that a recipe of duvet's
+        ##% becomes one of the project.
+        store(output, data)
+    elif format != "json" and is_on_terminal():
+        pour("".join(f"{visible(line)}\n" for line in data.decode().splitlines()).encode())
     else:
-        pour(found.data)
+        pour(data)
 
 
 def validate_recipes(paths: Sequence[str], format: str | None, where: Mapping[str, Any]) -> int:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from duvet.terminal.chosen_tools import Tools
 from duvet.terminal.forwarding import line_of
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
+from duvet.terminal.service_reading import read, read_service
 from duvet.terminal.settings import Settings, settings
-from duvet.terminal.streams import say
+from duvet.terminal.streams import tell_line
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
@@ -88,7 +89,7 @@ class Assembly(Tools):
 
     def read_again(self, tree: Tree) -> Service:
         """The configuration of the service as it is now."""
-        return _read(tree, self._options.get(SERVICE), self._options["config_path"], self._shown)
+        return read(tree, self._options.get(SERVICE), self._options["config_path"], self._shown)
 
     def with_service(self, service: Service) -> Assembly:
         """The same with another configuration; what lasts is not made again."""
@@ -227,23 +228,3 @@ class Assembly(Tools):
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
     """What these options describe; ProblemsError where the configuration of the service is wrong."""
     return Assembly(where, read_service(where.get(SERVICE), where["config_path"]), mode, settings())
-
-
-def read_service(given: str | None, config_path: str | None) -> Service:
-    """The configuration of the service; ProblemsError with everything that is wrong with it."""
-    from duvet.tree.disk import DiskTree
-
-    return _read(DiskTree(), given, config_path, settings())
-
-
-def _read(tree: Tree, given: str | None, config_path: str | None, shown: Settings) -> Service:
-    from duvet.config.service.read import service_config
-
-    return service_config(tree, shown.environ, given, config_path or shown.config_path)
-
-
-def tell_line(text: str) -> None:
-    """Say a line on standard error at once."""
-    say(f"{text}\n")
-    if sys.stderr is not None:
-        sys.stderr.flush()

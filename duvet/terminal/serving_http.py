@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from duvet.errors import QueryError
-from duvet.terminal.service import Assembly, tell_line
+from duvet.terminal.service import Assembly
 from duvet.terminal.service_options import Listening
 from duvet.terminal.settings import settings
+from duvet.terminal.streams import tell_line
 
 if TYPE_CHECKING:
     from duvet.server.http.address import Address

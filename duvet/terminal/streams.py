@@ -26,6 +26,13 @@ def say(text: str) -> None:
         silence(sys.stderr)
 
 
+def tell_line(text: str) -> None:
+    """Say a line at once."""
+    say(f"{text}\n")
+    if sys.stderr is not None:
+        sys.stderr.flush()
+
+
 def pour(data: bytes | bytearray) -> None:
     """Write a result to standard output; a reader may have read enough."""
     if sys.stdout is None:

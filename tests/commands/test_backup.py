@@ -82,6 +82,16 @@ def test_where_it_goes(duvet: Run, duvet_command: str, project: Path, tmp_path: 
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
 
 
+def test_feedback_alone(duvet: Run, project: Path) -> None:
+    assert duvet("call", "km-feedback-submit", "--request-id", "r", "--chunk-id", "a::0").code == 0
+    (project / STORE).unlink()
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    (project / KEPT / "feedback.jsonl").unlink()
+    done = duvet("restore", "a.tgz")
+    assert done.code == 0 and done.err.startswith("restored nothing but feedback, of what was kept at 2")
+    assert done.err.endswith("\nbrought back 1 vote\n")
+
+
 def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
     empty = runner(duvet_command, make(tmp_path / "empty", FILES))
     done = empty("backup")

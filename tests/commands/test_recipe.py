@@ -78,6 +78,22 @@ def test_one_of_them(duvet: Run, project: Path) -> None:
     assert "recipes/mine.yaml" in duvet("recipe", "list").out
 
 
+def test_one_that_becomes_the_projects(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `duvet recipe show --output` MUST write the file whole, after the recipe was found, so that a recipe of duvet's
+    ##% becomes one of the project.
+    text = duvet("recipe", "show", "release-prep").out
+    for _ in range(2):
+        assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")
+        assert (project / "recipes/release-prep.yaml").read_text() == text
+    assert "recipes/release-prep.yaml" in duvet("recipe", "list").out
+    assert duvet("recipe", "validate", "recipes/release-prep.yaml").code == 0
+    assert duvet("recipe", "show", "look", "-o", "-").out == LOOK
+    assert duvet("recipe", "show", "none", "--output", "none.yaml").code == 1
+    assert not (project / "none.yaml").exists()
+
+
 def test_a_run(duvet: Run) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
@@ -147,6 +163,7 @@ MISUSED: list[tuple[tuple[str, ...], int, str]] = [
     (("run", "look", "--format", "sarif"), 2, "`run` is written as text, json"),
     (("list", "look"), 2, "`list` takes no name"),
     (("show", "look", "--dry-run"), 2, "--var, --json and --dry-run go with `run`"),
+    (("run", "look", "--output", "a.yaml"), 2, "--output goes with `show`"),
     (("run", "lok"), 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
     (("show", "nothing"), 1, 'there is no recipe "nothing"'),
     (("validate", "nothing.yaml"), 1, "No such file or directory"),

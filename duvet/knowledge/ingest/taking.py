@@ -25,7 +25,7 @@ from duvet.knowledge.ingest.remembered import Memo, decoded_memo
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
-from duvet.knowledge.ingest.warnings import as_text, in_words, warned, warning
+from duvet.knowledge.ingest.warnings import in_words, reason_of, warned, warning
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
@@ -167,8 +167,7 @@ class _Taking:
 
     def failed(self, error: BaseException) -> Run:
         """The run, which came to nothing."""
-        reason = str(error) if isinstance(error, DuvetError) else f"{type(error).__name__}: {error}".rstrip(": ")
-        return replace(self._run, success=False, error=as_text(reason), duration_seconds=self._elapsed)
+        return replace(self._run, success=False, error=reason_of(error), duration_seconds=self._elapsed)
 
     @property
     def _how(self) -> str:

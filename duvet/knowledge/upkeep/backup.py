@@ -16,7 +16,10 @@ from duvet.knowledge.upkeep.manifest import FEEDBACK, MEMBERS, NAME, REPORTS, ST
 from duvet.knowledge.upkeep.places import BACKUP, ENDINGS, Places
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.outputs import streamed
+from duvet.store.errors import DamagedError, MissingError, StoreError
+from duvet.store.faults import begin_anew
 from duvet.store.opening import open_store
+from duvet.store.protocol import Store
 from duvet.store.schema import SCHEMA
 from duvet.version import VERSION
 
@@ -68,7 +71,15 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
     import tarfile
     from gzip import GzipFile
 
-    with GzipFile("", "wb", _LEVEL, file) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
+    with (
+        GzipFile("", "wb", _LEVEL, file) as packed,
+        tarfile.open(
+            # Without headers of their own for large files, which are not read.
+            fileobj=packed,
+            mode="w|",
+            format=tarfile.GNU_FORMAT,
+        ) as archive,
+    ):
         for name in names:
             member = tarfile.TarInfo(name)
             member.size = os.path.getsize(os.path.join(folder, name))
@@ -83,12 +94,9 @@ def _copied(places: Places, now: datetime) -> Iterator[tuple[str, Sequence[str]]
     ##= man/spec/gateway.md#maintenance
     ##% A backup MUST hold the store as it is at one moment, the feedback, what is kept of reports, and a manifest with
     ##% the versions and a digest of each of them, and MUST NOT hold earlier backups.
-    with closing(open_store(places.store)) as store, scratch(places) as folder:
-        store.copy_to(os.path.join(folder, STORE))
-        with closing(open_store(os.path.join(folder, STORE))) as copy:
-            revision = copy.revision
-            for name, kind in REPORTS.items():
-                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, _MOST_REPORTS))))
+    lines = lines_of(places.feedback)
+    with _store(places, is_needed=not lines) as store, scratch(places) as folder:
+        revision = "" if store is None else _copy(store, places, folder)
         if lines := lines_of(places.feedback):
             _write(folder, FEEDBACK, b"".join(line + b"\n" for line in lines))
         names = sorted(name for name in MEMBERS if os.path.exists(os.path.join(folder, name)))
@@ -97,6 +105,36 @@ def _copied(places: Places, now: datetime) -> Iterator[tuple[str, Sequence[str]]
         manifest = Manifest(duvet=VERSION, schema=SCHEMA, revision=revision, created_at=created, files=files)
         _write(folder, NAME, encoded(manifest))
         yield folder, (NAME, *names)
+
+
+@contextmanager
+def _store(places: Places, *, is_needed: bool) -> Iterator[Store | None]:
+    ##= man/spec/gateway.md#maintenance
+    ##% Where the store is gone, a backup MUST hold the feedback alone, and bring back nothing else.
+    try:
+        store = open_store(places.store)
+    except MissingError:
+        if is_needed:
+            raise
+        yield None
+        return
+    with closing(store):
+        yield store
+
+
+def _copy(store: Store, places: Places, folder: str) -> str:
+    """Put a copy of the store and what is kept of reports into a folder; the revision."""
+    path = os.path.join(folder, STORE)
+    store.copy_to(path)
+    try:
+        with closing(open_store(path)) as copy:
+            for name, kind in REPORTS.items():
+                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, _MOST_REPORTS))))
+            return copy.revision
+    except StoreError as error:
+        # Nobody can do anything about the copy.
+        hint = begin_anew(places.store) if isinstance(error, DamagedError) else error.hint
+        raise type(error)(error.message, path=places.store, hint=hint) from error
 
 
 def _entry(path: str) -> Entry:

@@ -13,6 +13,8 @@ from duvet.errors import OutputError, UnreadableError, describe
 from duvet.outputs import settle
 
 _CHUNK = 1 << 16
+NO_LINE = (DecodeError, UnicodeDecodeError, RecursionError)
+"""What is raised for bytes that are none of ours."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -64,7 +66,7 @@ def is_whole(line: bytes) -> bool:
     """Whether it is an object, and not what somebody has left of one."""
     try:
         return isinstance(json.decode(line), dict)
-    except DecodeError:
+    except NO_LINE:
         return False
 
 

@@ -38,7 +38,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema: int
     """That of the store."""
     revision: str
-    """Of the store."""
+    """Of the store; empty where there is none."""
     created_at: str
     """In ISO 8601."""
     files: dict[str, Entry]
@@ -57,7 +57,7 @@ def decoded(data: bytes, path: str) -> Manifest:
     if found.format != FORMAT:
         raise ArchiveError(f"a newer duvet has made it: its format is {found.format}, not {FORMAT}", path=path)
     unknown = sorted(set(found.files) - set(MEMBERS))
-    if unknown or STORE not in found.files or any(one.size < 0 for one in found.files.values()):
+    if unknown or not {STORE, FEEDBACK} & set(found.files) or any(one.size < 0 for one in found.files.values()):
         raise ArchiveError("its manifest names other files than those of a backup", path=path)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import datetime
 
 from msgspec import Struct
@@ -13,14 +13,11 @@ from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.lines import append_all, lines_of
 from duvet.knowledge.upkeep.manifest import FEEDBACK, STORE, Manifest
 from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, Places
+from duvet.knowledge.upkeep.putting_back import put_back
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.knowledge.upkeep.unpacking import unpack
-from duvet.outputs import settle
-from duvet.store.copying import move_aside, overwrite
-from duvet.store.errors import BusyError, DamagedError, MissingError, VersionError
+from duvet.store.errors import VersionError
 from duvet.store.opening import open_store
-from duvet.store.replacing import can_be_replaced
-from duvet.store.sqlite import SqliteStore
 
 PATIENCE = 10.0
 """Seconds that it is waited for those who write."""
@@ -41,10 +38,18 @@ def restore(places: Places, path: str, now: datetime, *, keeps: bool = True, pat
     places.make(f"{places.store}*")
     with scratch(places) as folder:
         manifest = unpack(path, folder)
-        copy = os.path.join(folder, STORE)
-        _check(copy)
-        kept = _put_back(places, copy, now, patience, keeps=keeps)
-        return Restored(manifest, kept, _bring_back(places, os.path.join(folder, FEEDBACK)))
+        copy, votes = os.path.join(folder, STORE), lines_of(os.path.join(folder, FEEDBACK))
+        kept = ""
+        # What can't be read is to be known before anything is changed.
+        lines_of(places.feedback)
+        if STORE in manifest.files:
+            _check(copy)
+            # On the same disk, so that it is moved and not copied.
+            name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+            aside = os.path.join(places.folder, BACKUPS, name)
+            keep = (lambda: back_up(places, places.backups, now).path) if keeps else None
+            kept = put_back(places, copy, keep, aside, patience)
+        return Restored(manifest, kept, _bring_back(places, votes))
 
 
 def _check(copy: str) -> None:
@@ -57,49 +62,13 @@ def _check(copy: str) -> None:
         raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
 
 
-def _put_back(places: Places, copy: str, now: datetime, patience: float, *, keeps: bool) -> str:
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it open,
-    ##% and MUST keep what was there before as another backup, unless `--force` is given.
-    try:
-        with closing(open_store(places.store)) as store:
-            assert isinstance(store, SqliteStore)
-            kept = back_up(places, places.backups, now).path if keeps else ""
-            overwrite(store.database, copy, patience)
-            return kept
-    except BusyError:
-        raise
-    except MissingError:
-        kept = ""
-    except (DamagedError, VersionError) as error:
-        if isinstance(error, DamagedError) and not can_be_replaced(places.store):
-            raise
-        # On the same disk, so that it is moved and not copied.
-        name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
-        kept = os.path.join(places.folder, BACKUPS, name)
-        move_aside(places.store, kept)
-        if not keeps:
-            _remove(kept)
-            kept = ""
-    os.replace(copy, places.store)
-    settle(places.folder)
-    return kept
-
-
-def _remove(folder: str) -> None:
-    from shutil import rmtree
-
-    with suppress(OSError):
-        rmtree(folder)
-
-
-def _bring_back(places: Places, path: str) -> int:
+def _bring_back(places: Places, votes: list[bytes]) -> int:
     """Add the feedback that isn't there any more."""
     ##= man/spec/gateway.md#maintenance
     ##% Neither a run, nor a store that is replaced, nor a backup that is restored MUST lose feedback: what was given since
     ##% stays, and what is missing comes back.
     known = set(lines_of(places.feedback))
-    missing = [line for line in lines_of(path) if line not in known]
+    missing = [line for line in votes if line not in known]
     if missing:
         append_all(places.make(places.feedback), missing)
     return len(missing)

@@ -6,10 +6,11 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from duvet.errors import UnreadableError, describe
 from duvet.knowledge.upkeep.manifest import NAME, ArchiveError, Entry, Manifest, decoded, differing
+from duvet.tree.disk import DiskTree
 
 if TYPE_CHECKING:
     import tarfile
@@ -19,21 +20,34 @@ _CHUNK = 1 << 20
 _MOST_OF_MANIFEST = 1 << 20
 _RATIO, _SMALL = 200, 64 << 20
 """No backup is packed to less than one part in so many, unless it is a small one."""
+_AROUND = 1 << 16
+"""More bytes than stand around the files of an archive, and are read ahead of them."""
+_KIND = slice(156, 157)
+"""Where a header says what it is of."""
+_FAR_MORE = "it unpacks to far more than a backup does"
 
 
 class _Bounded:
-    """What comes out of an archive, up to so many bytes."""
+    """What comes out of an archive, up to so many bytes: at first those of a manifest, and then those that it tells of."""
 
     def __init__(self, file: GzipFile, most: int, path: str) -> None:
         self._file = file
-        self._left = most
+        self._left = _MOST_OF_MANIFEST + _AROUND
+        self._most = most
         self._path = path
+
+    def allow(self, manifest: Manifest) -> None:
+        """Go on to the files of this manifest."""
+        sizes = sum(one.size for one in manifest.files.values())
+        if sizes > self._most:
+            raise ArchiveError(_FAR_MORE, path=self._path)
+        self._left = sizes + _AROUND
 
     def read(self, size: int) -> bytes:
         data = self._file.read(min(size, self._left + 1))
         self._left -= len(data)
         if self._left < 0:
-            raise ArchiveError("it unpacks to far more than a backup does", path=self._path)
+            raise ArchiveError(_FAR_MORE, path=self._path)
         return data
 
 
@@ -44,9 +58,10 @@ def unpack(path: str, folder: str) -> Manifest:
     ##% link, a device or a path that leads elsewhere, where a file is not what its manifest says, or where it unpacks to
     ##% far more than a backup does.
     try:
-        with _opened(path) as archive:
+        with _opened(path) as (archive, bounded):
             members = iter(archive)
             manifest = _manifest(archive, next(members, None), path)
+            bounded.allow(manifest)
             found = {member.name: entry for member, entry in _files(archive, members, manifest, path, folder)}
     except (zlib.error, EOFError) as error:
         raise ArchiveError("it is cut off, or no archive", path=path) from error
@@ -58,17 +73,30 @@ def unpack(path: str, folder: str) -> Manifest:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tarfile.TarFile]:
+def _opened(path: str) -> Iterator[tuple[tarfile.TarFile, _Bounded]]:
     import gzip
     import tarfile
 
+    class Plain(tarfile.TarInfo):
+        """A file with nothing else to say of it."""
+
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            found = super().frombuf(buf, encoding, errors)
+            # Further headers would be read as a whole, however long they say that they are.
+            if buf[_KIND] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+                raise ArchiveError("it holds what no backup does: something that is no file", path=path)
+            return found
+
     try:
-        with open(path, "rb") as packed:
+        # What is no file, such as a pipe, would be waited for.
+        with os.fdopen(DiskTree().opened(path)[0], "rb") as packed:
             most = max(_SMALL, _RATIO * os.fstat(packed.fileno()).st_size)
             with gzip.open(packed) as file:
-                bounded = cast(BinaryIO, _Bounded(file, most, path))
-                with tarfile.open(fileobj=bounded, mode="r|") as archive:
-                    yield archive
+                bounded = _Bounded(file, most, path)
+                stream = cast(BinaryIO, bounded)
+                with tarfile.open(fileobj=stream, mode="r|", tarinfo=Plain) as archive:
+                    yield archive, bounded
                 # Only at its end is it known to be whole.
                 while bounded.read(_CHUNK):
                     pass

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import Struct, field, json
 
-from duvet.knowledge.upkeep.lines import append, lines_of
+from duvet.knowledge.upkeep.lines import NO_LINE, append, lines_of
 from duvet.knowledge.upkeep.places import Places
 
 SOURCE = "mcp.manual"
@@ -41,7 +41,7 @@ def votes_in(path: str) -> list[Vote]:
     for line in lines_of(path):
         try:
             found.append(json.decode(line, type=Vote))
-        except DecodeError:
+        except NO_LINE:
             # Somebody has written here by hand.
             continue
     return found

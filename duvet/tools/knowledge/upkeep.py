@@ -69,7 +69,7 @@ async def taken_in(ctx: Ctx, upkeep: Upkeep, wishes: Wishes) -> Run:
 
     ##= man/spec/gateway.md#maintenance
     ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-    ##% wanted, and MUST leave everything as it was where the call is cancelled.
+    ##% wanted, and MUST leave what is known as it was where the call is cancelled.
     return await at_work(ctx, work)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import sqlite3
 import sys
 import tarfile
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import pytest
 from blake3 import blake3
 from msgspec import json
 
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, NotRegularError
 from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.manifest import ArchiveError
 from duvet.knowledge.upkeep.places import Places
@@ -130,6 +132,39 @@ def test_nothing_to_back_up(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_feedback_without_a_store(kept: Places, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Where the store is gone, a backup MUST hold the feedback alone, and bring back nothing else.
+    before = asked(kept.store)
+    os.rename(kept.store, tmp_path / "store.db")
+    archive = made(kept)
+    assert list(members(archive)) == ["manifest.json", "feedback.jsonl"]
+    os.unlink(kept.feedback)
+    assert (restore(kept, archive, CLOCK).votes, os.path.exists(kept.store)) == (1, False)
+    os.rename(tmp_path / "store.db", kept.store)
+    os.unlink(kept.feedback)
+    found = restore(kept, archive, CLOCK)
+    assert (found.votes, found.kept, asked(kept.store)) == (1, "", before)
+
+
+def test_a_store_that_is_damaged(kept: Places) -> None:
+    with closing(sqlite3.connect(kept.store)) as connection, connection:
+        connection.execute("UPDATE report SET data = x'00'")
+    with pytest.raises(DamagedError) as caught:
+        made(kept)
+    assert caught.value.path == kept.store
+    assert caught.value.hint.startswith("remove store.db ")
+
+
+def test_a_store_that_cannot_be_copied(kept: Places) -> None:
+    with open(kept.store, "r+b") as file:
+        file.truncate(os.path.getsize(kept.store) // 2)
+    with pytest.raises(DamagedError) as caught:
+        made(kept)
+    assert caught.value.path == kept.store
+
+
 def test_it_comes_back_as_it_was(kept: Places) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
@@ -178,6 +213,19 @@ def test_feedback_is_never_lost(kept: Places, tmp_path: Path) -> None:
     submit(kept, vote("docs/tea.md::0", 0.5))
     assert restore(kept, archive, CLOCK).votes == 1
     assert [one.chunk_id for one in votes_in(kept.feedback)] == ["docs/tea.md::0", "src/kettle/boil.py::0"]
+
+
+@pytest.mark.parametrize("line", [b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"a": "\xff"}', b"[]", b"{"])
+def test_feedback_that_is_none(kept: Places, tmp_path: Path, line: bytes) -> None:
+    found = members(made(kept))
+    files = {"feedback.jsonl": line + b"\n", "store.db": found["store.db"]}
+    archive = packed(tmp_path / "a.tgz", [manifest(files), *(member(*one) for one in files.items())])
+    assert restore(kept, archive, CLOCK).votes == 0
+    with open(kept.feedback, "ab") as file:
+        file.write(line + b"\n")
+    submit(kept, vote("docs/tea.md::0", -1.0))
+    assert [one.chunk_id for one in votes_in(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    assert members(back_up(kept, kept.backups, CLOCK).path)["feedback.jsonl"].count(b"\n") == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
@@ -242,7 +290,10 @@ HOSTILE: dict[str, list[tuple[tarfile.TarInfo, bytes]]] = {
     "no JSON": [member("manifest.json", b"{")],
     "another format": [manifest({"store.db": STORE}, format=2), member("store.db", STORE)],
     "a manifest of everything": [manifest({"store.db": STORE, "../x": b""}), member("store.db", STORE)],
-    "no store": [manifest({"feedback.jsonl": b"{}\n"}), member("feedback.jsonl", b"{}\n")],
+    "neither a store nor feedback": [manifest({})],
+    "a further header": [member("x", b"10 path=x\n", tarfile.XHDTYPE), GOOD, member("store.db", STORE)],
+    "a further header for all": [member("x", b"10 path=x\n", tarfile.XGLTYPE), GOOD, member("store.db", STORE)],
+    "a long name": [member("x", b"manifest.json\0", tarfile.GNUTYPE_LONGNAME), GOOD, member("store.db", STORE)],
     "another store": [GOOD, member("store.db", STORE[::-1])],
     "a shorter store": [GOOD, member("store.db", STORE[1:])],
     "twice": [GOOD, member("store.db", STORE), member("store.db", STORE)],
@@ -297,6 +348,30 @@ class TestHostile:
             with pytest.raises(ArchiveError):
                 restore(kept, packed(tmp_path / "a.tgz", parts), CLOCK)
         self.check(kept, before)
+
+    def test_what_comes_after_it(self, kept: Places, tmp_path: Path) -> None:
+        before = asked(kept.store), Path(kept.feedback).read_bytes()
+        archive = back_up(kept, str(tmp_path / "a.tgz"), CLOCK).path
+        with gzip.open(archive, "ab") as file:
+            file.write(bytes(8 << 20))
+        with pytest.raises(ArchiveError, match="far more"):
+            restore(kept, archive, CLOCK)
+        self.check(kept, before)
+
+    @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+    def test_further_headers_are_not_read(self, kept: Places, tmp_path: Path, kind: bytes) -> None:
+        # It says that it is long, and isn't: who reads it would find that it is cut off.
+        header = tarfile.TarInfo("x")
+        header.type, header.size = kind, 1 << 33
+        (tmp_path / "a.tgz").write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
+        with pytest.raises(ArchiveError, match="something that is no file"):
+            restore(kept, str(tmp_path / "a.tgz"), CLOCK)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+    def test_a_pipe(self, kept: Places, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "a.tgz")
+        with pytest.raises(NotRegularError):
+            restore(kept, str(tmp_path / "a.tgz"), CLOCK)
 
     @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\x1f\x8b", b"\x1f\x8b\x08\0" + bytes(99), bytes(9999)])
     def test_what_is_no_archive(self, kept: Places, tmp_path: Path, data: bytes) -> None:

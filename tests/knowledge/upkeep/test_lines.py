@@ -21,6 +21,7 @@ for number in range(10**6):
     print(sys.argv[2], number, flush=True)
 """
 """Adds lines, and says of each that it is there."""
+DEEP = b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 FULL = """
 import resource, sys
 from duvet.errors import OutputError
@@ -53,6 +54,8 @@ def test_lines_stay_in_order(tmp_path: Path) -> None:
         (b'{"a": 1}\n{"b": "' + b"x" * 200_000, [b'{"a": 1}']),
         (b'{"a": "' + b"x" * 200_000 + b'"}', [b'{"a": "' + b"x" * 200_000 + b'"}']),
         (b'no line\n[]\n{"a": 1}\n', [b'{"a": 1}']),
+        (DEEP + b'\n{"a": "\xff"}\n{"a": 1}\n', [b'{"a": 1}']),
+        (b'{"a": 1}\n' + DEEP, [b'{"a": 1}']),
     ],
 )
 def test_the_beginning_of_a_line_is_not_taken_for_one(tmp_path: Path, left: bytes, kept: list[bytes]) -> None:

@@ -108,7 +108,7 @@ async def test_progress(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-    ##% wanted, and MUST leave everything as it was where the call is cancelled.
+    ##% wanted, and MUST leave what is known as it was where the call is cancelled.
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:

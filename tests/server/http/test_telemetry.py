@@ -143,7 +143,7 @@ async def test_how_things_stand(duvet_command: str, project: Path) -> None:
         "ingest_stale_resolved_total": 2,
         "coverage_last_run_status": 1,
         "coverage_last_run_timestamp": NOW + 1,
-        "coverage_missing_artifacts_total": 2,
+        "coverage_missing_artifacts_total": 1,
         "coverage_stale_artifacts_total": 2,
         "coverage_history_snapshots": 2,
         "lifecycle_last_run_status": 1,

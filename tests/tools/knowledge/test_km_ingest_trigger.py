@@ -93,11 +93,17 @@ class TestCancelling:
         ##= man/spec/gateway.md#maintenance
         ##= type=test
         ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-        ##% wanted, and MUST leave everything as it was where the call is cancelled.
+        ##% wanted, and MUST leave what is known as it was where the call is cancelled.
         before = kept.value(TOOL)
         (kept.folder / "docs/new.md").write_text("# New\n")
         anyio.run(self.cancelled, kept)
-        assert kept.value("km-ingest-status")["run_id"] == before["run_id"]
+        assert kept.value("km-coverage-summary")["run"]["run_id"] == before["run_id"]
+        assert "docs/new.md" not in [
+            one["chunk"]["artifact_path"] for one in kept.value("km-search", query="new")["results"]
+        ]
+        # Whoever asks how it went is told that, too.
+        last = kept.value("km-ingest-status")
+        assert (last["success"], last["error"]) == (False, "CancelledError")
         assert kept.value(TOOL)["changed"] == 1
 
     async def cancelled(self, kept: Asking) -> None:

@@ -28,7 +28,7 @@ def test_daily_health(filled: Kitchen) -> None:
     assert states(found) == [(name, "success") for name in ("status", "coverage", "lifecycle", "help")]
     outputs = found["outputs"]
     assert outputs["run"]["run_id"] == "r1"
-    assert (outputs["coverage"]["artifact_total"], len(outputs["missing_artifacts"])) == (8, 2)
+    assert (outputs["coverage"]["artifact_total"], len(outputs["missing_artifacts"])) == (8, 1)
     assert outputs["lifecycle"].keys() == {
         "stale_docs",
         "isolated_nodes",
