@@ -21,8 +21,8 @@ _SUBSYSTEMS = "SELECT key FROM node WHERE label = ? ORDER BY key"
 _EDGES = f"""SELECT edge.relation, edge.properties, {FIELDS} FROM edge JOIN node ON node.id = edge.{{1}}
 WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?){{2}}
 ORDER BY edge.relation, node.label, node.key LIMIT ?"""
-_FOUND = f"""SELECT {FIELDS} FROM node WHERE label = ?1 AND instr(coalesce(folded, key), ?2) > 0
-ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ?2 || char(10)) = 0, key LIMIT ?3"""
+_FOUND = f"""SELECT {FIELDS} FROM node WHERE label = ? AND instr(coalesce(folded, key), ?) > 0
+ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ? || char(10)) = 0, key LIMIT ?"""
 _ISOLATED = f"""SELECT {FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
 (SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
 
@@ -102,7 +102,7 @@ def found_nodes(database: Database, term: str, labels: Sequence[Label], limit: i
         found
         for label in dict.fromkeys(labels)
         if label is not Label.CHUNK
-        for found in database.read(node_of, _FOUND, LABEL_NUMBERS[label], wanted, limit)
+        for found in database.read(node_of, _FOUND, LABEL_NUMBERS[label], wanted, wanted, limit)
     ]
 
 

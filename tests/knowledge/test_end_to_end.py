@@ -50,9 +50,9 @@ class Tree:
         }
 
 
-@pytest.fixture
-def made(tmp_path: Path, duvet_command: str) -> Tree:
-    folder = written_tree(tmp_path / "tree", 160)
+@pytest.fixture(params=[160, pytest.param(20_000, marks=pytest.mark.slow)])
+def made(tmp_path: Path, duvet_command: str, request: pytest.FixtureRequest) -> Tree:
+    folder = written_tree(tmp_path / "tree", request.param)
     git(folder, "init", "--quiet", "--initial-branch=main")
     return Tree(duvet_command, written(folder, {"duvet.config.yaml": WITHOUT_VECTORS}))
 
