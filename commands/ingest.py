@@ -8,6 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.options import TEXT, trace_options
+from duvet.terminal.service_options import service_option
 
 
 @click.command(cls=Subcommand)
@@ -26,6 +27,7 @@ from duvet.terminal.options import TEXT, trace_options
     default="text",
     help="With json, what has come of the run is written to standard output.",
 )
+@service_option
 @trace_options
 @click.pass_context
 def ingest(
@@ -36,6 +38,7 @@ def ingest(
     full: bool,
     dummy_embeddings: bool,
     format: str,
+    service_path: str | None,
     **where: Any,
 ) -> None:
     """Code, tests, documents, specifications, requirements and citations are kept in .duvet/knowledge, where the tools
@@ -52,8 +55,8 @@ def ingest(
       duvet ingest
       duvet ingest --dry-run
       duvet ingest --profile nightly --full --format json
-      duvet call --pack knowledge km-search --query "retry after a timeout"
+      duvet call km-search --query "retry after a timeout"
     """
     from duvet.terminal.ingesting import Asked, run_ingest
 
-    run_ingest(where, Asked(profile or "", dry_run, full, dummy_embeddings, format == "json"))
+    run_ingest(where, service_path, Asked(profile or "", dry_run, full, dummy_embeddings, format == "json"))

@@ -31,7 +31,7 @@ class Asked(Struct, frozen=True):
     as_json: bool
 
 
-def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
+def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
     from duvet.config.service.taking import service_taking
     from duvet.knowledge.ingest.profiles import require_profile
@@ -48,7 +48,7 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
     project = open_project(**where)
     inside = list(_inside(os.getcwd()))
     named = where["config_path"] or shown.config_path
-    wanted, kept = service_taking(project.tree, shown.environ, named)
+    wanted, kept = service_taking(project.tree, shown.environ, named, service_path)
     own = own_files(kept.path, kept.backups)
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
 

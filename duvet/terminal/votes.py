@@ -27,8 +27,8 @@ def places(service_path: str | None) -> Places:
     from duvet.tree.disk import DiskTree
 
     ##= man/spec/gateway.md#maintenance
-    ##% `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that `--config` names,
-    ##% as the other commands of the service are.
+    ##% `duvet ingest`, `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that
+    ##% `--config` names, as the other commands of the service are.
     shown = settings()
     store = service_taking(DiskTree(), shown.environ, shown.config_path, service_path)[1]
     return places_of(Rules(os.getcwd(), IngestRule(), store))

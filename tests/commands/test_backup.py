@@ -138,13 +138,13 @@ def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> No
 def test_another_configuration(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that `--config` names,
-    ##% as the other commands of the service are.
+    ##% `duvet ingest`, `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that
+    ##% `--config` names, as the other commands of the service are.
     other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
     make(project, {"conf/team.json": json.dumps(other)})
     config = ("--config", "conf/team.json")
     assert duvet("backup", *config).code == 1
-    assert duvet("call", *config, "km-ingest-trigger").code == 0
+    assert duvet("ingest", *config).code == 0
     give = ("km-feedback-submit", "--request-id", "r", "--chunk-id", "a::0", "--vote", "1")
     assert duvet("call", *config, *give).code == 0
     assert duvet("backup", *config).code == 0

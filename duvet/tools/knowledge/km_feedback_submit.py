@@ -51,12 +51,6 @@ async def feedback(asked: Input, ctx: Ctx) -> Answer:
     request, chunk = _name("request_id", asked.request_id, _REQUEST), _name("chunk_id", asked.chunk_id, _CHUNK)
     if asked.context is not None and len(json.encode(asked.context)) > _MOST:
         raise ToolError(Code.INVALID_REQUEST, f"context has more than {_MOST:,} bytes", "say it in fewer words")
-    if asked.vote is None and not (asked.note or "").strip() and not asked.context:
-        ##= man/spec/gateway.md#maintenance
-        ##% Feedback that has neither a vote, nor a note, nor a context MUST be refused.
-        raise ToolError(
-            Code.INVALID_REQUEST, "nothing is said of the result", "give a vote from -1 to 1, a note, or both"
-        )
     upkeep = upkeep_of(ctx)
     vote = Vote(
         request_id=request,
@@ -70,7 +64,16 @@ async def feedback(asked: Input, ctx: Ctx) -> Answer:
     ##% `km-feedback-submit` MUST keep a vote from -1 to 1, a note and a context for a result of a search, and answer with
     ##% what was kept and when.
     await at_work(ctx, lambda: submit(upkeep.places, vote))
-    return Answer(value=Output(**asdict(vote)), warning=await _unknown(ctx, chunk))
+    warnings = filter(None, (_unsaid(vote), await _unknown(ctx, chunk)))
+    return Answer(value=Output(**asdict(vote)), warning=" ".join(warnings))
+
+
+def _unsaid(vote: Vote) -> str:
+    """What to tell who says nothing."""
+    ##= man/spec/gateway.md#maintenance
+    ##% Feedback that has neither a vote, nor a note, nor a context MUST be kept, too, with a warning.
+    is_something = vote.vote is not None or (vote.note or "").strip() or vote.context
+    return "" if is_something else "That says nothing of the result: a vote from -1 to 1 or a note would."
 
 
 def _name(argument: str, value: str, hint: str) -> str:

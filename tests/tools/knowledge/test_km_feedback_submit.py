@@ -69,12 +69,12 @@ def test_what_is_refused(known: Asking, wrong: dict[str, Any]) -> None:
 def test_nothing_that_is_said(known: Asking) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% Feedback that has neither a vote, nor a note, nor a context MUST be refused.
+    ##% Feedback that has neither a vote, nor a note, nor a context MUST be kept, too, with a warning.
     less: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
     for nothing in less:
-        given = {"request_id": "r", "chunk_id": "docs/tea.md::0", **nothing}
-        assert refused(known, TOOL, **given) == ("invalid_request", "nothing is said of the result")
-    assert not (known.file.parent / "feedback.jsonl").exists()
+        answer = known.answer(TOOL, {"request_id": "r", "chunk_id": "docs/tea.md::0", **nothing})
+        assert answer.warning == "That says nothing of the result: a vote from -1 to 1 or a note would."
+    assert len(lines(known)) == len(less)
 
 
 def test_a_piece_that_is_not_there(known: Asking) -> None:
