@@ -88,8 +88,8 @@ class IngestRule(Struct, frozen=True, kw_only=True):
     """Whether to look for what code declares; None is: where that can be done."""
     semantic: bool | None = None
     """Whether to make vectors; None is: where that can be done."""
-    profile: str = "local"
-    """What runs are called that are called nothing else."""
+    profile: str = ""
+    """What runs are called that are called nothing else; empty where nobody says."""
     stale_days: int = 30
     """After so many days without a change something is old."""
     editor_uri: str | None = None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from duvet.config.schema import IngestRule, SearchRule, StoreRule
-from duvet.config.upload import UploadRule
 from duvet.store.errors import StoreError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
@@ -29,7 +28,6 @@ class Rules(Struct, frozen=True):
     ingest: IngestRule
     store: StoreRule
     search: SearchRule = SearchRule()
-    uploads: UploadRule = UploadRule()
     configurations: tuple[str, ...] = ()
     """The files that say all of that."""
 

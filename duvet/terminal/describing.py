@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def check_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Write what would be served; DuvetError where something of it could not be."""
     assembly = assembly_of(where, mode=listening.mode)
+    assembly.require_variables()
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
     address = _address(assembly, listening)

@@ -17,14 +17,7 @@ def rules_of(service: Service, config_path: str | None, shown: Settings) -> Call
     """Where it is kept; the variables beside the configuration are looked at when somebody asks."""
     root, config = os.getcwd(), service.config
     files = tuple(path for path in (service.path, config_path, shown.config_path, CONFIG_PATH) if path)
-    return lambda: Rules(
-        root,
-        config.ingest.rule(shown.environ),
-        config.store.rule(),
-        config.search.rule(),
-        config.uploads.rule(shown.environ),
-        files,
-    )
+    return lambda: Rules(root, config.ingest.rule(shown.environ), config.store.rule(), config.search.rule(), files)
 
 
 async def close(knowledge: Knowledge) -> None:

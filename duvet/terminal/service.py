@@ -18,6 +18,7 @@ from duvet.terminal.streams import tell_line
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
+    from duvet.config.upload import UploadRule
     from duvet.knowledge.knowledge import Knowledge, Rules
     from duvet.knowledge.upkeep.upkeep import Upkeep
     from duvet.llm.http import Http
@@ -139,7 +140,20 @@ class Assembly(Tools):
         """What maintainers do with it."""
         from duvet.terminal.upkeep import upkeep_of
 
-        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules())
+        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules(), lambda: self.uploads)
+
+    def require_variables(self) -> None:
+        """DuvetError where one of those beside the configuration can't be meant."""
+        ##= man/spec/gateway.md#maintenance
+        ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
+        ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
+        self.service.config.ingest.rule(self._shown.environ)
+        self.uploads  # noqa: B018 - it is looked at
+
+    @property
+    def uploads(self) -> UploadRule:
+        """What becomes of files that are handed in; DuvetError where a variable says nothing that can be meant."""
+        return self.service.config.uploads.rule(self._shown.environ)
 
     async def _account(self, seen: Seen) -> None:
         """Keep the account of what is changed."""
@@ -208,19 +222,19 @@ class Assembly(Tools):
         from duvet.tools.services import MODELS, RECIPES, RUNS, UPKEEP
 
         own = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes, UPKEEP: self.upkeep}
-        known = own if self._knows else {}
+        known = own if self.knows else {}
         return {FACTS: facts_of(self), MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
         if self.line is not None:
             yield self.line.aclose
-        elif self._knows:
+        elif self.knows:
             from duvet.terminal.knowing import close
 
             yield partial(close, self.knowledge)
 
     @property
-    def _knows(self) -> bool:
+    def knows(self) -> bool:
         """Whether there are tools here that are asked for what is known."""
         return self.line is None and any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 

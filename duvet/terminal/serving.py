@@ -21,6 +21,7 @@ _AT_A_TERMINAL = (
 def serve_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Serve whoever asks, by the way that is wanted."""
     assembly = assembly_of(where, mode=listening.mode)
+    assembly.require_variables()
     if assembly.mode == HTTP:
         from duvet.terminal.serving_http import serve_http
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from duvet.cache.cache import Cache
 from duvet.cache.key import key
+from duvet.config.upload import UploadRule
 from duvet.knowledge.knowledge import Rules
 from duvet.knowledge.upkeep.audit import Deed
 from duvet.knowledge.upkeep.places import places_of
@@ -28,9 +29,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def upkeep_of(where: Mapping[str, Any], shown: Settings, rules: Callable[[], Rules]) -> Upkeep:
+def upkeep_of(
+    where: Mapping[str, Any], shown: Settings, rules: Callable[[], Rules], uploads: Callable[[], UploadRule]
+) -> Upkeep:
     """That of the project which these options describe, whatever becomes of its folder."""
-    return Upkeep(rules, _opener(where, shown), now)
+    return Upkeep(rules, uploads, _opener(where, shown), now)
 
 
 def _opener(where: Mapping[str, Any], shown: Settings) -> Callable[[Progress], Opened]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -13,6 +13,7 @@ from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Scope, Tool
 
+_DEEPEST = 64
 LONGEST = 20_000
 """No argument has more characters, unless the tool itself looks at that."""
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
@@ -40,10 +41,12 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     # What is left out by one client is null by another.
     given = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:
+        _check_depths(given)
         _check_characters(given)
         return tool.record_of(given)
     _check_required(tool, given)
     _check_names(tool, arguments)
+    _check_depths(given)
     _check_characters(given)
     _check_lengths(given, tool.longest or LONGEST)
     try:
@@ -89,6 +92,7 @@ def _check_characters(given: Mapping[str, object]) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
+    """The texts in a value that is not nested deeply."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -96,6 +100,22 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, dict):
         yield from _texts([*value, *value.values()])
+
+
+def _check_depths(given: Mapping[str, object]) -> None:
+    ##= man/spec/service.md#calls
+    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
+    for name, value in given.items():
+        level = [value]
+        for _ in range(_DEEPEST):
+            level = [inner for one in level for inner in _within(one)]
+        if level:
+            hint = f"{_DEEPEST} levels are enough for anybody"
+            raise ToolError(Code.INVALID_REQUEST, f"{name} is nested too deeply", hint)
+
+
+def _within(value: object) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _refused(tool: Tool, message: str) -> ToolError:

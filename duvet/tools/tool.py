@@ -70,6 +70,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Takes the arguments and a `Ctx`, and answers an `Answer`, or what is in one; it may be asynchronous."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
+    """Whether a call that is made twice leaves what one leaves."""
+    replaces: bool = False
+    """Whether it may replace what somebody else has made."""
     labels: Sequence[str] = ()
     """What it is about, in words to choose tools by."""
     safety_notes: Sequence[str] = ()

@@ -60,7 +60,12 @@ class IngestSection(Section, frozen=True, kw_only=True):
     semantic: Annotated[
         _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
     ] = Auto.AUTO
-    profile: Annotated[Profile, Meta(description="What a run is called that is called nothing else")] = _DEFAULT.profile
+    profile: Annotated[
+        Profile | None,
+        Meta(
+            description="What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"
+        ),
+    ] = None
     stale_days: Annotated[
         int, Meta(ge=0, le=36_500, description="After so many days without a change a document is old")
     ] = _DEFAULT.stale_days
@@ -80,7 +85,7 @@ class IngestSection(Section, frozen=True, kw_only=True):
             max_file_bytes=self.max_file_bytes,
             symbols=said(environ, SYMBOLS) if self.symbols is Auto.AUTO else bool(self.symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
-            profile=self.profile,
+            profile=self.profile or "",
             stale_days=self.stale_days,
             editor_uri=self.editor_uri or environ.get(EDITOR) or None,
         )

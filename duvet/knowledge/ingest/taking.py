@@ -42,6 +42,8 @@ PATIENCE = 10.0
 
 _HOW = "2"
 """Tells what was read in this way from what another version has read."""
+LOCAL = "local"
+"""What runs are called that people begin."""
 _FILES, _TIMES = "files", "times"
 """What is kept from run to run."""
 
@@ -50,6 +52,9 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """How a project is taken in, beside what the configuration says."""
 
     profile: str = ""
+    """What the run is called; where it is empty, the configuration says."""
+    otherwise: str = LOCAL
+    """What it is called where that doesn't say either."""
     dry_run: bool = False
     full: bool = False
     """Whether to read everything again."""
@@ -132,7 +137,7 @@ class _Taking:
         self._own = own
         self._problems: list[Problem] = []
         self._clock = time.perf_counter()
-        run_id, profile = wishes.run_id or uuid4().hex, wishes.profile or wanted.profile
+        run_id, profile = wishes.run_id or uuid4().hex, wishes.profile or wanted.profile or wishes.otherwise
         self._run = Run(run_id=run_id, profile=profile, started_at=time.time(), dry_run=wishes.dry_run)
         self._finds_symbols = finds_symbols(wanted.symbols)
         self._embedder: Embedder | None = None

@@ -9,6 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet.config.upload import UploadRule
 from duvet.knowledge.ingest.taking import PATIENCE, Outcome, Wishes, take_in
 from duvet.knowledge.knowledge import Rules
 from duvet.knowledge.upkeep.content import Content
@@ -35,12 +36,14 @@ class Upkeep:
     def __init__(
         self,
         rules: Callable[[], Rules],
+        uploads: Callable[[], UploadRule],
         open_project: Callable[[Progress], Opened],
         now: Callable[[], datetime],
         patience: float = PATIENCE,
     ) -> None:
         """A run waits so many seconds for another one."""
         self._rules = rules
+        self._uploads = uploads
         self._open = open_project
         self.now = now
         self._patience = patience
@@ -53,8 +56,7 @@ class Upkeep:
     @property
     def content(self) -> Content:
         """Where files go that are handed in."""
-        rules = self._rules()
-        return Content(places_of(rules), rules.uploads)
+        return Content(self.places, self._uploads())
 
     def take_in(self, wishes: Wishes, progress: Progress) -> Outcome:
         """Take the project in; DuvetError where that can't be done."""

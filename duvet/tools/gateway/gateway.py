@@ -47,6 +47,11 @@ class Gateway(Struct, frozen=True, kw_only=True):
         ##% one for maintainers with the admin's token alone.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
+    def shown(self, scope: Scope) -> str:
+        """The name of that token; empty where there is none."""
+        token = self.token(scope)
+        return "" if token is None else READER_TOKEN if token is self.reader else ADMIN_TOKEN
+
     def withheld(self, tool: Tool) -> Withheld | None:
         """Why nobody here can have a tool called there."""
         ##= man/spec/gateway.md#access

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import MsgspecError, Struct, convert, json
 
-from duvet.llm.words import said
+from duvet.llm.words import plain, said
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.gateway.gateway import ADMIN_TOKEN, READER_TOKEN, URL, Gateway
 from duvet.tools.tool import Answer, Tool
@@ -39,7 +39,7 @@ def answer_in(reply: Reply, tool: Tool, gateway: Gateway) -> Answer:
     ##% of what it has answered.
     value = _object(reply.body)
     if reply.status != 200:
-        raise _failure(reply, value, gateway)
+        raise _failure(reply, value, tool, gateway)
     if value.get("status") != "ok" or "result" not in value:
         raise _nonsense(tool)
     try:
@@ -51,7 +51,7 @@ def answer_in(reply: Reply, tool: Tool, gateway: Gateway) -> Answer:
     )
 
 
-def _failure(reply: Reply, value: Mapping[str, Any], gateway: Gateway) -> ToolError:
+def _failure(reply: Reply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
     """What it refuses, in its words where it speaks as a server of ours."""
     code, message, hint = _told(value)
     if not code:
@@ -61,8 +61,8 @@ def _failure(reply: Reply, value: Mapping[str, Any], gateway: Gateway) -> ToolEr
     kind = PassingError if reply.status in _PASSING and reply.retry_after else ToolError
     known = Code(code) if code in [*Code] else Code.UPSTREAM_ERROR
     if known is Code.UNAUTHORIZED:
-        has = " or ".join(gateway.tokens)
-        hint = f"is {has} what that server wants to be shown?" if has else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
+        shown = gateway.shown(tool.scope)
+        hint = f"is {shown} what that server wants to be shown?" if shown else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
     return kind(known, _words(message, gateway), _words(hint, gateway), _details(value, gateway))
 
 
@@ -106,7 +106,8 @@ def _object(body: bytes) -> Mapping[str, Any]:
 
 
 def _words(text: object, gateway: Gateway) -> str:
-    return _hidden(said(text, _LONGEST), gateway) if isinstance(text, str) else ""
+    # What is cut first may leave most of a token.
+    return said(_hidden(plain(text), gateway), _LONGEST) if isinstance(text, str) else ""
 
 
 def _hidden(text: str, gateway: Gateway) -> str:

@@ -7,19 +7,20 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
+from duvet.knowledge.ingest.profiles import require_profile
 from duvet.knowledge.ingest.taking import Wishes
 from duvet.knowledge.reports.runs import RunRow, row
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.knowledge.known import TOOL_LABELS
-from duvet.tools.knowledge.upkeep import FAILURE, MANUAL, SUCCESS, taken_in, upkeep_of
+from duvet.tools.knowledge.upkeep import FAILURE, SUCCESS, taken_in, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
+
+_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
-    profile: Annotated[str, Meta(description="What to call the run: up to 64 letters, digits, `.`, `-` and `_`")] = (
-        MANUAL
-    )
+    profile: Annotated[str, Meta(description=_PROFILE)] | None = None
     dry_run: Annotated[bool, Meta(description="Whether to tell what there would be, and change nothing")] = False
     use_dummy_embeddings: Annotated[
         bool, Meta(description="Whether to make vectors without a model: they mean nothing, and show that it works")
@@ -54,7 +55,8 @@ async def trigger(asked: Input, ctx: Ctx) -> Answer:
         ##% status `success` or `failure`; with `paths` it MUST answer `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
         raise ToolError(Code.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
-    wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, dummy=asked.use_dummy_embeddings)
+    profile = "" if asked.profile is None else require_profile(asked.profile)
+    wishes = Wishes(profile=profile, dry_run=asked.dry_run, dummy=asked.use_dummy_embeddings)
     run = await taken_in(ctx, upkeep_of(ctx), wishes)
     last = row(run)
     flat = {name: value for name, value in asdict(last).items() if value != ""}

@@ -15,7 +15,7 @@ from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.tools.knowledge.known import ask
-from duvet.tools.knowledge.upkeep import MANUAL, taken_in
+from duvet.tools.knowledge.upkeep import taken_in
 
 Destination = Annotated[
     str,
@@ -44,7 +44,7 @@ async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None
     ##% Where the project can't be taken in after a file was stored, that MUST be an `upstream_error` which says that the
     ##% file is there.
     try:
-        run = await taken_in(ctx, upkeep, Wishes(profile=MANUAL))
+        run = await taken_in(ctx, upkeep, Wishes())
     except ToolError as error:
         raise _but_stored(stored, error.message, error.hint) from error
     except DuvetError as error:

@@ -10,7 +10,6 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, QueryError
-from duvet.knowledge.ingest.profiles import require_profile
 from duvet.knowledge.ingest.taking import Outcome, Wishes
 from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.progress import Counted, Progress
@@ -24,8 +23,7 @@ from duvet.tools.services import UPKEEP
 Result = TypeVar("Result")
 
 SUCCESS, FAILURE = "success", "failure"
-MANUAL = "manual"
-"""What runs are called that a tool begins."""
+_MANUAL = "manual"
 _OFTEN = 0.1
 """Seconds between two accounts of how far a step is."""
 
@@ -52,8 +50,9 @@ async def taken_in(ctx: Ctx, upkeep: Upkeep, wishes: Wishes) -> Run:
     """The run, be it that it has failed; ToolError where there is nothing to tell of it."""
     from uuid import uuid4
 
-    require_profile(wishes.profile)
-    wishes = replace(wishes, run_id=uuid4().hex)
+    ##= man/spec/gateway.md#maintenance
+    ##% A run that a tool begins without a `profile` MUST be called by `ingest.profile`, or `manual` where that is not said.
+    wishes = replace(wishes, run_id=uuid4().hex, otherwise=_MANUAL)
 
     def work() -> Run:
         try:

@@ -78,6 +78,7 @@ def test_in_the_shell(duvet_command: str, tmp_path: Path) -> None:
     assert refused.code == 1 and "error: km-ingest-status needs the scope maintainer" in refused.err
 
 
+NESTED = json.loads("[" * 300 + "]" * 300)
 HOSTILE: list[dict[str, Any]] = [
     {"tool": "km-graph-node", "input": {"node_id": "DesignDoc:../../../../etc/passwd"}},
     {"tool": "km-graph-node", "input": {"node_id": "Chunk:" + "x" * 19_000 + "::0"}},
@@ -102,6 +103,7 @@ HOSTILE: list[dict[str, Any]] = [
     {"tool": "km-recipe-run", "input": {"recipe": "good", "vars": {"__class__": 1}}},
     {"tool": "km-feedback-submit", "input": {"request_id": "r", "chunk_id": "../../x", "vote": 1e308}},
     {"tool": "km-feedback-submit", "input": {"request_id": "r", "chunk_id": "c", "context": {"a": ["x"] * 9_000}}},
+    {"tool": "km-feedback-submit", "input": {"request_id": "r", "chunk_id": "c", "context": {"a": NESTED}}},
 ]
 BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input": [1]}', b'{"tool": 5}', b"null"]
 

@@ -235,6 +235,22 @@ async def test_variables(duvet_command: str, project: Path) -> None:
     assert run(duvet_command, project, *store).code == 2
 
 
+@pytest.mark.parametrize("name", ["KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"])
+def test_variables_that_say_nothing(duvet_command: str, project: Path, name: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
+    ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
+    wrong = {name: "maybe"}
+    for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
+        done = run(duvet_command, project, *words, environ=wrong)
+        assert (done.code, done.out) == (1, "")
+        assert f"the variable `{name}` is neither true nor false" in done.err
+    feedback = ("km-feedback-submit", "--request-id", "r", "--chunk-id", "c", "--vote", "1")
+    assert run(duvet_command, project, "call", *feedback, environ=wrong).code == 0
+    assert run(duvet_command, project, "call", "km-storetext", "--content", "x", environ=wrong).code == 1
+
+
 async def test_what_was_acknowledged_is_there_once_a_server_is_killed(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test

@@ -146,13 +146,16 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
     (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),
     (refuses(400, "not_found", f"no {READER}", f"{ADMIN}!"), ("not_found", "no ***", "***!")),
+    # However much of it is shown.
+    (refuses(400, "not_found", "x" * 990 + ADMIN), ("not_found", "x" * 990 + "***", "")),
+    (refuses(400, "not_found", "x" * 998 + READER), ("not_found", "x" * 998 + "*…", "")),
     (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),
     (
         refuses(401, "unauthorized", "This token is not known", "x"),
         (
             "unauthorized",
             "This token is not known",
-            "is KM_READER_TOKEN or KM_ADMIN_TOKEN what that server wants to be shown?",
+            "is KM_READER_TOKEN what that server wants to be shown?",
         ),
     ),
     (

@@ -14,6 +14,7 @@ from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
 from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.upload import UploadRule
 from duvet.knowledge.knowledge import Knowledge, Rules
 from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.tools.chosen import Chosen
@@ -41,7 +42,10 @@ class Asking:
     def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: Chosen = Chosen(PACK)) -> None:  # noqa: B008
         self.folder = folder
         self.knowledge = Knowledge(lambda: Rules(str(folder), rule, StoreRule()))
-        self.upkeep = Upkeep(lambda: self.knowledge.rules(), opener(folder), lambda: CLOCK, patience=0.1)
+        self.uploads = UploadRule()
+        self.upkeep = Upkeep(
+            lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
+        )
         facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
         house = House(services={KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep, FACTS: facts})
         self.desk = Desk(Registry([chosen]), Fixed(context_of(FILES)), house)

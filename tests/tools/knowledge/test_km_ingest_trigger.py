@@ -6,9 +6,11 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from duvet.tools.ctx import Caller
 from duvet.tools.errors import ToolError
+from tests.knowledge.ingest.made import PLAIN
 from tests.knowledge.stored import plain
 from tests.tools.knowledge.made import Asking
 from tests.tools.knowledge.upkept import refused, run_row
@@ -41,6 +43,17 @@ def test_a_run(kept: Asking) -> None:
         "Single paths can't be taken in on their own",
     )
     assert kept.value(TOOL, paths=None)["changed"] == 0
+
+
+def test_what_runs_are_called(kept: Asking) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A run that a tool begins without a `profile` MUST be called by `ingest.profile`, or `manual` where that is not said.
+    assert kept.value(TOOL, profile=None)["profile"] == "manual"
+    kept.turn_to(ingest=replace(PLAIN, profile="nightly"))
+    assert (kept.value(TOOL)["profile"], kept.value(TOOL, profile="x")["profile"]) == ("nightly", "x")
+    stored = kept.value("km-storetext", content="x", ingest=True)
+    assert stored["ingest_run"]["profile"] == "nightly"
 
 
 def test_a_dry_run_changes_nothing(kept: Asking) -> None:

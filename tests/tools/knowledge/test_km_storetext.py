@@ -80,6 +80,6 @@ def test_what_is_refused(kept: Asking, wrong: dict[str, Any]) -> None:
 
 
 def test_what_is_too_large(kept: Asking) -> None:
-    kept.turn_to(uploads=UploadRule(max_bytes=10))
+    kept.uploads = UploadRule(max_bytes=10)
     assert refused(kept, TOOL, content="x" * 11)[0] == "invalid_request"
     assert kept.value(TOOL, content="x" * 9)["status"] == "success"

@@ -55,14 +55,14 @@ def test_what_is_there(kept: Asking, source: Path) -> None:
     assert kept.value(TOOL, **given, overwrite=True) == stored(kept, "tool.sh", overwritten=True)
     assert (kept.folder / "tool.sh").read_bytes() == source.read_bytes()
     assert (kept.folder / "tool.sh").stat().st_mode & 0o777 == 0o750
-    kept.turn_to(uploads=UploadRule(overwrite=True))
+    kept.uploads = UploadRule(overwrite=True)
     assert kept.value(TOOL, **given) == stored(kept, "tool.sh", overwritten=True)
     assert refused(kept, TOOL, **given, overwrite=False)[0] == "invalid_request"
 
 
 def test_another_root(kept: Asking, source: Path, tmp_path: Path) -> None:
     root = tmp_path / "content"
-    kept.turn_to(uploads=UploadRule(root=str(root), docs_subdir="notes/in"))
+    kept.uploads = UploadRule(root=str(root), docs_subdir="notes/in")
     assert refused(kept, TOOL, source_path=str(source))[0] == "upstream_error"
     root.mkdir()
     found = kept.value(TOOL, source_path=str(source))
@@ -76,7 +76,7 @@ def test_it_is_taken_in(kept: Asking, source: Path) -> None:
     assert (found["ingest_triggered"], found["ingest_run"]["success"]) == (True, True)
     assert found["ingest_run"]["profile"] == "manual"
     assert kept.value("km-search", query="samovar")["results"][0]["chunk"]["artifact_path"] == "docs/design.md"
-    kept.turn_to(uploads=UploadRule(ingest=True))
+    kept.uploads = UploadRule(ingest=True)
     assert kept.value(TOOL, source_path=str(source), destination="x.md")["ingest_run"]["changed"] == 1
     assert kept.value(TOOL, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
 
@@ -96,7 +96,7 @@ def test_it_is_not_among_what_is_taken_in(kept: Asking, source: Path, tmp_path: 
     start = "is stored, but is not among what was taken in: "
     assert warning("ignored/a.md") == f"ignored/a.md {start}git ignores it, or the configuration leaves it out"
     (tmp_path / "content").mkdir()
-    kept.turn_to(uploads=UploadRule(root=str(tmp_path / "content")))
+    kept.uploads = UploadRule(root=str(tmp_path / "content"))
     assert warning("a.md") == f"a.md {start}it is not in the project"
 
 
@@ -119,7 +119,7 @@ def test_what_can_not_be_read(kept: Asking, source: Path, tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     for path in ("nowhere.md", str(tmp_path), str(tmp_path / "pipe"), "a\0b", " ", "/dev/zero"):
         assert refused(kept, TOOL, source_path=path)[0] == "invalid_request"
-    kept.turn_to(uploads=UploadRule(max_bytes=10))
+    kept.uploads = UploadRule(max_bytes=10)
     code, message = refused(kept, TOOL, source_path=str(source))
     assert code == "invalid_request" and message.endswith("has more than 10 bytes")
 
