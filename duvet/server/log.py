@@ -75,8 +75,15 @@ class Log:
     def tell(self, level: Level, message: str, **fields: object) -> None:
         """Write an event, if it is important enough."""
         if self.wants(level):
-            time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._write(self._lay_out(time, Event(level, message, fields)))
+            self._put(Event(level, message, fields))
+
+    def note(self, message: str, **fields: object) -> None:
+        """Write an event that nobody may miss, however little is wanted."""
+        self._put(Event(Level.INFO, message, fields))
+
+    def _put(self, event: Event) -> None:
+        time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._write(self._lay_out(time, event))
 
     def saw(self, call: Seen) -> None:
         """Write a call of a tool."""

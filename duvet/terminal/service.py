@@ -161,7 +161,8 @@ class Assembly(Tools):
             # Most servers change nothing, and what this needs takes time to import.
             from duvet.terminal.upkeep import accountant
 
-            await accountant(lambda: self.knowledge.rules(), self.log).saw(seen)
+            tells = self.mode != SHELL
+            await accountant(lambda: self.knowledge.rules(), self.log, tells=tells).saw(seen)
 
     @property
     def rules(self) -> Callable[[], Rules]:

@@ -54,12 +54,15 @@ def _opener(where: Mapping[str, Any], shown: Settings) -> Callable[[Progress], O
     return opened
 
 
-def accountant(rules: Callable[[], Rules], log: Log) -> Accountant:
-    """What keeps the account of it, beside the store and in the log."""
+def accountant(rules: Callable[[], Rules], log: Log, *, tells: bool) -> Accountant:
+    """What keeps the account of it, beside the store and, where it is to tell others, in the log."""
 
     def told(deed: Deed) -> None:
-        log.tell(
-            Level.INFO,
+        if not tells and not log.wants(Level.INFO):
+            return
+        ##= man/spec/gateway.md#maintenance
+        ##% A server MUST write that line of the log whatever `logLevel` says.
+        log.note(
             "audit",
             tool=deed.tool,
             outcome=deed.outcome,

@@ -91,6 +91,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Why nobody can call it here, where that is so; it is shown to nobody then."""
     accountable: Sequence[str] = ()
     """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    failures: Sequence[Code] = ()
+    """How it may fail beside what every tool may fail with."""
     longest: int | None = None
     """Characters that a text among its arguments may have, where that is another number than usual."""
 

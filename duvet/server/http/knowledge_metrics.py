@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from duvet.server.http.standing import NOTHING, Standing
 from duvet.tools.errors import Code
 from duvet.tools.seen import Seen
+from duvet.tools.tool import Tool
 
 PACK = "knowledge"
 SUCCESS, ERROR = "success", "error"
@@ -21,6 +22,7 @@ _USUAL = (
     Code.FORBIDDEN,
     Code.UPSTREAM_ERROR,
     Code.UNSUPPORTED_OPERATION,
+    Code.CANCELLED,
 )
 """The codes that every one of these tools may fail with."""
 _ALSO = {
@@ -65,19 +67,19 @@ class KnowledgeMetrics:
         if call.tool in self._also:
             self._also[call.tool].labels(result).inc()
 
-    def expect(self, tools: Iterable[str]) -> None:
+    def expect(self, tools: Iterable[Tool]) -> None:
         """These tools may be called."""
         ##= man/spec/gateway.md#telemetry
         ##% These MUST stand at 0 for each tool that can be called before it is, and MUST have no labels whose values come
         ##% from callers.
         for tool in tools:
-            self._seconds.labels(tool)
+            self._seconds.labels(tool.name)
             for result in (SUCCESS, ERROR):
-                self._requests.labels(tool, result)
-                if tool in self._also:
-                    self._also[tool].labels(result)
-            for code in _USUAL:
-                self._failures.labels(tool, code.value)
+                self._requests.labels(tool.name, result)
+                if tool.name in self._also:
+                    self._also[tool.name].labels(result)
+            for code in (*_USUAL, *tool.failures):
+                self._failures.labels(tool.name, code.value)
 
     def stands(self, standing: Standing | None) -> None:
         """What is known now; None where there is nothing to ask."""

@@ -57,7 +57,7 @@ class Metrics:
         """Look at what is known now, and at which tools there are."""
         if self._desk is not None:
             registry = self._desk.registry
-            found = [tool.name for tool in registry.usable() if registry.pack_of(tool).name == PACK]
+            found = [tool for tool in registry.usable() if registry.pack_of(tool).name == PACK]
             self._knowledge.expect(found)
             self._knowledge.stands(await standing(self._desk) if found else None)
 

@@ -42,8 +42,8 @@ class Reports:
             await refuse(scope, send, _refusal(path, error))
         except Exception:  # noqa: BLE001 - the caller is told nothing of it
             ##= man/spec/gateway.md#access
-            ##% No answer and no line of the log MUST hold a token or the text of an exception, nor, but for the `stored_path`
-            ##% of a file that was handed in, the folder of the project.
+            ##% No answer and no line of the log MUST hold a token or, but for why a store can't be read, the text of an
+            ##% exception, nor, but for the `stored_path` of a file that was handed in, the folder of the project.
             LOG.exception("%s failed", path)
             await refuse(scope, send, UNFORESEEN)
         else:
@@ -75,7 +75,7 @@ def _refusal(path: str, error: ToolError) -> Refusal:
     is_off = error.code is Code.NOT_FOUND
     if is_off or error.message == NOTHING:
         message = f"{'Coverage' if path == COVERAGE else 'Lifecycle'} report not found"
-        hint = "the pack `knowledge` is switched off" if is_off else error.hint
+        hint = f"{_TOOLS[path]}, of the pack `knowledge`, is switched off" if is_off else error.hint
         return Refusal(status=404, code=Code.NOT_FOUND, message=message, hint=hint)
     status = STATUSES.get(error.code, 503)
     return Refusal(status=status, code=error.code, message=error.message, hint=error.hint)

@@ -10,6 +10,7 @@ from duvet.knowledge.graph.node import MOST_OTHERS, Around, Which, around
 from duvet.knowledge.graph.shapes import Relationship, Shown
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
+from duvet.tools.errors import Code
 from duvet.tools.knowledge.known import TOOL_LABELS, ask, most, require_text, room, within
 from duvet.tools.tool import Answer, Tool
 
@@ -59,4 +60,5 @@ GRAPH_NODE = Tool(
     output=Output,
     handler=node,
     labels=TOOL_LABELS,
+    failures=(Code.INVALID_IDENTIFIER,),
 )

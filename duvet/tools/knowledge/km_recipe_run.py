@@ -109,4 +109,5 @@ RECIPE_RUN = Tool(
     is_idempotent=False,
     labels=TOOL_LABELS,
     accountable=("recipe",),
+    failures=(Code.RECIPE_NOT_FOUND, Code.TOOL_FAILED, Code.ASSERT_FAILED, Code.TIMEOUT),
 )

@@ -111,8 +111,8 @@ BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input"
 async def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% No answer and no line of the log MUST hold a token or the text of an exception, nor, but for the `stored_path` of a
-    ##% file that was handed in, the folder of the project.
+    ##% No answer and no line of the log MUST hold a token or, but for why a store can't be read, the text of an exception,
+    ##% nor, but for the `stored_path` of a file that was handed in, the folder of the project.
     folder = team(tmp_path / "pot")
     heard: list[str] = []
     with Command(duvet_command, folder, **TOKENS) as command:

@@ -104,6 +104,20 @@ async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None
         assert not any(secret in text for secret in (SECRET, ADMIN, READER))
 
 
+async def test_a_quiet_log(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A server MUST write that line of the log whatever `logLevel` says.
+    make(project, {"duvet.config.json": json.dumps({**CONFIG, "server": {"logLevel": "error"}})})
+    with Command(duvet_command, project, **TOKENS) as command:
+        async with asking(command.where, ADMIN) as client:
+            assert (await post(client, "km-storetext", content="x", title="x"))[0] == 200
+            assert (await post(client, "km-help"))[0] == 200
+        (line,) = command.end()[2].splitlines()
+    assert " INFO audit tool=km-storetext outcome=success who=admin face=rest " in line
+    assert run(duvet_command, project, "call", "km-storetext", "--content", "x").err == ""
+
+
 async def test_progress(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test

@@ -96,5 +96,9 @@ async def test_nothing_was_taken_in(duvet_command: str, tmp_path: Path) -> None:
             status, error = await told(client, f"{V1}/coverage")
             assert (status, error) == (
                 404,
-                refused("not_found", "Coverage report not found", "the pack `knowledge` is switched off"),
+                refused(
+                    "not_found",
+                    "Coverage report not found",
+                    "km-coverage-summary, of the pack `knowledge`, is switched off",
+                ),
             )

@@ -20,7 +20,19 @@ from tests.server.http.test_knowledge import CALLS, TOKENS
 from tests.tools.made import FILES
 
 pytestmark = pytest.mark.anyio
-CODES = {"invalid_request", "not_found", "unauthorized", "forbidden", "upstream_error", "unsupported_operation"}
+CODES = {
+    "invalid_request",
+    "not_found",
+    "unauthorized",
+    "forbidden",
+    "upstream_error",
+    "unsupported_operation",
+    "cancelled",
+}
+FURTHER = {
+    "km-graph-node": {"invalid_identifier"},
+    "km-recipe-run": {"recipe_not_found", "tool_failed", "assert_failed", "timeout"},
+}
 SETTINGS = {
     "toolPacks": {"knowledge": {}},
     "ingest": {"semantic": False},
@@ -55,9 +67,10 @@ async def test_every_tool_stands_at_nought(duvet_command: str, project: Path) ->
     with Command(duvet_command, project) as command:
         async with asking(command.where) as client:
             text = (await client.get("/metrics")).text
-            for tool in CALLS:
+            for tool in {*CALLS, *FURTHER}:
+                codes = CODES | FURTHER.get(tool, set())
                 assert {one(text, "km_mcp_requests_total", tool=tool, result=of) for of in ("success", "error")} == {0}
-                assert {one(text, "km_mcp_failures_total", tool=tool, error=code) for code in CODES} == {0}
+                assert {one(text, "km_mcp_failures_total", tool=tool, error=code) for code in codes} == {0}
                 assert one(text, "km_mcp_request_seconds_bucket", tool=tool, le="+Inf") == 0
             assert samples(text, "km_search_requests_total") == {
                 (("status", "error"),): 0,
