@@ -47,6 +47,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _always() -> bool:
+    return True
+
+
 class Log:
     """Writes what is important enough, a line each."""
 
@@ -57,9 +61,12 @@ class Log:
         *,
         as_json: bool = False,
         clock: Callable[[], datetime] = _now,
+        is_read: Callable[[], bool] = _always,
     ) -> None:
-        """The line that is written has no line feed at its end."""
+        """The line that is written has no line feed at its end; none is while nobody takes it."""
         self._write = write
+        self._is_read = is_read
+        self._missed = 0
         self._clock = clock
         self.turn_to(level, as_json=as_json)
 
@@ -82,6 +89,15 @@ class Log:
         self._put(Event(Level.INFO, message, fields))
 
     def _put(self, event: Event) -> None:
+        ##= man/spec/service.md#operations
+        ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
+        ##% with the next one.
+        if not self._is_read():
+            self._missed += 1
+            return
+        if self._missed:
+            event = Event(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
+            self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._write(self._lay_out(time, event))
 

@@ -13,7 +13,7 @@ from duvet.terminal.forwarding import line_of
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.service_reading import read, read_service
 from duvet.terminal.settings import Settings, settings
-from duvet.terminal.streams import tell_line
+from duvet.terminal.streams import is_heard, tell_line
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
@@ -175,7 +175,7 @@ class Assembly(Tools):
     def log(self) -> Log:
         from duvet.server.log import Log
 
-        log = Log(tell_line)
+        log = Log(tell_line, is_read=is_heard)
         self.set_log(log)
         return log
 

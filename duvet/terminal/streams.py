@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import TextIO
 
@@ -31,6 +32,16 @@ def tell_line(text: str) -> None:
     say(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()
+
+
+def is_heard() -> bool:
+    """Whether whoever is told things on standard error takes a line at once."""
+    try:
+        # A pipe that is nearly full counts as full: what is shorter than a page never has to wait.
+        return bool(select.select([], [sys.stderr], [], 0)[1])
+    except (OSError, ValueError):
+        # Where that can't be asked, as of files on some systems.
+        return True
 
 
 def pour(data: bytes | bytearray) -> None:

@@ -18,6 +18,8 @@ from tests.server.http.serving import BOTH, READER, asking, call, serving
 
 pytestmark = pytest.mark.anyio
 API = "/api/mcp"
+CALLS = 600
+"""So many lines that no pipe takes them."""
 
 
 def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
@@ -153,3 +155,23 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
         "bytes_in": 24,
         "arguments": "query=str(12)",
     }
+
+
+async def test_nobody_reads_the_log(duvet_command: str, project: Path) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
+    ##% with the next one.
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
+    with Command(duvet_command, project) as command:
+        async with asking(command.where) as client:
+            for _ in range(CALLS):
+                assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            log = command.process.stderr
+            assert log is not None
+            told = [json.loads(log.readline()) for _ in range(CALLS // 5)]
+            assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+        command.process.terminate()
+        told += [json.loads(line) for line in log]
+    (missed,) = [one["lines_left_out_before"] for one in told if "lines_left_out_before" in one]
+    assert missed > 0 and len(told) + missed == CALLS + 1
