@@ -148,7 +148,12 @@ def _temporary(path: str) -> str:
     """A new name beside the file itself, which may be behind a link."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
-    return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{_place()}{os.urandom(4).hex()}.new")
+    return os.path.join(folder, unfinished(f".{name[:50]}"))
+
+
+def unfinished(name: str) -> str:
+    """A hidden name, as one that tells who is at work there and that it is not done."""
+    return f"{name}.{os.getpid()}-{_place()}{os.urandom(4).hex()}.new"
 
 
 def _place() -> str:
@@ -176,17 +181,20 @@ def _sweep(folder: str) -> None:
         for name in os.listdir(folder):
             ##= man/spec/trace.md#reports
             ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
-            if (found := _unfinished(name)) and _is_abandoned(found, path := os.path.join(folder, name)):
+            if is_abandoned(path := os.path.join(folder, name)):
                 with suppress(OSError):
                     os.unlink(path)
 
 
-def _is_abandoned(name: re.Match[str], path: str) -> bool:
-    """Whether the run is gone that was writing this file."""
+def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
+    """Whether this is unfinished, and the run is gone that was at work there, or has been for so long."""
+    name = _unfinished(os.path.basename(path))
+    if name is None:
+        return False
     ##= man/spec/trace.md#reports
     ##% A file that a run is still writing MUST NOT be removed by another one.
     try:
-        return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > _ABANDONED
+        return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > seconds
     except OSError:
         return False
 
@@ -217,15 +225,36 @@ def _fill(temporary: str, data: Data, mode: int | None) -> None:
         os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
 
 
+def is_stream(path: str) -> bool:
+    """Whether a device, a pipe or an open file is there, which is written to and never replaced."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return leads_to_open_file(path) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def poured(path: str) -> Iterator[BinaryIO]:
+    """One to write to; OutputError where that can't be done."""
+    with _named(path), _stream(path) as file:
+        yield file
+
+
 def _pour(path: str, data: Data) -> None:
     """Devices and pipes are written to, never replaced; a folder is an error."""
+    with _stream(path) as file:
+        file.write(data)
+
+
+def _stream(path: str) -> BinaryIO:
     # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
     wait_for_nobody = getattr(os, "O_NONBLOCK", 0)
     flags = os.O_WRONLY | os.O_TRUNC | wait_for_nobody | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "wb") as file:
-        if wait_for_nobody:
-            os.set_blocking(file.fileno(), True)
-        file.write(data)
+    file = open(os.open(path, flags), "wb")  # noqa: SIM115 - closed by who writes
+    if wait_for_nobody:
+        os.set_blocking(file.fileno(), True)
+    return file
 
 
 def store_changed(path: str, data: bytes, write: Write = store) -> bool:
