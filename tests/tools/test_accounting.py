@@ -78,6 +78,14 @@ def test_what_is_written_down(tmp_path: Path) -> None:
     assert ([one.outcome for one in told], failed) == (["success", "upstream_error", "failure"], [])
 
 
+def test_what_fails_makes_no_folder(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Neither a restore nor a call that fails MUST make the folder of the store where there is none.
+    told, failed = saw(tmp_path, changed(code="upstream_error"))
+    assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
+
+
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / ".duvet").write_text("")
     told, failed = saw(tmp_path, CHANGE)

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from duvet.errors import QueryError, TakenError
-from duvet.knowledge.upkeep.backup import Backup, back_up
+from duvet.knowledge.upkeep.backup import Backup, back_up, check_name
 from duvet.knowledge.upkeep.destinations import check_not_own, checked
 from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, ENDINGS, Places
 from duvet.knowledge.upkeep.upkeep import Upkeep
@@ -63,12 +63,20 @@ def _check(places: Places, at: str, said: str) -> None:
     if "\0" in at or not any(leads_inside(folder, at) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
         raise QueryError(f"{quoted(shortened(said) or BACKUPS)} is outside of the project", hint=hint)
-    if not leads_inside(places.backups, at):
+    check_name(at)
+    name = at if at.endswith(ENDINGS) else f"{at}/{BACKUP}"
+    is_kept = leads_inside(places.backups, at)
+    root = places.backups if is_kept else places.root
+    try:
         ##= man/spec/gateway.md#maintenance
-        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too,
-        ##% but for the folders of backups.
-        checked(places.root, said if said.endswith(ENDINGS) else f"{said}/{BACKUP}")
-        check_not_own(places, at)
+        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too, but
+        ##% for the folders of backups.
+        checked(root, os.path.relpath(name, root).replace(os.sep, "/"))
+        if not is_kept:
+            check_not_own(places, at)
+    except QueryError as error:
+        error.hint = _DESTINATION
+        raise
 
 
 BACKUP_TRIGGER = Tool(

@@ -125,6 +125,21 @@ def test_a_file_of_another_kind(known: Asking) -> None:
     assert refused(known, TOOL, destination="notes.md")[0] == "invalid_request"
 
 
+@pytest.mark.parametrize(
+    "destination",
+    ["docs/kettle.md", "new.zip", ".duvet/knowledge/backups/a.tgz/", f".duvet/knowledge/backups/{'a' * 300}"],
+)
+def test_what_a_backup_can_not_be_called(known: Asking, destination: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    (known.folder / "docs").mkdir(exist_ok=True)
+    (known.folder / "docs/kettle.md").touch()
+    known.value(TOOL, destination=".duvet/knowledge/backups/a.tgz")
+    code, _, hint = known.refusal(TOOL, destination=destination)
+    assert code == "invalid_request" and ".tgz or .tar.gz" in hint
+
+
 def test_nothing_to_back_up(kept: Asking) -> None:
     assert refused(kept, TOOL) == ("upstream_error", "nothing was taken in of this project yet")
     assert not kept.file.parent.exists()
