@@ -64,8 +64,8 @@ class Accountant:
         ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
         self._told(deed)
         ##= man/spec/gateway.md#maintenance
-        ##% Neither a restore nor a call that fails MUST make the folder of the store where there is none.
-        if deed.outcome != SUCCESS and not os.path.isdir(self._places().folder):
+        ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+        if deed.outcome != SUCCESS and not call.holder and not os.path.isdir(self._places().folder):
             return
         await self._write(deed)
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,7 @@ def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
     assert duvet("-q", "backup", "-o", "/dev/null") == (0, "", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
 def test_who_reads_no_further(duvet: Run, duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
@@ -158,6 +160,7 @@ def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path)
     assert done.code == 0 and "though the one in .. holds it" in done.err and "`duvet -C .. restore`" in done.err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
 def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#store
     ##= type=test

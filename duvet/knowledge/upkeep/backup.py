@@ -21,6 +21,7 @@ from duvet.store.faults import begin_anew
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.schema import SCHEMA
+from duvet.tree.inside import leads_inside
 from duvet.version import VERSION
 
 _MOST_REPORTS = 100
@@ -39,6 +40,9 @@ def back_up(places: Places, destination: str, now: datetime) -> Backup:
     """An archive in a file that isn't there yet, or under a name with the time in a folder; DuvetError where not."""
     check_name(destination)
     with _copied(places, now, _folder_above(destination)) as (folder, names):
+        if leads_inside(places.folder, destination):
+            # Git is to ignore it from the beginning.
+            places.make(places.backups)
         for path in _names(destination, now):
             try:
                 with streamed(path, replaces=False) as file:

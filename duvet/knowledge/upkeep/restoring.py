@@ -70,7 +70,7 @@ def restore(
 def _folder(places: Places) -> Iterator[None]:
     """The folder of the store; where there was none before, there is none after what goes wrong, either."""
     ##= man/spec/gateway.md#maintenance
-    ##% Neither a restore nor a call that fails MUST make the folder of the store where there is none.
+    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)

@@ -368,7 +368,7 @@ def test_what_comes_out_of_a_stream(kept: Places, tmp_path: Path) -> None:
 def test_nothing_is_left_of_what_failed(kept: Places, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% Neither a restore nor a call that fails MUST make the folder of the store where there is none.
+    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
     empty = tmp_path / "empty"
     empty.mkdir()
     for archive in ("nonexist", kept.store):

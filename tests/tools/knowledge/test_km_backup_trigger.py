@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,16 @@ def test_where_it_goes(known: Asking) -> None:
     before = (known.folder / "my.tar.gz").read_bytes()
     assert refused(known, TOOL, destination="my.tar.gz") == ("invalid_request", '"my.tar.gz" is there already')
     assert (known.folder / "my.tar.gz").read_bytes() == before
+
+
+def test_git_ignores_it_whatever_it_is_called(known: Asking) -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% Git MUST ignore the store wherever it is made.
+    subprocess.run(["git", "init", "--quiet", str(known.folder)], check=True)
+    known.value(TOOL, destination=".duvet/knowledge/backups/mine.tgz")
+    told = ["git", "-C", str(known.folder), "status", "--short", "--untracked-files=all", ".duvet/knowledge"]
+    assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == ""
 
 
 @pytest.mark.parametrize(
