@@ -40,7 +40,5 @@ def naming_above(command: str) -> Iterator[None]:
         ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet
         ##% MUST name that one, and `-C`.
         if above := project_above(os.getcwd()):
-            error.hint = (
-                f"the project is in {above}, a folder above: `duvet -C {above} {command}`, or take it in from there"
-            )
+            error.hint = f"the project is in {above}, a folder above: `duvet -C {above} {command}` is about that one"
         raise

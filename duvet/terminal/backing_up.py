@@ -22,7 +22,7 @@ from duvet.reports.cells import visible
 from duvet.terminal.above import naming_above, taken_for_another
 from duvet.terminal.failures import report
 from duvet.terminal.settings import settings
-from duvet.terminal.streams import STANDARD_OUTPUT, say, silence
+from duvet.terminal.streams import STANDARD_OUTPUT, is_standard_output, say, silence
 from duvet.terminal.votes import places
 from duvet.text import plural
 
@@ -33,7 +33,7 @@ def run_backup(output: str | None, service_path: str | None) -> None:
     """Make an archive, and say where."""
     kept, now = places(service_path), datetime.now(UTC)
     with _accounted(kept, "backup", output or ""), naming_above("backup"):
-        if output is not None and (output == STANDARD_OUTPUT or is_stream(output)):
+        if output is not None and (is_standard_output(output) or is_stream(output)):
             _pour_archive(kept, now, output)
             return
         made = back_up(kept, _place(kept, output), now)
@@ -49,7 +49,7 @@ def _place(kept: Places, output: str | None) -> str:
 
 
 def _pour_archive(kept: Places, now: datetime, output: str) -> None:
-    if output != STANDARD_OUTPUT:
+    if not is_standard_output(output):
         with poured(output) as file:
             write_archive(kept, file, now, gettempdir())
         return

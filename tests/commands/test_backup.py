@@ -105,15 +105,16 @@ def test_who_reads_no_further(duvet: Run, duvet_command: str, project: Path) -> 
     ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
     (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
     command = f"{duvet_command} backup -o -"
-    done = subprocess.run(
-        ["bash", "-c", f"{command} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"],
-        cwd=project,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert (done.stdout.split(), done.stderr) == (["5", "0"], "")
+    for name in ("-", "/dev/stdout"):
+        done = subprocess.run(
+            ["bash", "-c", f"{duvet_command} backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout.split(), done.stderr) == (["5", "0"], "")
     if os.path.exists("/dev/full"):
         full = subprocess.run(
             ["bash", "-c", f"{command} > /dev/full"],
