@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Problem
-from duvet.outputs import is_unfinished
 from duvet.sources.patterns import Component, Matches, Pattern
 from duvet.tree.protocol import Entry, Tree, is_folder
+from duvet.unfinished import is_unfinished
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 _Step = tuple[str, int, tuple[object, ...]]

@@ -14,12 +14,12 @@ from duvet.knowledge.ingest.unasked import Unasked
 from duvet.knowledge.ingest.warnings import as_text, warning
 from duvet.knowledge.upkeep.places import is_backup
 from duvet.model import Problem, ProblemsError
-from duvet.outputs import is_unfinished
 from duvet.project import Project
 from duvet.sources.ignored import Ignored
 from duvet.sources.patterns import Matches, Pattern, PatternError, any_of, compile_pattern
 from duvet.tree.disk import OWN_FOLDERS
 from duvet.tree.protocol import Entry, Tree, is_folder
+from duvet.unfinished import is_unfinished
 
 _OWN = (*OWN_FOLDERS, ".duvet/reports")
 """What duvet makes itself."""

@@ -9,7 +9,7 @@ from shutil import rmtree
 
 from duvet.errors import OutputError, describe
 from duvet.knowledge.upkeep.places import BACKUP
-from duvet.outputs import is_abandoned, unfinished
+from duvet.unfinished import is_abandoned, unfinished
 
 _BEGINNING = f".{BACKUP}"
 _ABANDONED = 86_400

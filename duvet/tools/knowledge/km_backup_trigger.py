@@ -64,16 +64,17 @@ def _check(places: Places, at: str, said: str) -> None:
         hint = "backups go into the project, or below store.backups of the configuration"
         raise QueryError(f"{quoted(shortened(said) or BACKUPS)} is outside of the project", hint=hint)
     check_name(at)
-    name = at if at.endswith(ENDINGS) else f"{at}/{BACKUP}"
-    is_kept = leads_inside(places.backups, at)
-    root = places.backups if is_kept else places.root
+    more = "" if at.endswith(ENDINGS) else f"/{BACKUP}"
     try:
+        if leads_inside(places.backups, at):
+            # How one comes there is nobody's business but the configuration's.
+            checked(places.backups, os.path.relpath(at + more, places.backups).replace(os.sep, "/"))
+            return
         ##= man/spec/gateway.md#maintenance
         ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too, but
         ##% for the folders of backups.
-        checked(root, os.path.relpath(name, root).replace(os.sep, "/"))
-        if not is_kept:
-            check_not_own(places, at)
+        checked(places.root, said + more)
+        check_not_own(places, at)
     except QueryError as error:
         error.hint = _DESTINATION
         raise

@@ -89,6 +89,7 @@ def test_where_it_does_not_go(known: Asking, tmp_path: Path, destination: str) -
         "a:b",
         "x /y",
         "notes.md/x.tgz",
+        "docs/../x.tgz",
     ],
 )
 def test_where_no_file_goes_that_is_handed_in(known: Asking, destination: str) -> None:
