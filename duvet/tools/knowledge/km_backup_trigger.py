@@ -19,7 +19,9 @@ from duvet.tools.knowledge.upkeep import at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
 from duvet.tree.inside import leads_inside
 
-_DESTINATION = f"A folder, or a file called {' or '.join(ENDINGS)}, in the project; by default the folder of backups"
+_DESTINATION = (
+    f"A folder, or a file that ends in {' or '.join(ENDINGS)}, in the project; by default the folder of backups"
+)
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
