@@ -16,18 +16,23 @@ from typing import Any
 import pytest
 from blake3 import blake3
 from msgspec import json
+from msgspec.structs import replace
 
-from duvet.errors import DuvetError, NotRegularError
+from duvet.config.schema import IngestRule
+from duvet.errors import DuvetError, NotRegularError, OutputError
+from duvet.knowledge.ingest.finding import find_files
 from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.manifest import ArchiveError
 from duvet.knowledge.upkeep.places import Places
 from duvet.knowledge.upkeep.restoring import restore
+from duvet.knowledge.upkeep.scratch import scratch
 from duvet.knowledge.upkeep.votes import submit, votes_in
 from duvet.store.errors import BusyError, DamagedError, MissingError
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.schema import SCHEMA
 from duvet.version import VERSION
+from tests.knowledge.ingest.made import project
 from tests.knowledge.stored import fill
 from tests.knowledge.upkeep.made import CLOCK, STAMP, places, program, some_lines, vote
 from tests.store.made import taken
@@ -60,6 +65,26 @@ for attempt in (lambda: back_up(kept, kept.backups, CLOCK), lambda: restore(kept
         attempt()
     except DuvetError as error:
         print(error, flush=True)
+"""
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from duvet.errors import DuvetError
+from duvet.knowledge.upkeep.restoring import restore
+from tests.knowledge.upkeep.made import CLOCK, places
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
+try:
+    restore(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
+except DuvetError as error:
+    print(error, flush=True)
+"""
+KILLED = """
+import os, sys, time
+from duvet.knowledge.upkeep.scratch import scratch
+with scratch(sys.argv[1]) as folder:
+    open(os.path.join(folder, "feedback.jsonl"), "w").close()
+    print(folder, flush=True)
+    time.sleep(60)
 """
 
 
@@ -121,7 +146,7 @@ def test_a_file_is_not_replaced(kept: Places, tmp_path: Path) -> None:
     with pytest.raises(DuvetError, match="already"):
         back_up(kept, path, CLOCK)
     (tmp_path / "notes.md").touch()
-    with pytest.raises(DuvetError, match="goes into a folder"):
+    with pytest.raises(DuvetError, match="can't be called so"):
         back_up(kept, str(tmp_path / "notes.md"), CLOCK)
     assert sorted(os.listdir(tmp_path)) == ["a.tar.gz", "notes.md", "tea"]
 
@@ -263,6 +288,95 @@ def test_without_room_everything_stays(kept: Places, tmp_path: Path) -> None:
     assert sorted(os.listdir(kept.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
 
 
+def test_one_that_could_be_packed_well(kept: Places) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A backup that duvet has made MUST NOT be refused because of how well it could be packed.
+    with open(kept.feedback, "ab") as file:
+        file.writelines(
+            b'{"request_id": "%d", "note": "%s"}\n' % (number, "🍵".encode() * 20_000) for number in range(900)
+        )
+    archive = made(kept)
+    assert os.path.getsize(archive) * 200 < os.path.getsize(kept.feedback)
+    os.unlink(kept.feedback)
+    assert restore(kept, archive, CLOCK).votes == 901
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_feedback_comes_back_first(kept: Places, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet restore` MUST bring feedback back before it replaces the store: where that can't be done, the store MUST
+    ##% stay.
+    archive = made(kept)
+    with closing(open_store(kept.store)) as store, store.writing() as writing:
+        writing.remove("docs/tea.md")
+    before = asked(kept.store)
+    limit = 4 * os.path.getsize(kept.store)
+    line = b'{"request_id": "r", "note": "%s"}\n'
+    Path(kept.feedback).write_bytes(line % (b"x" * (limit - len(line))))
+    with program(LIMITED, tmp_path / "tea", archive, limit) as process:
+        assert process.communicate(timeout=60)[0].startswith(f"{kept.feedback}: can't add to this file: ")
+    assert asked(kept.store) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_what_one_has_left_that_was_killed(kept: Places, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% What a backup or a restore has left that was killed MUST NOT be taken in, and MUST be removed by the next one.
+    kept = replace(kept, store=str(tmp_path / "tea/var/s.db"), backups=str(tmp_path / "tea/var/backups"))
+    os.makedirs(kept.folder)
+    Path(kept.folder, ".gitignore").write_text("# mine\n")
+    Path(kept.feedback).write_bytes(b"{}\n")
+    with program(KILLED, kept.folder) as process:
+        some_lines(process, 1)
+        (left,) = Path(kept.folder).glob(".km-backup-*")
+        Path(made(kept)).unlink()
+        # Somebody is at work there.
+        assert (left / "feedback.jsonl").exists()
+        process.kill()
+    found = find_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
+    assert [path for path in found if path.startswith("var/")] == ["var/.gitignore"]
+    made(kept)
+    assert not left.exists()
+
+
+def test_where_the_store_can_not_be_written(kept: Places, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with scratch(str(tmp_path / "nowhere"), str(other)) as folder:
+        assert os.path.dirname(folder) == str(other)
+    with pytest.raises(OutputError) as caught, scratch(str(tmp_path / "nowhere"), str(tmp_path / "gone")):
+        pass
+    assert (caught.value.path, os.listdir(other)) == (str(tmp_path / "nowhere"), [])
+
+
+def test_what_comes_out_of_a_stream(kept: Places, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet restore -` MUST read the archive from standard input.
+    before, data = asked(kept.store), Path(made(kept)).read_bytes()
+    os.unlink(kept.store)
+    with pytest.raises(ArchiveError) as caught:
+        restore(kept, "-", CLOCK, stream=io.BytesIO(data[:-9]))
+    assert caught.value.path == "-"
+    assert restore(kept, "-", CLOCK, stream=io.BytesIO(data)).kept == ""
+    assert asked(kept.store) == before
+
+
+def test_nothing_is_left_of_what_failed(kept: Places, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for archive in ("nonexist", kept.store):
+        with pytest.raises(DuvetError):
+            restore(places(empty), archive, CLOCK)
+    assert list(empty.iterdir()) == []
+
+
 def member(
     name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str = ""
 ) -> tuple[tarfile.TarInfo, bytes]:
@@ -318,7 +432,7 @@ class TestHostile:
         ##= type=test
         ##% An archive MUST be refused, and nothing be changed, where it holds anything but the files of a backup, such as
         ##% a link, a device or a path that leads elsewhere, where a file is not what its manifest says, or where it
-        ##% unpacks to far more than a backup does.
+        ##% unpacks to more than that or than half of the room that there is.
         before = asked(kept.store), Path(kept.feedback).read_bytes()
         with pytest.raises((ArchiveError, DamagedError)):
             restore(kept, packed(tmp_path / "a.tgz", HOSTILE[name]), CLOCK)
@@ -338,15 +452,18 @@ class TestHostile:
     def test_bombs(self, kept: Places, tmp_path: Path) -> None:
         before = asked(kept.store), Path(kept.feedback).read_bytes()
         zeros = bytes(80 << 20)
-        told = manifest({"store.db": zeros})
         for parts in (
-            [told, member("store.db", zeros)],
+            [GOOD, member("store.db", zeros)],
             [member("manifest.json", zeros)],
             [member("x", zeros, tarfile.XHDTYPE), GOOD],
             [member("x", zeros, tarfile.GNUTYPE_LONGNAME), GOOD],
         ):
             with pytest.raises(ArchiveError):
                 restore(kept, packed(tmp_path / "a.tgz", parts), CLOCK)
+        claims = json.encode({**json.decode(GOOD[1]), "files": {"store.db": {"size": 1 << 60, "digest": ""}}})
+        with pytest.raises(OutputError, match="there is no room for the 1,152,921,504,606,846,976 bytes") as caught:
+            restore(kept, packed(tmp_path / "a.tgz", [member("manifest.json", claims)]), CLOCK)
+        assert caught.value.path == kept.folder
         self.check(kept, before)
 
     def test_what_comes_after_it(self, kept: Places, tmp_path: Path) -> None:
@@ -354,7 +471,7 @@ class TestHostile:
         archive = back_up(kept, str(tmp_path / "a.tgz"), CLOCK).path
         with gzip.open(archive, "ab") as file:
             file.write(bytes(8 << 20))
-        with pytest.raises(ArchiveError, match="far more"):
+        with pytest.raises(ArchiveError, match="more than its manifest says"):
             restore(kept, archive, CLOCK)
         self.check(kept, before)
 
