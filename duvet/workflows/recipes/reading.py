@@ -50,8 +50,8 @@ def read_recipe(data: bytes, path: str, origin: str) -> Found:
     found = Found(name=_stem(path), path=path, origin=origin, data=data)
     try:
         ##= man/spec/gateway.md#recipes
-        ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its
-        ##% aliases are followed MUST be refused with its file and its line.
+        ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
+        ##% characters of texts and keys once its aliases are followed, MUST be refused with its file and its line.
         document = read_document(data, path)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8

@@ -238,6 +238,11 @@ BOMB = "".join(
 )
 HOSTILE: dict[str, tuple[str, int, str]] = {
     "aliases": (BOMB, 6, "more than 100,000 values"),
+    "long texts": (
+        f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n",
+        6,
+        "more than 4,194,304 characters of texts and keys",
+    ),
     "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: more than 64 levels"),
     "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: more than 64 levels"),
     "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "larger than 1 MiB"),
@@ -262,8 +267,8 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
 def test_hostile_ones(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its
-    ##% aliases are followed MUST be refused with its file and its line.
+    ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
+    ##% characters of texts and keys once its aliases are followed, MUST be refused with its file and its line.
     text, line, message = HOSTILE[name]
     kitchen.write("brew", text)
     (found,) = kitchen.problems("brew")
