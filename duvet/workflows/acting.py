@@ -22,6 +22,8 @@ from duvet.workflows.references import Scope, expand
 
 MOST_BYTES = 16_000_000
 """No result has more."""
+_LAST_CALL = 0.5
+"""Seconds that are kept for the last call of a wait at least."""
 
 
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -76,9 +78,10 @@ class Acting(Struct, frozen=True):
         return result
 
     async def _awaited(self, step: WaitStep, deadline: float) -> Any:
-        arguments, calls, reason = self._arguments(step), 0, ""
+        arguments, calls, is_last = self._arguments(step), 0, False
         while True:
             calls += 1
+            begun = self.timing.clock()
             try:
                 result = await self._tool(step.tool, arguments, deadline)
                 reason = fault_of(step.until, {**self.scope, "result": result}, ("wait", "until"))
@@ -90,12 +93,17 @@ class Acting(Struct, frozen=True):
                 if error.code is not Code.UPSTREAM_ERROR:
                     raise _failed(FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
-            if self.timing.clock() + step.interval >= deadline:
+            now = self.timing.clock()
+            if is_last or now >= deadline:
                 raise WorkflowError(FailureCode.TIMEOUT, f"not as wanted after {_times(calls)}: {reason}")
             ##= man/spec/workflows.md#steps
             ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the
             ##% result is as wanted.
-            await self.timing.sleep(step.interval)
+            ##= man/spec/workflows.md#steps
+            ##% Where less than an interval is left, a wait MUST call its tool a last time shortly before its time is up.
+            room = _before_last(now - begun, deadline - now)
+            is_last = room < step.interval
+            await self.timing.sleep(min(step.interval, room))
 
     async def _said(self, step: ModelStep, deadline: float) -> Any:
         params = _params(expand(step.params, self.scope, ("params",)))
@@ -119,6 +127,11 @@ class Acting(Struct, frozen=True):
             ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the
             ##% model.
             raise _failed(FailureCode.MODEL_FAILED, step.model, error) from error
+
+
+def _before_last(took: float, left: float) -> float:
+    """Seconds until a last call has to begin, so that it ends in the time that is left."""
+    return left - min(max(_LAST_CALL, 2 * took), left / 2)
 
 
 def _params(given: Mapping[str, Any]) -> ModelParams:

@@ -133,7 +133,7 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
     "{ id: b, tool: pot-boil, timeout_seconds: 0.01 }": ("timeout", "it took longer than 0.01 s", "", ""),
     "{ id: b, wait: { tool: pot-hold, until: { path: value, equals: 1 }, interval_seconds: 2, timeout_seconds: 1 } }": (
         "timeout",
-        "not as wanted after one call: value is not there; it was to be 1",
+        "not as wanted after 2 calls: value is not there; it was to be 1",
         "",
         "",
     ),
