@@ -15,6 +15,7 @@ from duvet.config.service.section import NAME_PATTERN
 from duvet.errors import DuvetError
 from duvet.model import Place, Problem
 from duvet.workflows.recipes.from_file import workflow_of
+from duvet.workflows.recipes.refusing import refused
 from duvet.workflows.recipes.sections import Recipe
 from duvet.workflows.records import Workflow
 
@@ -85,6 +86,7 @@ def _problems(document: Document) -> Iterator[Problem]:
 
     at = At(document, {}, is_private=True)
     yield from checked(Recipe, at)
+    yield from refused(document.values, at)
     yield from repeated(document.values, at)
     if "name" not in document.values and not _can_be_name(_stem(document.path)):
         message = "the name of this file can't be that of a recipe"
