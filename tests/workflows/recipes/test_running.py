@@ -167,7 +167,9 @@ def test_failures(kitchen: Kitchen, step: str) -> None:
 def test_one_that_there_is_not(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are.
+    ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are, which files
+    ##% that are no recipes are not.
+    kitchen.write("a-broken-one", "steps: 3")
     there = f"there are {', '.join(SHIPPED)}"
     for name, hint in {
         "daily-helth": f"did you mean daily-health? {there}",
@@ -179,6 +181,9 @@ def test_one_that_there_is_not(kitchen: Kitchen) -> None:
         assert (found.code, found.hint) == ("recipe_not_found", hint)
         assert len(found.message) < 200
     assert kitchen.failure(" ").code == "invalid_request"
+    for number in range(10, 30):
+        kitchen.write(f"brew{number}", steps("{ id: a, tool: pot-hold }"))
+    assert kitchen.failure("x").hint == f"there are {', '.join(f'brew{n}' for n in range(10, 30))} and 4 more"
 
 
 VARIABLES: dict[str, tuple[dict[str, Any], str]] = {
