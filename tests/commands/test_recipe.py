@@ -65,8 +65,17 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
     ]
     (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
     done = duvet("recipe", "list", "--format", "text")
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `duvet recipe list` MUST tell on standard error what is wrong with files that are no recipes, and that they are left
+    ##% out.
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     assert "recipes/broken.yaml:1:8" in done.err
+    assert done.err.endswith("left out, for it is no recipe: recipes/broken.yaml\n")
+    (project / "recipes" / "worse.yaml").write_text("steps: [\n")
+    done = duvet("recipe", "list")
+    assert done.err.endswith("left out, for they are no recipes: recipes/broken.yaml, recipes/worse.yaml\n")
+    assert "left out" not in duvet("-q", "recipe", "list").err
 
 
 def test_one_of_them(duvet: Run, project: Path) -> None:
@@ -236,7 +245,39 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
         done = duvet("recipe", "run", "daily-health")
         assert done.code == 1
         assert "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n" in done.err
+        assert duvet("recipe", "run", "daily-health", "--dry-run").err == done.err
         assert duvet("recipe", "list").code == 0
+        ##= man/spec/gateway.md#recipes
+        ##= type=test
+        ##% Where the configuration leaves out `km-recipe-run`, `duvet recipe validate` MUST know all tools of the pack
+        ##% `knowledge` all the same, for it runs nothing.
+        done = duvet("recipe", "validate", "look", "release-prep")
+        here = "none can be run here: the configuration leaves out km-recipe-run"
+        assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
+    make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
+    assert 'there is no tool "km-help"' in duvet("recipe", "validate", "look").err
+
+
+AWAY = {"KM_GATEWAY_URL": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
+def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST be refused, also with `--dry-run`, and `duvet recipe list` MUST say on
+    ##% standard error that it lists the recipes that are here.
+    environ = {**AWAY, **token}
+    error = "error: with KM_GATEWAY_URL, recipes are run by that server\n"
+    for more in ((), ("--dry-run",)):
+        done = duvet("recipe", "run", "daily-health", *more, environ=environ)
+        assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
+    done = duvet("recipe", "list", environ=environ)
+    assert (done.code, done.err.startswith("these are the recipes that are here; with KM_GATEWAY_URL")) == (0, True)
+    assert duvet("-q", "recipe", "list", environ=environ).err == ""
+    done = duvet("recipe", "validate", "look", "release-prep", environ=environ)
+    assert (done.code, done.err) == (0, "2 recipes, no errors\n")
+    assert duvet("recipe", "show", "look", environ=environ).out == LOOK
 
 
 def test_progress_on_a_terminal(duvet_command: str, project: Path) -> None:
