@@ -25,7 +25,11 @@ _FORMATS = {
 @click.argument("names", nargs=-1, type=TEXT, metavar="[NAME | FILE...]", shell_complete=recipes)
 @click.option("--var", "variables", type=TEXT, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
 @click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
-@click.option("--dry-run", is_flag=True, help="With `run`, show what would be called, and call nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With `run`, show what would be called, and call nothing; a literal `${` is shown as `$${`.",
+)
 @click.option(
     "--format",
     type=click.Choice([*dict.fromkeys(name for names in _FORMATS.values() for name in names)]),
