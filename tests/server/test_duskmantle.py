@@ -268,7 +268,6 @@ class TestSchemas:
             assert found == {"status": "not_found", "profile": profile}
 
     def test_ingest_trigger(self, admin: httpx2.Client) -> None:
-        assert default("km-ingest-trigger", "profile") == "manual"
         found = call(admin, "km-ingest-trigger", dry_run=True, use_dummy_embeddings=False)
         assert found.keys() >= RUN_FIELDS and (found["status"], found["profile"]) == ("success", "manual")
 
