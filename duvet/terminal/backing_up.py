@@ -25,6 +25,7 @@ from duvet.terminal.settings import settings
 from duvet.terminal.streams import STANDARD_OUTPUT, is_standard_output, say, silence
 from duvet.terminal.votes import places
 from duvet.text import plural
+from duvet.tools.faces import SHELL
 
 STANDARD_INPUT = "-"
 
@@ -105,7 +106,7 @@ def _accounted(kept: Places, command: str, file: str) -> Iterator[None]:
             timestamp=datetime.now(UTC).isoformat(timespec="milliseconds"),
             tool=f"duvet {command}",
             outcome=outcome,
-            face="shell",
+            face=SHELL,
             who="local",
             scopes=(),
             request="",

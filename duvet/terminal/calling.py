@@ -13,12 +13,13 @@ from duvet.reports.cells import visible
 from duvet.reports.json_document import document
 from duvet.terminal.one_tool import pour_help
 from duvet.terminal.reaching import assembly_reaching
-from duvet.terminal.service import SHELL, Assembly
+from duvet.terminal.service import Assembly
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from, without_json
 from duvet.terminal.streams import pour, say
 from duvet.tools.ctx import Caller, nobody
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.faces import SHELL
 from duvet.tools.tool import Answer, Tool
 
 

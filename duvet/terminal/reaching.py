@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from duvet.terminal.service import SHELL, Assembly, assembly_of
+from duvet.terminal.service import Assembly, assembly_of
 from duvet.terminal.service_options import PACKS
+from duvet.tools.faces import SHELL
 
 
 def assembly_reaching(name: str, where: Mapping[str, Any]) -> Assembly:

@@ -23,13 +23,14 @@ from duvet.terminal.listings import is_on_terminal, look, pour_list
 from duvet.terminal.problem_formats import answer, tell_problems
 from duvet.terminal.recipe_plans import plan_text
 from duvet.terminal.recipe_variables import told_variables
-from duvet.terminal.service import SHELL, Assembly, assembly_of
+from duvet.terminal.service import Assembly, assembly_of
 from duvet.terminal.service_options import PACKS
 from duvet.terminal.settings import settings, wants_bar
 from duvet.terminal.streams import is_standard_output, pour, say
 from duvet.text import plural
 from duvet.tools.chosen import Chosen
 from duvet.tools.errors import ToolError
+from duvet.tools.faces import SHELL
 from duvet.tools.knowledge.km_recipe_run import told as told_of
 from duvet.tools.services import KNOWLEDGE, RUNS
 from duvet.tools.tool import Tool

@@ -14,6 +14,7 @@ from duvet.terminal.service_options import PACKS, SERVICE, about_trace
 from duvet.terminal.service_reading import read, read_service
 from duvet.terminal.settings import Settings, settings
 from duvet.terminal.streams import is_heard, tell_line
+from duvet.tools.faces import SHELL
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 KNOWLEDGE = "knowledge"
 """The pack about what is known."""
 HTTP = "http"
-SHELL = "shell"
-"""What the ways are called by which others call tools, and by which people do."""
+"""The mode of a server that others reach."""
 
 
 class Assembly(Tools):

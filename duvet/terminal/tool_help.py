@@ -10,8 +10,9 @@ from duvet.terminal.calling import as_shell_error
 from duvet.terminal.listings import pour_list
 from duvet.terminal.one_tool import pour_help
 from duvet.terminal.reaching import assembly_reaching
-from duvet.terminal.service import SHELL, assembly_of
+from duvet.terminal.service import assembly_of
 from duvet.tools.errors import ToolError
+from duvet.tools.faces import SHELL
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),

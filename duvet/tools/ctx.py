@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from duvet.tools.registry import Registry
 
 Result = TypeVar("Result")
-MCP = "mcp"
-"""The face whose readers pay for each word."""
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 """Hears how much is done, of how much, and what is being done."""
 

@@ -8,11 +8,10 @@ from duvet.llm.errors import NoModelError
 from duvet.llm.records import MOST_TOKENS, ModelRequest
 from duvet.llm.router import StaticRouter
 from duvet.tools.ctx import Ctx
+from duvet.tools.faces import WORKFLOW
 from duvet.tools.services import MODELS
 from duvet.workflows.doing import Came, ModelAsked, ModelSaid
 from duvet.workflows.names import RECIPE_TOOL, called_by
-
-FACE = "workflow"
 
 
 class Through:
@@ -24,7 +23,7 @@ class Through:
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
         from duvet.tools.results import structured
 
-        answer = await self._ctx.call(name, arguments, face=FACE, seconds=time_limit)
+        answer = await self._ctx.call(name, arguments, face=WORKFLOW, seconds=time_limit)
         value = structured(answer)
         # What a workflow warns of stands in its record.
         inner = value.get("warnings", ()) if called_by(name) or name == RECIPE_TOOL else ()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from duvet.knowledge.criticality import CRITICALITY
+from duvet.knowledge.days import DAY
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.records import Scoring, Signals
@@ -14,7 +15,6 @@ from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
 from duvet.store.words import indexed
 
-_DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
 _STEM, _FORM = 4, 3
@@ -121,4 +121,4 @@ def _stem(word: str) -> str:
 def _age(artifact: Artifact, now: float) -> float | None:
     if artifact.git_timestamp is None:
         return None
-    return round(max(now - artifact.git_timestamp, 0.0) / _DAY, 2)
+    return round(max(now - artifact.git_timestamp, 0.0) / DAY, 2)

@@ -12,11 +12,12 @@ from starlette.types import Receive, Scope, Send
 
 from duvet.server.caller import scopes
 from duvet.server.http.answers import Refusal, answer, refuse
-from duvet.server.http.rest import FACE, STATUSES, UNFORESEEN
+from duvet.server.http.rest import STATUSES, UNFORESEEN
 from duvet.server.protocol.guard import LOG
 from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.faces import REST
 
 COVERAGE, LIFECYCLE, HISTORY = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
 PATHS = (COVERAGE, LIFECYCLE, HISTORY)
@@ -51,7 +52,7 @@ class Reports:
 
     async def _found(self, path: str, limit: int | None) -> object:
         given: dict[str, Any] = {} if limit is None else {"history": limit, "limit": 1}
-        caller = Caller(scopes=scopes(), face=FACE)
+        caller = Caller(scopes=scopes(), face=REST)
         value = (await self._desk.call(_TOOLS[path], given, caller)).value
         return value if limit is None else {"status": "ok", "history": _history(value)}
 

@@ -17,16 +17,16 @@ from duvet.server.identity import Identity
 from duvet.server.messages import RefusedError, decoded
 from duvet.server.protocol.guard import LOG
 from duvet.text import shortened
-from duvet.tools.ctx import MCP, Caller
+from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.faces import MCP, REST
 from duvet.tools.gateway.line import AUDIENCE
 from duvet.tools.registry import Registry
 from duvet.tools.results import parts_of
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Tool
 
-FACE = "rest"
 PATH = "/api/mcp"
 REQUEST_ID = "x-request-id"
 _LONGEST_ID = 128
@@ -96,7 +96,7 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            caller = Caller(scopes=scopes(), face=FACE, behind=_behind(scope), request=request, holder=holder())
+            caller = Caller(scopes=scopes(), face=REST, behind=_behind(scope), request=request, holder=holder())
             tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from duvet.config.secret import Secret
 from duvet.errors import QueryError
+from duvet.llm.addresses import is_here, is_safe, parts_of
 from duvet.tools.errors import Code
 from duvet.tools.tool import Scope, Tool, Withheld
 
@@ -32,7 +32,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
-        return _is_loopback(urlsplit(self.base).hostname or "")
+        return is_here(urlsplit(self.base))
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -66,15 +66,15 @@ class Gateway(Struct, frozen=True, kw_only=True):
 def gateway_at(url: str, reader: str | None, admin: str | None) -> Gateway:
     """The gateway behind a URL; QueryError where it can't be one."""
     base = url.strip().rstrip("/")
-    parts = _parts(base)
+    parts = parts_of(base)
     ##= man/spec/gateway.md#access
     ##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an
     ##% error at the start that doesn't show it.
-    if parts is None or "@" in parts.netloc or parts.query or parts.fragment or base.endswith(("?", "#")):
+    if parts is None:
         raise QueryError(f"{URL} is not the address of a server", hint=_SHAPE)
     ##= man/spec/gateway.md#access
     ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
-    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
+    if not is_safe(parts):
         raise QueryError(
             f"{URL} is not https", hint="http:// is for servers on this machine: others would see the tokens"
         )
@@ -83,21 +83,3 @@ def gateway_at(url: str, reader: str | None, admin: str | None) -> Gateway:
 
 def _secret(token: str | None) -> Secret | None:
     return None if token is None else Secret(token)
-
-
-def _parts(base: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(base)
-        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if is_one and base.isascii() and base.isprintable() and not set(base) & set(" \\") else None
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

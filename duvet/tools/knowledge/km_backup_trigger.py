@@ -14,6 +14,7 @@ from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, ENDINGS, Places
 from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.text import quoted, shortened
 from duvet.tools.ctx import Ctx
+from duvet.tools.faces import SHELL
 from duvet.tools.knowledge.known import TOOL_LABELS
 from duvet.tools.knowledge.upkeep import at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
@@ -44,7 +45,7 @@ async def backup(asked: Input, ctx: Ctx) -> Answer:
     found = await at_work(ctx, lambda: _made(upkeep, (asked.destination or "").strip()))
     shown = os.path.relpath(found.path, upkeep.places.root)
     archive = found.path if shown.startswith("..") else shown.replace(os.sep, "/")
-    step = "`duvet restore` brings it back." if ctx.caller.face == "shell" else ""
+    step = "`duvet restore` brings it back." if ctx.caller.face == SHELL else ""
     return Answer(value=Output(archive=archive, size=found.size), next_step=step)
 
 

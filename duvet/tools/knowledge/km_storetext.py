@@ -6,14 +6,13 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from duvet.knowledge.reports.runs import RunRow
 from duvet.knowledge.upkeep.content import Stored
 from duvet.knowledge.upkeep.texts import Text
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
 from duvet.tools.knowledge.known import TOOL_LABELS, require_text
-from duvet.tools.knowledge.storing import Destination, Ingest, Overwrite, ingested
-from duvet.tools.knowledge.upkeep import SUCCESS, at_work, upkeep_of
+from duvet.tools.knowledge.storing import Destination, Ingest, Output, Overwrite, handed_in
+from duvet.tools.knowledge.upkeep import at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
 
 _LONGEST = 500_000
@@ -32,17 +31,6 @@ class Input(Struct, frozen=True, forbid_unknown_fields=True):
     )
     overwrite: Overwrite | None = None
     ingest: Ingest | None = None
-
-
-class Output(Struct, frozen=True, kw_only=True):
-    """Where the text is now."""
-
-    status: str = SUCCESS
-    stored_path: str
-    relative_path: str
-    overwritten: bool
-    ingest_triggered: bool
-    ingest_run: RunRow | None
 
 
 async def store(asked: Input, ctx: Ctx) -> Answer:
@@ -68,17 +56,7 @@ async def store(asked: Input, ctx: Ctx) -> Answer:
         return upkeep.content.store(data, asked.destination, name, overwrite=overwrite, is_made_up=not text.is_named)
 
     stored = await at_work(ctx, written)
-    found = await ingested(ctx, upkeep, stored, asked.ingest)
-    return Answer(
-        value=Output(
-            stored_path=stored.path,
-            relative_path=stored.relative_path,
-            overwritten=stored.overwritten,
-            ingest_triggered=found.ingest_triggered,
-            ingest_run=found.ingest_run,
-        ),
-        warning=found.warning,
-    )
+    return await handed_in(ctx, upkeep, stored, asked.ingest)
 
 
 STORETEXT = Tool(

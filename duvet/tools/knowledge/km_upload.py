@@ -7,12 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from duvet.knowledge.reports.runs import RunRow
 from duvet.knowledge.upkeep.content import Stored
 from duvet.tools.ctx import Ctx
 from duvet.tools.knowledge.known import TOOL_LABELS, require_text
-from duvet.tools.knowledge.storing import Destination, Ingest, Overwrite, ingested
-from duvet.tools.knowledge.upkeep import SUCCESS, at_work, upkeep_of
+from duvet.tools.knowledge.storing import Destination, Ingest, Output, Overwrite, handed_in
+from duvet.tools.knowledge.upkeep import at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
 
 _SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
@@ -25,17 +24,6 @@ class Input(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: Ingest | None = None
 
 
-class Output(Struct, frozen=True, kw_only=True):
-    """Where the file is now."""
-
-    status: str = SUCCESS
-    stored_path: str
-    relative_path: str
-    overwritten: bool
-    ingest_triggered: bool
-    ingest_run: RunRow | None
-
-
 async def upload(asked: Input, ctx: Ctx) -> Answer:
     """Copy a file to where it is taken in."""
     source, upkeep = require_text("source_path", asked.source_path, _SOURCE), upkeep_of(ctx)
@@ -46,17 +34,7 @@ async def upload(asked: Input, ctx: Ctx) -> Answer:
         return content.store(data, asked.destination, os.path.basename(source), overwrite=asked.overwrite)
 
     stored = await at_work(ctx, copied)
-    found = await ingested(ctx, upkeep, stored, asked.ingest)
-    return Answer(
-        value=Output(
-            stored_path=stored.path,
-            relative_path=stored.relative_path,
-            overwritten=stored.overwritten,
-            ingest_triggered=found.ingest_triggered,
-            ingest_run=found.ingest_run,
-        ),
-        warning=found.warning,
-    )
+    return await handed_in(ctx, upkeep, stored, asked.ingest)
 
 
 UPLOAD = Tool(

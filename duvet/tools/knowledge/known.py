@@ -16,6 +16,7 @@ from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError
 from duvet.store.replacing import can_be_replaced
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.faces import MCP, SHELL
 from duvet.tools.paging import MOST_BYTES, fitting
 from duvet.tools.services import KNOWLEDGE
 
@@ -29,7 +30,6 @@ _Row = TypeVar("_Row")
 TOOL_LABELS = ("knowledge",)
 _MADE_AGAIN = (MissingError, VersionError, DamagedError)
 """What is well again once everything was taken in."""
-SHELL, MCP = "shell", "mcp"
 NOTHING = "nothing was taken in of this project yet"
 MOST_HISTORY = 100
 # What is higher counts as the highest: it is told, and not checked.

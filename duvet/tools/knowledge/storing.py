@@ -15,7 +15,8 @@ from duvet.knowledge.upkeep.upkeep import Upkeep
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError, tool_error
 from duvet.tools.knowledge.known import ask
-from duvet.tools.knowledge.upkeep import taken_in
+from duvet.tools.knowledge.upkeep import SUCCESS, taken_in
+from duvet.tools.tool import Answer
 
 Destination = Annotated[
     str,
@@ -28,18 +29,33 @@ Overwrite = Annotated[bool, Meta(description="Whether to replace a file that is 
 Ingest = Annotated[bool, Meta(description="Whether to take the project in afterwards; as configured by default")]
 
 
-class Ingested(Struct, frozen=True):
-    """Whether the project was taken in, and what came of it."""
+class Output(Struct, frozen=True, kw_only=True):
+    """Where the file is now, and what came of taking it in."""
 
-    ingest_triggered: bool = False
-    ingest_run: RunRow | None = None
-    warning: str = ""
+    status: str = SUCCESS
+    stored_path: str
+    relative_path: str
+    overwritten: bool
+    ingest_triggered: bool
+    ingest_run: RunRow | None
 
 
-async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None) -> Ingested:
-    """Take the project in where that is wanted; ToolError where it fails, which says that the file is stored."""
-    if not upkeep.content.ingests(wanted):
-        return Ingested()
+async def handed_in(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None) -> Answer:
+    """What is answered, once the project was taken in where that is wanted; ToolError where that fails."""
+    run = await _ingested(ctx, upkeep, stored) if upkeep.content.ingests(wanted) else None
+    return Answer(
+        value=Output(
+            stored_path=stored.path,
+            relative_path=stored.relative_path,
+            overwritten=stored.overwritten,
+            ingest_triggered=run is not None,
+            ingest_run=run,
+        ),
+        warning="" if run is None else await _missing(ctx, upkeep, stored),
+    )
+
+
+async def _ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored) -> RunRow:
     ##= man/spec/gateway.md#maintenance
     ##% Where the project can't be taken in after a file was stored, that MUST be an `upstream_error` which says that the
     ##% file is there.
@@ -51,7 +67,7 @@ async def ingested(ctx: Ctx, upkeep: Upkeep, stored: Stored, wanted: bool | None
         raise _but_stored(stored, tool_error(error).message, error.hint) from error
     if not run.success:
         raise _but_stored(stored, run.error, "")
-    return Ingested(True, row(run), await _missing(ctx, upkeep, stored))
+    return row(run)
 
 
 async def _missing(ctx: Ctx, upkeep: Upkeep, stored: Stored) -> str:
