@@ -15,8 +15,8 @@ from duvet.terminal.service_options import service_option
     "--output",
     metavar="FILE",
     shell_complete=files,
-    help="The archive, which is not there yet, or the folder for it; - writes it to standard output "
-    "[default: .duvet/knowledge/backups].",
+    help="The archive, a file that is not there yet and ends in .tgz or .tar.gz, or the folder for it; - writes it to standard "
+    "output [default: .duvet/knowledge/backups].",
 )
 @service_option
 def backup(output: str | None, service_path: str | None) -> None:

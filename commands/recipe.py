@@ -25,7 +25,11 @@ _FORMATS = {
 @click.argument("names", nargs=-1, type=TEXT, metavar="[NAME | FILE...]", shell_complete=recipes)
 @click.option("--var", "variables", type=TEXT, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
 @click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
-@click.option("--dry-run", is_flag=True, help="With `run`, show what would be called, and call nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="With `run`, show what would be called, and call nothing; a literal `${` is shown as `$${`.",
+)
 @click.option(
     "--format",
     type=click.Choice([*dict.fromkeys(name for names in _FORMATS.values() for name in names)]),
@@ -66,6 +70,8 @@ def recipe(
 
     `list` shows which there are, `show` the file of one, `validate` what is wrong with those of the project, or with those that
     are named or stand in a file, and `run` runs one, with the pack `knowledge`, and shows what came of each step.
+
+    With `KM_GATEWAY_URL`, `run` is refused, for recipes are run by that server; all else is about those that are here.
 
     `run` exits with 1 where a step fails, or something doesn't hold that it expects, and so does `validate` where something
     is wrong.

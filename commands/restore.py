@@ -15,12 +15,14 @@ from duvet.terminal.service_options import service_option
 @service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """The archive is checked as a whole first. Then what is in it takes the place of what is known, at once, also for
-    servers that run; what was there becomes another backup. Feedback that was given since stays.
+    servers that run; what was there becomes another backup. Feedback that was given since stays. With - as FILE, the
+    archive is read from standard input.
 
     \b
     Examples:
       duvet restore .duvet/knowledge/backups/km-backup-20260531T120000.tgz
       duvet restore --force km.tgz
+      ssh elsewhere 'cat km.tgz' | duvet restore -
     """
     from duvet.terminal.backing_up import run_restore
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "diff": "Show what has changed since a git revision: requirements, coverage, citations.",
     "ask": "Ask a model about the requirements and the code that cites them.",
     "ingest": "Take in code, tests, documents and requirements, to search them and to see how they hang together.",
-    "feedback": "List or export what was said of results of searches in all of that.",
+    "feedback": "List or export what was said of the results of `km-search`.",
     "backup": "Make an archive of all that was taken in, and of the feedback on it.",
     "restore": "Bring back what is in a backup.",
     "mcp": "Serve agents: the trace as tools, resources and prompts of the Model Context Protocol.",

@@ -10,6 +10,8 @@ class UploadRule(Struct, frozen=True, kw_only=True):
 
     root: str = ""
     """The folder that they stay in; empty is the project."""
+    root_said_by: str = ""
+    """What has said so."""
     docs_subdir: str = "docs"
     """Where in it they go where nobody says."""
     overwrite: bool = False

@@ -13,6 +13,10 @@ class MissingError(StoreError):
     """Nothing was taken in yet."""
 
 
+class FullError(StoreError):
+    """There is no room for what is to be written."""
+
+
 class BusyError(StoreError):
     """Somebody else is writing."""
 

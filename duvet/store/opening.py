@@ -19,7 +19,7 @@ from duvet.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-_IGNORE = ".gitignore"
+IGNORE = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """What means something else in such a file."""
 _LONGEST_LIST = 1 << 16
@@ -64,7 +64,7 @@ def make_folder(path: str, *names: str) -> None:
     folder = folder_of(path)
     ##= man/spec/knowledge.md#store
     ##% Git MUST ignore the store wherever it is made.
-    ignore = os.path.join(folder, _IGNORE)
+    ignore = os.path.join(folder, IGNORE)
     try:
         os.makedirs(folder, exist_ok=True)
         known = _ignored(ignore)
@@ -78,7 +78,7 @@ def make_folder(path: str, *names: str) -> None:
 
 def _ignored(path: str) -> list[bytes] | None:
     """What git ignores already, the list itself first; None where the list is somebody else's."""
-    own = _plain(_IGNORE)
+    own = _plain(IGNORE)
     if not os.path.lexists(path):
         return [own]
     if not os.path.isfile(path) or os.path.islink(path):

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from tempfile import gettempdir
+from typing import BinaryIO
 
 from duvet.errors import DuvetError, OutputError, QueryError, describe
 from duvet.knowledge.upkeep.audit import Deed, account
@@ -15,19 +17,24 @@ from duvet.knowledge.upkeep.backup import back_up, write_archive
 from duvet.knowledge.upkeep.manifest import STORE
 from duvet.knowledge.upkeep.places import Places
 from duvet.knowledge.upkeep.restoring import restore
+from duvet.outputs import is_stream, poured
 from duvet.reports.cells import visible
+from duvet.terminal.above import naming_above, taken_for_another
+from duvet.terminal.failures import report
 from duvet.terminal.settings import settings
-from duvet.terminal.streams import STANDARD_OUTPUT, say
+from duvet.terminal.streams import STANDARD_OUTPUT, is_standard_output, say, silence
 from duvet.terminal.votes import places
 from duvet.text import plural
+
+STANDARD_INPUT = "-"
 
 
 def run_backup(output: str | None, service_path: str | None) -> None:
     """Make an archive, and say where."""
     kept, now = places(service_path), datetime.now(UTC)
-    with _accounted(kept, "backup", output or ""):
-        if output == STANDARD_OUTPUT:
-            _pour_archive(kept, now)
+    with _accounted(kept, "backup", output or ""), naming_above("backup"):
+        if output is not None and (is_standard_output(output) or is_stream(output)):
+            _pour_archive(kept, now, output)
             return
         made = back_up(kept, _place(kept, output), now)
     if not settings().quiet:
@@ -37,26 +44,37 @@ def run_backup(output: str | None, service_path: str | None) -> None:
 def _place(kept: Places, output: str | None) -> str:
     if output is None:
         return kept.backups
-    return os.path.abspath(output)
+    # With / at its end, it is a folder whatever its name is.
+    return os.path.abspath(output) + ("/" if output.endswith("/") else "")
 
 
-def _pour_archive(kept: Places, now: datetime) -> None:
+def _pour_archive(kept: Places, now: datetime, output: str) -> None:
+    if not is_standard_output(output):
+        with poured(output) as file:
+            write_archive(kept, file, now, gettempdir())
+        return
+    ##= man/spec/gateway.md#maintenance
+    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
     if sys.stdout is None or sys.stdout.isatty():
         raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
     try:
-        write_archive(kept, sys.stdout.buffer, now)
+        write_archive(kept, sys.stdout.buffer, now, gettempdir())
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        raise
+        silence(sys.stdout)
     except OSError as error:
+        silence(sys.stdout)
         raise OutputError(f"can't write to standard output: {describe(error)}", path=STANDARD_OUTPUT) from error
 
 
 def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
     """Put what is in an archive in the place of what is known, and say so."""
     kept = places(service_path)
+    inside = list(taken_for_another(os.getcwd(), "restore"))
+    stream = _standard_input() if file == STANDARD_INPUT else None
     with _accounted(kept, "restore", file):
-        found = restore(kept, file, datetime.now(UTC), keeps=keeps)
+        found = restore(kept, file, datetime.now(UTC), keeps=keeps, stream=stream)
+    report(inside)
     if settings().quiet:
         return
     what = "what was known" if STORE in found.manifest.files else "nothing but feedback, of what was kept"
@@ -65,6 +83,14 @@ def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
         say(f"brought back {plural(found.votes, 'vote')}\n")
     if found.kept:
         say(f"what was there is in {visible(os.path.relpath(found.kept))}\n")
+
+
+def _standard_input() -> BinaryIO:
+    ##= man/spec/gateway.md#maintenance
+    ##% `duvet restore -` MUST read the archive from standard input.
+    if sys.stdin is None or sys.stdin.isatty():
+        raise QueryError("an archive is nothing that is typed", hint="send one there, or name its file")
+    return sys.stdin.buffer
 
 
 @contextmanager

@@ -18,11 +18,15 @@ def line_of(environ: Mapping[str, str], mode: str, seconds: float) -> Line | Non
     ##= man/spec/gateway.md#access
     ##% `KM_GATEWAY_URL` MUST switch the pack `knowledge` on unless the configuration switches it off, and MUST NOT count for
     ##% `duvet mcp --http`, which says so.
-    url = environ.get(_URL, "").strip()
-    if not url or mode == _SERVES:
+    if not is_forwarded(environ) or mode == _SERVES:
         return None
     from duvet.server.http.tokens import written_tokens
     from duvet.tools.gateway.gateway import gateway_at
     from duvet.tools.gateway.line import Line
 
-    return Line(gateway_at(url, *written_tokens(environ)), seconds)
+    return Line(gateway_at(environ[_URL].strip(), *written_tokens(environ)), seconds)
+
+
+def is_forwarded(environ: Mapping[str, str]) -> bool:
+    """Whether the environment names such a server."""
+    return bool(environ.get(_URL, "").strip())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from duvet.runs import FailureCode, Run
 from duvet.terminal.calling import as_shell_error, called, text_of
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import report
+from duvet.terminal.forwarding import is_forwarded
 from duvet.terminal.listings import is_on_terminal, look, pour_list
 from duvet.terminal.problem_formats import answer, tell_problems
 from duvet.terminal.recipe_plans import plan_text
@@ -27,9 +28,11 @@ from duvet.terminal.service_options import PACKS
 from duvet.terminal.settings import settings, wants_bar
 from duvet.terminal.streams import is_standard_output, pour, say
 from duvet.text import plural
+from duvet.tools.chosen import Chosen
 from duvet.tools.errors import ToolError
 from duvet.tools.knowledge.km_recipe_run import told as told_of
 from duvet.tools.services import KNOWLEDGE, RUNS
+from duvet.tools.tool import Tool
 from duvet.workflows.names import RECIPE_TOOL
 from duvet.workflows.recipes.checking import is_sound, known_of, problems_of
 from duvet.workflows.recipes.plan import plan
@@ -47,6 +50,11 @@ _COLUMNS = (
 )
 
 
+_FORWARDED = "with KM_GATEWAY_URL, recipes are run by that server"
+_OVER_THERE = f"`duvet call {RECIPE_TOOL} --recipe NAME` runs one of those that it has"
+_LEFT_OUT = f"the configuration leaves out {RECIPE_TOOL}"
+
+
 class Told(Struct, frozen=True):
     """What a recipe is told."""
 
@@ -61,7 +69,19 @@ def list_recipes(format: str | None) -> None:
     every = _shelf().every().values()
     rows = [_row(one, one.workflow) for one in every if one.workflow]
     pour_list(Listing(_COLUMNS, rows), format)
+    ##= man/spec/gateway.md#recipes
+    ##% `duvet recipe list` MUST tell on standard error what is wrong with files that are no recipes, and that they are left
+    ##% out.
     report([problem for one in every for problem in one.problems], settings())
+    if left_out := [one.path for one in every if not one.workflow]:
+        _remark(f"left out, for {'they are no recipes' if left_out[1:] else 'it is no recipe'}: {', '.join(left_out)}")
+    if is_forwarded(settings().environ):
+        _remark(f"these are the recipes that are here; {_FORWARDED}: {_OVER_THERE}")
+
+
+def _remark(words: str) -> None:
+    if not settings().quiet:
+        say(f"{words}\n")
 
 
 def _row(found: Found, workflow: Workflow) -> Mapping[str, Any]:
@@ -98,19 +118,21 @@ def validate_recipes(paths: Sequence[str], format: str | None, where: Mapping[st
     every = shelf.every()
     own = [one for one in every.values() if one.origin != SHIPPED]
     found = [every.get(path) or shelf.file(path) for path in paths] or own
-    known = known_of(_assembly(where).registry.every(), every)
+    assembly = _assembly(where)
+    known = known_of(_tools(assembly), every)
     problems = [problem for one in found for problem in problems_of(one, known)]
     written = tell_problems(problems, chosen)
     if not is_sound(problems) or not written:
         return FAILED
-    if not settings().quiet:
-        say(f"{plural(len(found), 'recipe')}, no errors\n")
+    _remark(f"{plural(len(found), 'recipe')}, no errors")
+    if RECIPE_TOOL not in assembly.registry and assembly.line is None:
+        _remark(f"none can be run here: {_LEFT_OUT}")
     return OK
 
 
 def plan_recipe(name: str, told: Told, format: str | None, where: Mapping[str, Any]) -> int:
     """Write what one would do; the exit code."""
-    workflow = _sound(name, _assembly(where))
+    workflow = _sound(name, _running(where))
     planned = plan(workflow, told_variables(workflow, told.variables, text_of(told.given)))
     pour(document(planned) if format == "json" else plan_text(planned, look()))
     return OK
@@ -121,11 +143,7 @@ def run_recipe(name: str, told: Told, format: str | None, where: Mapping[str, An
     ##= man/spec/gateway.md#recipes
     ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
     ##% it has failed, and with 2 where it was told what it can't be told.
-    assembly = _assembly(where)
-    if assembly.line is not None:
-        # What runs there are the recipes of that project, with the rights of the token that is shown.
-        hint = f"`duvet call {RECIPE_TOOL} --recipe NAME` runs one of those that it has"
-        raise DuvetError("with KM_GATEWAY_URL, recipes are run by that server", hint=hint)
+    assembly = _running(where)
     workflow = _sound(name, assembly)
     given = told_variables(workflow, told.variables, text_of(told.given))
     runs: list[Run] = []
@@ -174,10 +192,33 @@ def _shelf() -> Shelf:
     return Shelf(DiskTree())
 
 
-def _assembly(where: Mapping[str, Any]) -> Assembly:
-    """The tools, those about what is known among them."""
-    assembly = assembly_of({**where, PACKS: (*where[PACKS], KNOWLEDGE)}, mode=SHELL)
+def _running(where: Mapping[str, Any]) -> Assembly:
+    """The tools, where recipes of this project can be run with them; DuvetError where they can't."""
+    assembly = _assembly(where)
+    ##= man/spec/gateway.md#recipes
+    ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST be refused, also with `--dry-run`, and `duvet recipe list` MUST say on
+    ##% standard error that it lists the recipes that are here.
+    if assembly.line is not None:
+        # What runs there are the recipes of that project, with the rights of the token that is shown.
+        raise DuvetError(_FORWARDED, hint=_OVER_THERE)
     if RECIPE_TOOL not in assembly.registry:
         hint = "the pack `knowledge` is switched off, or only reads"
-        raise DuvetError(f"the configuration leaves out {RECIPE_TOOL}", path=assembly.service.path, hint=hint)
+        raise DuvetError(_LEFT_OUT, path=assembly.service.path, hint=hint)
     return assembly
+
+
+def _assembly(where: Mapping[str, Any]) -> Assembly:
+    """The tools, those about what is known among them where the configuration doesn't leave them out."""
+    return assembly_of({**where, PACKS: (*where[PACKS], KNOWLEDGE)}, mode=SHELL)
+
+
+def _tools(assembly: Assembly) -> Iterator[Tool]:
+    """The tools that are switched on; where no recipe can be run with them, all about what is known, too."""
+    ##= man/spec/gateway.md#recipes
+    ##% Where the configuration leaves out `km-recipe-run`, `duvet recipe validate` MUST know all tools of the pack
+    ##% `knowledge` all the same, for it runs nothing.
+    if RECIPE_TOOL not in assembly.registry:
+        from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
+
+        yield from Chosen(PACK).tools()
+    yield from assembly.registry.every()

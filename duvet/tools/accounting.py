@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from anyio import CapacityLimiter
     from anyio.lowlevel import RunVar
 
-LOCAL = "local"
+LOCAL, SUCCESS = "local", "success"
 _WRITERS = 4
 _REFUSED = (Code.FORBIDDEN, Code.UNAUTHORIZED)
 
@@ -49,7 +50,7 @@ class Accountant:
         deed = Deed(
             timestamp=self._now().isoformat(timespec="milliseconds"),
             tool=call.tool,
-            outcome=call.code or ("failure" if call.has_failed else "success"),
+            outcome=call.code or ("failure" if call.has_failed else SUCCESS),
             face=call.face,
             who=call.holder or LOCAL,
             scopes=call.scopes,
@@ -62,6 +63,10 @@ class Accountant:
         ##% Each call of a tool that changes something, by a caller who may, MUST be a line of `audit.jsonl` beside the store
         ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
         self._told(deed)
+        ##= man/spec/gateway.md#maintenance
+        ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+        if deed.outcome != SUCCESS and not call.holder and not os.path.isdir(self._places().folder):
+            return
         await self._write(deed)
 
     async def _write(self, deed: Deed) -> None:

@@ -12,7 +12,7 @@ from duvet.errors import DuvetError
 from duvet.llm.errors import ModelError
 from duvet.runs import FailureCode
 from duvet.tools.errors import Code, ToolError, tool_error
-from duvet.workflows.doing import Doing, ModelAsked, Timing
+from duvet.workflows.doing import Came, Doing, ModelAsked, Timing
 from duvet.workflows.errors import WorkflowError
 from duvet.workflows.expecting import fault_of
 from duvet.workflows.names import called_by
@@ -22,6 +22,8 @@ from duvet.workflows.references import Scope, expand
 
 MOST_BYTES = 16_000_000
 """No result has more."""
+_LAST_CALL = 0.5
+"""Seconds that are kept for the last call of a wait at least."""
 
 
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -38,7 +40,7 @@ class Acting(Struct, frozen=True):
     timing: Timing
     scope: Scope
 
-    async def result_of(self, step: Step, deadline: float) -> Any:
+    async def result_of(self, step: Step, deadline: float) -> Came:
         """What comes of the step; WorkflowError where nothing does."""
         match step:
             case ToolStep():
@@ -53,7 +55,7 @@ class Acting(Struct, frozen=True):
         arguments: dict[str, Any] = expand(step.params, self.scope, ("params",))
         return arguments
 
-    async def _called(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Any:
+    async def _called(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Came:
         try:
             return await self._tool(name, arguments, deadline)
         except ToolError as error:
@@ -62,42 +64,48 @@ class Acting(Struct, frozen=True):
             ##% tool.
             raise _failed(FailureCode.TOOL_FAILED, name, error) from error
 
-    async def _tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Any:
+    async def _tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> Came:
         """What a tool answers; ToolError where it fails, WorkflowError where it is a workflow that has failed."""
         try:
             ##= man/spec/workflows.md#steps
             ##% A tool and a model MUST be told how many seconds they have.
-            answer = await self.doing.tool(name, arguments, deadline - self.timing.clock())
-            result = plain(answer, MOST_BYTES, "the answer")
+            came = await self.doing.tool(name, arguments, deadline - self.timing.clock())
+            result = plain(came.value, MOST_BYTES, "the answer")
         except DuvetError as error:
             raise tool_error(error) from error
         if called_by(name) and isinstance(result, dict) and result.get("status") == "error":
             raise _inner(name, result)
-        return result
+        return Came(result, came.warnings)
 
-    async def _awaited(self, step: WaitStep, deadline: float) -> Any:
-        arguments, calls, reason = self._arguments(step), 0, ""
+    async def _awaited(self, step: WaitStep, deadline: float) -> Came:
+        arguments, calls, is_last = self._arguments(step), 0, False
         while True:
             calls += 1
+            begun = self.timing.clock()
             try:
-                result = await self._tool(step.tool, arguments, deadline)
-                reason = fault_of(step.until, {**self.scope, "result": result}, ("wait", "until"))
+                came = await self._tool(step.tool, arguments, deadline)
+                reason = fault_of(step.until, {**self.scope, "result": came.value}, ("wait", "until"))
                 if not reason:
-                    return result
+                    return came
             except ToolError as error:
                 ##= man/spec/workflows.md#steps
                 ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
                 if error.code is not Code.UPSTREAM_ERROR:
                     raise _failed(FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
-            if self.timing.clock() + step.interval >= deadline:
+            now = self.timing.clock()
+            if is_last or now >= deadline:
                 raise WorkflowError(FailureCode.TIMEOUT, f"not as wanted after {_times(calls)}: {reason}")
             ##= man/spec/workflows.md#steps
             ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the
             ##% result is as wanted.
-            await self.timing.sleep(step.interval)
+            ##= man/spec/workflows.md#steps
+            ##% Where less than an interval is left, a wait MUST call its tool a last time shortly before its time is up.
+            room = _before_last(now - begun, deadline - now)
+            is_last = room < step.interval
+            await self.timing.sleep(min(step.interval, room))
 
-    async def _said(self, step: ModelStep, deadline: float) -> Any:
+    async def _said(self, step: ModelStep, deadline: float) -> Came:
         params = _params(expand(step.params, self.scope, ("params",)))
         asked = ModelAsked(
             model=step.model,
@@ -113,12 +121,17 @@ class Acting(Struct, frozen=True):
             ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
             ##% warnings of the run, too.
             answer = {"text": said.text, "model": said.model, "warnings": [*said.warnings]}
-            return plain(answer, MOST_BYTES, "the answer")
+            return Came(plain(answer, MOST_BYTES, "the answer"), said.warnings)
         except (ToolError, DuvetError) as error:
             ##= man/spec/workflows.md#steps
             ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the
             ##% model.
             raise _failed(FailureCode.MODEL_FAILED, step.model, error) from error
+
+
+def _before_last(took: float, left: float) -> float:
+    """Seconds until a last call has to begin, so that it ends in the time that is left."""
+    return left - min(max(_LAST_CALL, 2 * took), left / 2)
 
 
 def _params(given: Mapping[str, Any]) -> ModelParams:

@@ -101,5 +101,5 @@ class Seen:
 def _hint(wanted: str, known: Iterable[str]) -> str:
     from duvet.queries.names import nearest_hint
 
-    names = list(known)
+    names = list(dict.fromkeys(filter(None, known)))
     return nearest_hint(shortened(wanted), names) or (f"there are {', '.join(names[:10])}" if names else "")

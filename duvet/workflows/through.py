@@ -9,7 +9,8 @@ from duvet.llm.records import MOST_TOKENS, ModelRequest
 from duvet.llm.router import StaticRouter
 from duvet.tools.ctx import Ctx
 from duvet.tools.services import MODELS
-from duvet.workflows.doing import ModelAsked, ModelSaid
+from duvet.workflows.doing import Came, ModelAsked, ModelSaid
+from duvet.workflows.names import RECIPE_TOOL, called_by
 
 FACE = "workflow"
 
@@ -20,10 +21,14 @@ class Through:
     def __init__(self, ctx: Ctx) -> None:
         self._ctx = ctx
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
         from duvet.tools.results import structured
 
-        return structured(await self._ctx.call(name, arguments, face=FACE, seconds=time_limit))
+        answer = await self._ctx.call(name, arguments, face=FACE, seconds=time_limit)
+        value = structured(answer)
+        # What a workflow warns of stands in its record.
+        inner = value.get("warnings", ()) if called_by(name) or name == RECIPE_TOOL else ()
+        return Came(value, [*filter(None, [answer.warning]), *inner])
 
     async def model(self, asked: ModelAsked) -> ModelSaid:
         router: StaticRouter | None = self._ctx.services.get(MODELS)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +83,113 @@ def test_where_it_goes(duvet: Run, duvet_command: str, project: Path, tmp_path: 
     make(project, {"duvet.config.json": json.dumps({"store": {"backups": str(tmp_path / "elsewhere")}})})
     assert duvet("backup").code == 0
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
+
+
+def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    for name in ("new.zip", "new.tar", "duvet.config.json"):
+        done = duvet("backup", "-o", name)
+        assert (done.code, done.out) == (1, "") and "a file ends in .tgz or .tar.gz" in done.err, done.err
+    assert not list(project.glob("new*"))
+    assert duvet("backup", "-o", "v1.2/").code == duvet("backup", "-o", "v1.2").code == 0
+    assert len(backups(project)) == 2
+    assert duvet("-q", "backup", "-o", "/dev/null") == (0, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
+def test_who_reads_no_further(duvet: Run, duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
+    (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
+    command = f"{duvet_command} backup -o -"
+    for name in ("-", "/dev/stdout"):
+        done = subprocess.run(
+            ["bash", "-c", f"{duvet_command} backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout.split(), done.stderr) == (["5", "0"], "")
+    if os.path.exists("/dev/full"):
+        full = subprocess.run(
+            ["bash", "-c", f"{command} > /dev/full"],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert full.returncode == 1
+        assert "can't write to standard output: No space left on device" in full.stderr
+        assert KEPT not in full.stderr
+
+
+def test_from_standard_input(duvet: Run, duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet restore -` MUST read the archive from standard input.
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    (project / STORE).unlink()
+    for data, code in ((b"no archive", 1), ((project / "a.tgz").read_bytes(), 0)):
+        done = subprocess.run(
+            [duvet_command, "restore", "-"],
+            cwd=project,
+            env=environment(),
+            input=data,
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, (project / STORE).exists()) == (code, code == 0), done.stderr
+
+
+def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does.
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    inside = runner(duvet_command, project / "src")
+    done = inside("backup")
+    assert (done.code, done.out) == (1, "") and "`duvet -C .. backup`" in done.err, done.err
+    assert inside("restore", "nonexist").code == 1
+    assert not (project / "src/.duvet").exists()
+    done = inside("restore", "../a.tgz")
+    assert done.code == 0 and "though the one in .. holds it" in done.err and "`duvet -C .. restore`" in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
+def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% Where the disk is full, that MUST be said, whichever way sqlite puts it.
+    assert duvet("backup", "-o", str(tmp_path / "a.tgz")).code == 0
+    kept = project / KEPT
+    size = (project / STORE).stat().st_size
+    shutil.rmtree(kept)
+    kept.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={2 * size + (1 << 20)}", "tmpfs", str(kept)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no disk of its own")
+    try:
+        assert duvet("restore", str(tmp_path / "a.tgz")).code == 0
+        filler = kept / "filler"
+        for left in (1 << 18, 1 << 14, 0):
+            filler.write_bytes(bytes(max(shutil.disk_usage(kept).free + _size(filler) - left, 0)))
+            for words in (("restore", str(tmp_path / "a.tgz")), ("backup",), ("ingest", "--full")):
+                done = duvet(*words)
+                assert done.code == 1, (left, words, done.err)
+                assert "room" in done.err or "No space left" in done.err, (left, words, done.err)
+                assert "a.tgz" not in done.err and "disk is well" not in done.err, (left, words, done.err)
+    finally:
+        subprocess.run(["umount", str(kept)], check=True)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def test_feedback_alone(duvet: Run, project: Path) -> None:

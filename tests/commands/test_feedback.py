@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.knowledge.upkeep.votes import submit
 from tests.commands.made import make
@@ -46,6 +47,16 @@ def test_the_list(duvet: Run) -> None:
     assert [line.split("\t")[:3] for line in lines] == [[time, "-0.5", "b.md::1"], [time, "1", "a.md::0"]]
     assert len(json.loads(duvet("feedback", "list", "--format", "json").out)) == 2
     assert "a.md::0" in duvet("feedback", "--format", "table").out
+
+
+def test_the_order(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
+    submit(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
+    chunks = [line.split("\t")[2] for line in duvet("feedback").out.splitlines()]
+    assert chunks == ["b.md::1", "a.md::0", "first.md::0"]
+    assert json.loads(duvet("feedback", "export").out.splitlines()[0])["chunk_id"] == "first.md::0"
 
 
 def test_all_of_it(duvet: Run) -> None:

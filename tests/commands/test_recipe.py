@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.commands.made import make
-from tests.commands.running import Run, files, runner, start
-from tests.commands.terminals import Terminal
-from tests.knowledge.stored import fill
-from tests.specs.serving import LONGEST
-from tests.tools.made import FILES
-
-LOOK = """\
-name: look
-summary: Looks at what nothing cites.
-variables: { level: MUST, most: 2, only: null }
-steps:
-  - id: open
-    tool: list_uncited_requirements
-    params: { level: "${vars.level}", limit: "${vars.most}" }
-    assert: [{ path: total, not_equals: 0 }]
-    capture: [{ name: first, path: "result.result[0].text" }]
-  - id: settle
-    wait:
-      tool: km-ingest-status
-      until: { path: status, equals: ok }
-      interval_seconds: 2
-      timeout_seconds: 10
-  - id: help
-    tool: km-help
-    params: { tool: "${vars.only}" }
-outputs: { text: "${captures.first}", most: "${vars.most}" }
-"""
-WAIT = """\
-steps:
-  - { id: done, tool: km-help }
-  - { id: wait, wait: { tool: km-ingest-status, until: { path: status, equals: never } } }
-"""
+from tests.commands.recipes import LOOK, with_recipes
+from tests.commands.running import Run, files, runner
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    # Without a configuration of the service: the tools are switched on all the same.
-    return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
+    return with_recipes(tmp_path / "pot")
 
 
 @pytest.fixture
@@ -65,8 +32,17 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
     ]
     (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
     done = duvet("recipe", "list", "--format", "text")
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `duvet recipe list` MUST tell on standard error what is wrong with files that are no recipes, and that they are left
+    ##% out.
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     assert "recipes/broken.yaml:1:8" in done.err
+    assert done.err.endswith("left out, for it is no recipe: recipes/broken.yaml\n")
+    (project / "recipes" / "worse.yaml").write_text("steps: [\n")
+    done = duvet("recipe", "list")
+    assert done.err.endswith("left out, for they are no recipes: recipes/broken.yaml, recipes/worse.yaml\n")
+    assert "left out" not in duvet("-q", "recipe", "list").err
 
 
 def test_one_of_them(duvet: Run, project: Path) -> None:
@@ -92,63 +68,6 @@ def test_one_that_becomes_the_projects(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert duvet("recipe", "show", "none", "--output", "none.yaml").code == 1
     assert not (project / "none.yaml").exists()
-
-
-def test_a_run(duvet: Run) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
-    ##% it has failed, and with 2 where it was told what it can't be told.
-    done = duvet("recipe", "run", "look", "--var", "only=km-help")
-    assert (done.code, done.err) == (0, "")
-    lines = [line.split()[:2] for line in done.out.splitlines()]
-    assert lines[:5] == [
-        ["recipe", "look"],
-        ["step", "status"],
-        *([id, "success"] for id in ("open", "settle", "help")),
-    ]
-    assert done.out.endswith("most  2\n") and "Errors in handling MUST be told." in done.out
-    run = json.loads(duvet("recipe", "run", "look", "--json", '{"only": "km-help", "most": 1}', "--format", "json").out)
-    assert (run["status"], run["recipe"], run["outputs"]["most"]) == ("success", "look", 1)
-
-
-def test_a_run_that_fails(duvet: Run) -> None:
-    done = duvet("recipe", "run", "look", "--var", "only=km-none")
-    assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out
-    told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)
-    assert (told["error"]["code"], [one["status"] for one in told["steps"]]) == (
-        "tool_failed",
-        ["success", "success", "error"],
-    )
-    done = duvet("recipe", "run", "look", "--var=only=", "--var", "level=unspecified")
-    assert done.code == 1 and "code     assert_failed" in done.out
-
-
-def test_a_release(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
-    config = '{"ingest": {"semantic": false}}'
-    make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
-    done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")
-    assert done.code == 0, done.err
-    told = json.loads(done.out)
-    ids = ("ingest", "wait", "coverage", "lifecycle", "search", "backup")
-    assert [(one["id"], one["status"]) for one in told["steps"]] == [(id, "success") for id in ids]
-    outputs = told["outputs"]
-    assert (outputs["run"]["profile"], outputs["run"]["success"]) == ("nightly", True)
-    assert outputs["coverage"]["artifact_total"] > 0
-    assert (project / outputs["backup_archive"]).is_file()
-    # The account of changes names the recipe, and what it has called.
-    lines = (project / ".duvet/knowledge/audit.jsonl").read_text().splitlines()
-    deeds = [(one["tool"], one["face"], one["outcome"]) for one in map(json.loads, lines)]
-    assert deeds == [
-        ("km-ingest-trigger", "workflow", "success"),
-        ("km-backup-trigger", "workflow", "success"),
-        ("km-recipe-run", "shell", "success"),
-    ]
-    done = duvet("recipe", "run", "release-prep", "--var", "query=zymurgy")
-    assert done.code == 1 and "code     assert_failed" in done.out
 
 
 MISUSED: list[tuple[tuple[str, ...], int, str]] = [
@@ -228,39 +147,3 @@ def test_what_is_wrong(duvet: Run, project: Path) -> None:
         done = duvet("recipe", *words)
         assert (done.code, done.out) == (1, "")
         assert 'steps[2].tool: there is no tool "km-hlep"' in done.err and "recipes/wrong.yaml:17:11" in done.err
-
-
-def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
-    for pack in ({"enabled": False}, {"mode": "read-only"}):
-        make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
-        done = duvet("recipe", "run", "daily-health")
-        assert done.code == 1
-        assert "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n" in done.err
-        assert duvet("recipe", "list").code == 0
-
-
-def test_progress_on_a_terminal(duvet_command: str, project: Path) -> None:
-    terminal = Terminal(duvet_command, make(project, {"recipes/wait.yaml": WAIT}), "recipe", "run", "wait")
-    terminal.until("1/2 wait")
-    terminal.process.send_signal(signal.SIGINT)
-    assert terminal.code() == 130
-
-
-def test_an_interruption(duvet_command: str, project: Path) -> None:
-    make(project, {"recipes/wait.yaml": WAIT})
-    process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
-    assert process.stderr is not None
-    assert any(line == "1/2 wait\n" for line in process.stderr)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=LONGEST)
-    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
-    told = json.loads(out)
-    assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
-
-
-def test_it_is_a_tool_like_others(duvet: Run) -> None:
-    call = ("call", "--pack", "knowledge", "km-recipe-run")
-    told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
-    assert (told["status"], told["recipe"]) == ("success", "stale-audit")
-    done = duvet(*call, "--recipe", "nothing")
-    assert (done.code, 'there is no recipe "nothing"' in done.err) == (1, True)

@@ -289,7 +289,7 @@ class TestRoom:
                 for number in range(99):
                     writing.put(taken(f"{number}.md", GUIDE, kind=Kind.DOC, vectors=random.Random(1).randbytes(99_999)))
             assert str(caught.value).startswith(f"{file}: there is no room for it: ")
-            assert caught.value.hint == "make room, and take everything in again"
+            assert caught.value.hint == "make room, and try again"
             assert everything(store) == before
         with closing(open_store(str(file))) as store:
             assert everything(store) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,17 @@ def test_what_is_written_down(tmp_path: Path) -> None:
         {**LINE, "outcome": "failure"},
     ]
     assert ([one.outcome for one in told], failed) == (["success", "upstream_error", "failure"], [])
+
+
+def test_what_fails_makes_no_folder(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    told, failed = saw(tmp_path, changed(code="upstream_error", holder=""))
+    assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
+    # A server is to account for whoever has tried.
+    assert saw(tmp_path, changed(code="upstream_error"))[1] == []
+    assert os.path.exists(places(tmp_path).audit)
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:

@@ -74,11 +74,28 @@ async def test_a_wait_goes_on_while_nobody_answers() -> None:
 
 async def test_a_wait_that_takes_too_long() -> None:
     found, _, clock = await waited(*[{"status": "no"}] * 9)
-    message = 'not as wanted after 5 calls: status is "no"; it was to be "ok"'
+    message = 'not as wanted after 6 calls: status is "no"; it was to be "ok"'
     assert why(found) == ("timeout", "wait", message, "", "")
-    assert states(found)[1] == ("next", "skipped", "") and clock.seconds == 25
+    assert states(found)[1] == ("next", "skipped", "")
+    assert (clock.slept, clock.seconds) == ([5, 5, 5, 5, 3], 29)
     found, _, _ = await waited(AWAY, AWAY, limit=5)
+    assert why(found)[2] == "not as wanted after 2 calls: look: nobody answers"
+    found, _, _ = await waited(AWAY, limit=0.9)
     assert why(found)[2] == "not as wanted after one call: look: nobody answers"
+
+
+@pytest.mark.parametrize(("limit", "slept"), [(4, [1.5]), (5, [2]), (8, [5]), (9, [5, 1]), (12, [5, 3])])
+async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% Where less than an interval is left, a wait MUST call its tool a last time shortly before its time is up.
+    answers = [{"status": "no"}] * len(slept)
+    found, _, clock = await waited(*answers, {"status": "ok"}, limit=limit)
+    assert (found.status, clock.slept) == ("success", slept)
+    clock = Clock()
+    world = World({"look": lambda _: {"status": "no"}})
+    found = await ran(waiting(limit=limit), world=world, clock=clock)
+    assert (why(found)[0], clock.seconds) == ("timeout", limit - 0.5)
 
 
 async def test_a_wait_for_a_reference_that_leads_nowhere() -> None:

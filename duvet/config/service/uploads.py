@@ -8,13 +8,15 @@ from typing import Annotated
 from msgspec import Meta
 
 from duvet.config.service.ingest import said
-from duvet.config.service.section import Section, Text
+from duvet.config.service.section import END, Section, Text
 from duvet.config.upload import UploadRule
 
 ROOT, OVERWRITE, INGEST = "KM_CONTENT_ROOT", "KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"
 """The variables that count where the file says nothing."""
 
 _DEFAULT = UploadRule()
+_PART = r'(?:\.|[^./\x00-\x1f\x7f\\:*?"<>|\s][^/\x00-\x1f\x7f\\:*?"<>|]*)'
+"""A name in a path that every system can have."""
 
 
 class UploadsSection(Section, frozen=True, kw_only=True):
@@ -23,12 +25,17 @@ class UploadsSection(Section, frozen=True, kw_only=True):
     root: Annotated[
         Text | None,
         Meta(
-            description="The folder that all of them stay in; by default the project, and what is elsewhere is not taken in"
+            description="The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
         ),
     ] = None
-    docs_subdir: Annotated[Text, Meta(description="The folder in it for those that nobody says a place for")] = (
-        _DEFAULT.docs_subdir
-    )
+    docs_subdir: Annotated[
+        str,
+        Meta(
+            description="The folder in it for those that nobody says a place for",
+            pattern=rf"^{_PART}(?:/+{_PART})*/*{END}",
+            extra={"expands": True, "wanted": "a folder below the content root, without hidden names and .."},
+        ),
+    ] = _DEFAULT.docs_subdir
     overwrite: Annotated[
         bool | None, Meta(description="Whether one replaces another where the call doesn't say; false by default")
     ] = None
@@ -42,8 +49,10 @@ class UploadsSection(Section, frozen=True, kw_only=True):
         ##= man/spec/gateway.md#maintenance
         ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
         ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
+        root = self.root or environ.get(ROOT, "").strip()
         return UploadRule(
-            root=self.root or environ.get(ROOT, "").strip(),
+            root=root,
+            root_said_by=root and ("uploads.root" if self.root else ROOT),
             docs_subdir=self.docs_subdir,
             overwrite=bool(said(environ, OVERWRITE) if self.overwrite is None else self.overwrite),
             ingest=bool(said(environ, INGEST) if self.ingest is None else self.ingest),

@@ -14,13 +14,14 @@ from duvet.errors import OutputError, QueryError, TakenError
 from duvet.knowledge.upkeep.lines import lines_of
 from duvet.knowledge.upkeep.manifest import FEEDBACK, MEMBERS, NAME, REPORTS, STORE, Entry, Manifest, encoded, entry_of
 from duvet.knowledge.upkeep.places import BACKUP, ENDINGS, Places
-from duvet.knowledge.upkeep.scratch import scratch
+from duvet.knowledge.upkeep.scratch import scratch, writing
 from duvet.outputs import streamed
-from duvet.store.errors import DamagedError, MissingError, StoreError
+from duvet.store.errors import DamagedError, FullError, MissingError, StoreError
 from duvet.store.faults import begin_anew
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.schema import SCHEMA
+from duvet.tree.inside import leads_inside
 from duvet.version import VERSION
 
 _MOST_REPORTS = 100
@@ -37,7 +38,11 @@ class Backup(Struct, frozen=True):
 
 def back_up(places: Places, destination: str, now: datetime) -> Backup:
     """An archive in a file that isn't there yet, or under a name with the time in a folder; DuvetError where not."""
-    with _copied(places, now) as (folder, names):
+    check_name(destination)
+    with _copied(places, now, _folder_above(destination)) as (folder, names):
+        if leads_inside(places.folder, destination):
+            # Git is to ignore it from the beginning.
+            places.make(places.backups)
         for path in _names(destination, now):
             try:
                 with streamed(path, replaces=False) as file:
@@ -50,20 +55,37 @@ def back_up(places: Places, destination: str, now: datetime) -> Backup:
     raise OutputError("there are too many backups of this second", path=destination)
 
 
+def check_name(destination: str) -> None:
+    """That it is called as backups are, or may be a folder for them; QueryError where not."""
+    ##= man/spec/gateway.md#maintenance
+    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    if destination.endswith(ENDINGS) or os.path.isdir(destination):
+        return
+    if os.path.splitext(destination)[1] or os.path.isfile(destination.rstrip("/")):
+        hint = f"a file ends in {' or '.join(ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
+        raise QueryError("a backup can't be called so, and no such folder is there", path=destination, hint=hint)
+
+
 def _names(destination: str, now: datetime) -> Iterator[str]:
     if destination.endswith(ENDINGS):
         yield destination
         return
-    if os.path.isfile(destination):
-        raise QueryError(f"a backup is called {' or '.join(ENDINGS)}, or goes into a folder", path=destination)
     for number in range(1, _TRIES):
         more = f"-{number}" if number > 1 else ""
         yield os.path.join(destination, f"{BACKUP}{now:%Y%m%dT%H%M%S}{more}.tgz")
 
 
-def write_archive(places: Places, file: BinaryIO, now: datetime) -> None:
-    """Write an archive of all that is kept at this moment."""
-    with _copied(places, now) as (folder, names):
+def _folder_above(path: str) -> str:
+    """The nearest folder that is there."""
+    while path and not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def write_archive(places: Places, file: BinaryIO, now: datetime, elsewhere: str) -> None:
+    """Write an archive of all that is kept at this moment; where no folder beside the store can be had, by way of
+    another place."""
+    with _copied(places, now, elsewhere) as (folder, names):
         _pack(folder, names, file, now)
 
 
@@ -89,22 +111,28 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 
 
 @contextmanager
-def _copied(places: Places, now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
+def _copied(places: Places, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
     """A folder with copies of everything, and their names, the manifest first."""
+    lines = lines_of(places.feedback)
+    with _store(places, is_needed=not lines) as store, scratch(places.folder, elsewhere) as folder:
+        with writing(os.path.dirname(folder)):
+            names = _fill(store, places, folder, now)
+        yield folder, names
+
+
+def _fill(store: Store | None, places: Places, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#maintenance
     ##% A backup MUST hold the store as it is at one moment, the feedback, what is kept of reports, and a manifest with
     ##% the versions and a digest of each of them, and MUST NOT hold earlier backups.
-    lines = lines_of(places.feedback)
-    with _store(places, is_needed=not lines) as store, scratch(places) as folder:
-        revision = "" if store is None else _copy(store, places, folder)
-        if lines := lines_of(places.feedback):
-            _write(folder, FEEDBACK, b"".join(line + b"\n" for line in lines))
-        names = sorted(name for name in MEMBERS if os.path.exists(os.path.join(folder, name)))
-        files = {name: _entry(os.path.join(folder, name)) for name in names}
-        created = now.isoformat(timespec="seconds")
-        manifest = Manifest(duvet=VERSION, schema=SCHEMA, revision=revision, created_at=created, files=files)
-        _write(folder, NAME, encoded(manifest))
-        yield folder, (NAME, *names)
+    revision = "" if store is None else _copy(store, places, folder)
+    if lines := lines_of(places.feedback):
+        _write(folder, FEEDBACK, b"".join(line + b"\n" for line in lines))
+    names = sorted(name for name in MEMBERS if os.path.exists(os.path.join(folder, name)))
+    files = {name: _entry(os.path.join(folder, name)) for name in names}
+    created = now.isoformat(timespec="seconds")
+    manifest = Manifest(duvet=VERSION, schema=SCHEMA, revision=revision, created_at=created, files=files)
+    _write(folder, NAME, encoded(manifest))
+    return (NAME, *names)
 
 
 @contextmanager
@@ -125,7 +153,11 @@ def _store(places: Places, *, is_needed: bool) -> Iterator[Store | None]:
 def _copy(store: Store, places: Places, folder: str) -> str:
     """Put a copy of the store and what is kept of reports into a folder; the revision."""
     path = os.path.join(folder, STORE)
-    store.copy_to(path)
+    try:
+        store.copy_to(path)
+    except FullError as error:
+        # The copy is what there is no room for.
+        raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
     try:
         with closing(open_store(path)) as copy:
             for name, kind in REPORTS.items():

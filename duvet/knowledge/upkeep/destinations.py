@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Iterator
 
 from duvet.errors import QueryError
 from duvet.knowledge.upkeep.places import Places
@@ -15,6 +16,7 @@ RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9
 """Names that some systems keep for themselves."""
 _SPECIAL = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
+_TRIES = 1000
 _LONGEST, _LONGEST_NAME = 1024, 255
 _HINT = "name a path such as docs/notes/tea.md, which stays below the content root"
 
@@ -30,6 +32,13 @@ def destination(root: str, folder: str, given: str | None, name: str) -> str:
     ##% into `uploads.docsSubdir`, `docs` by default.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
     return checked(root, wanted if is_file else f"{wanted}/{name}")
+
+
+def numbered(name: str) -> Iterator[str]:
+    """Names to try one after another: this one, and then with numbers."""
+    stem, ending = posixpath.splitext(name)
+    yield name
+    yield from (f"{stem}-{number}{ending}" for number in range(2, _TRIES))
 
 
 def checked(root: str, path: str) -> str:

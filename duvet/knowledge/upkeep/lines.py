@@ -13,6 +13,8 @@ from duvet.errors import OutputError, UnreadableError, describe
 from duvet.outputs import settle
 
 _CHUNK = 1 << 16
+_LONGEST = 1 << 26
+"""Bytes of a line that one of ours has never as many of."""
 NO_LINE = (DecodeError, UnicodeDecodeError, RecursionError)
 """What is raised for bytes that are none of ours."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -51,15 +53,24 @@ def append_all(path: str, lines: list[bytes], patience: float = PATIENCE) -> Non
 
 def lines_of(path: str) -> list[bytes]:
     """All lines that are whole, the oldest first; none where there is no such file."""
+    return list(each_line(path))
+
+
+def each_line(path: str) -> Iterator[bytes]:
+    """The same, of a file that may be larger than the memory."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
-        return []
+        return
     except OSError as error:
         raise UnreadableError(describe(error), path=path) from error
     with open(handle, "rb") as file:
-        data = file.read()
-    return [line for line in data[: data.rfind(b"\n") + 1].split(b"\n") if is_whole(line)]
+        is_inside = False
+        while part := file.readline(_LONGEST):
+            is_end = part.endswith(b"\n")
+            if is_end and not is_inside and is_whole(line := part[:-1]):
+                yield line
+            is_inside = not is_end
 
 
 def is_whole(line: bytes) -> bool:

@@ -16,7 +16,7 @@ BACKUP = "km-backup-"
 ENDINGS = (".tgz", ".tar.gz")
 """How they end."""
 
-_ALWAYS = (f".{BACKUP}*", f"{BACKUPS}/{BACKUP}*")
+_ALWAYS = (f".{BACKUP}*", f"{BACKUPS}/")
 """What git is to ignore besides."""
 
 

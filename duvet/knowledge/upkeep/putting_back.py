@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 
 from duvet.errors import TakenError
 from duvet.knowledge.upkeep.places import Places
+from duvet.knowledge.upkeep.scratch import writing
 from duvet.outputs import put, settle
 from duvet.store.copying import moment_of, move_aside, overwrite
 from duvet.store.errors import BusyError, ChangedError, DamagedError, MissingError, VersionError
@@ -39,7 +40,8 @@ def put_back(places: Places, copy: str, keep: Callable[[], str] | None, aside: s
                 raise
         kept = _moved(places.store, aside, keeps=keep is not None)
         with suppress(TakenError):
-            put(copy, places.store, replaces=False)
+            with writing(places.folder):
+                put(copy, places.store, replaces=False)
             settle(places.folder)
             return kept
     raise BusyError("others write to it again and again", path=places.store, hint="try again when that is done")

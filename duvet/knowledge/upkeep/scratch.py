@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from shutil import rmtree
 
 from duvet.errors import OutputError, describe
-from duvet.knowledge.upkeep.places import BACKUP, Places
+from duvet.knowledge.upkeep.places import BACKUP
+from duvet.unfinished import is_abandoned, unfinished
 
 _BEGINNING = f".{BACKUP}"
 _ABANDONED = 86_400
-"""Seconds after which nobody is still at work in one."""
+"""Seconds after which nobody is still at work in one, wherever that was."""
 
 
 @contextmanager
-def scratch(places: Places) -> Iterator[str]:
-    """A new folder for a while, on the disk that the store is on; OutputError where there is no room."""
+def scratch(place: str, *others: str) -> Iterator[str]:
+    """A new folder for a while, in the first of these that can be written to; OutputError where none can."""
+    folder = _made(place, others)
     try:
-        _sweep(places.folder)
-        with tempfile.TemporaryDirectory(dir=places.folder, prefix=_BEGINNING) as folder:
-            yield folder
+        yield folder
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
+def _made(place: str, others: Sequence[str]) -> str:
+    ##= man/spec/gateway.md#maintenance
+    ##% What a backup or a restore has left that was killed MUST NOT be taken in, and MUST be removed by the next one.
+    try:
+        with writing(place):
+            _sweep(place)
+            folder = os.path.join(place, unfinished(_BEGINNING))
+            os.mkdir(folder, 0o700)
+            return folder
+    except OutputError:
+        for other in others:
+            with suppress(OutputError):
+                return _made(other, ())
+        raise
+
+
+@contextmanager
+def writing(place: str) -> Iterator[None]:
+    """Whatever can't be written is said of this folder, and not of one that is there for a while."""
+    try:
+        yield
     except OSError as error:
-        raise OutputError(describe(error), path=places.folder, hint="see who may write there, and make room") from error
+        raise OutputError(
+            f"can't write here: {describe(error)}", path=place, hint="see who may write there, and make room"
+        ) from error
 
 
 def _sweep(folder: str) -> None:
@@ -34,5 +59,5 @@ def _sweep(folder: str) -> None:
         path = os.path.join(folder, name)
         if name.startswith(_BEGINNING) and os.path.isdir(path) and not os.path.islink(path):
             with suppress(OSError):
-                if time.time() - os.lstat(path).st_mtime > _ABANDONED:
+                if is_abandoned(path, _ABANDONED):
                     rmtree(path)

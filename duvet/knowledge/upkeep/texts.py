@@ -27,6 +27,11 @@ class Text(Struct, frozen=True, kw_only=True):
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = {}
 
+    @property
+    def is_named(self) -> bool:
+        """Whether its title is enough to call a file after."""
+        return bool(slug(self.title))
+
     def file_name(self, now: datetime) -> str:
         ##= man/spec/gateway.md#maintenance
         ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some

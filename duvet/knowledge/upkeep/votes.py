@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, field, json
@@ -44,7 +45,9 @@ def votes_in(path: str) -> list[Vote]:
         except NO_LINE:
             # Somebody has written here by hand.
             continue
-    return found
+    ##= man/spec/gateway.md#maintenance
+    ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
+    return sorted(found, key=attrgetter("timestamp"))
 
 
 def means(votes: Sequence[Vote]) -> dict[str, float]:

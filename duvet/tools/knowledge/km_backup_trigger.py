@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from duvet.errors import QueryError, TakenError
-from duvet.knowledge.upkeep.backup import Backup, back_up
+from duvet.knowledge.upkeep.backup import Backup, back_up, check_name
 from duvet.knowledge.upkeep.destinations import check_not_own, checked
 from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, ENDINGS, Places
 from duvet.knowledge.upkeep.upkeep import Upkeep
@@ -19,7 +19,9 @@ from duvet.tools.knowledge.upkeep import at_work, upkeep_of
 from duvet.tools.tool import Answer, Scope, Tool
 from duvet.tree.inside import leads_inside
 
-_DESTINATION = f"A folder, or a file called {' or '.join(ENDINGS)}, in the project; by default the folder of backups"
+_DESTINATION = (
+    f"A folder, or a file that ends in {' or '.join(ENDINGS)}, in the project; by default the folder of backups"
+)
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,12 +65,21 @@ def _check(places: Places, at: str, said: str) -> None:
     if "\0" in at or not any(leads_inside(folder, at) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
         raise QueryError(f"{quoted(shortened(said) or BACKUPS)} is outside of the project", hint=hint)
-    if not leads_inside(places.backups, at):
+    check_name(at)
+    more = "" if at.endswith(ENDINGS) else f"/{BACKUP}"
+    try:
+        if leads_inside(places.backups, at):
+            # How one comes there is nobody's business but the configuration's.
+            checked(places.backups, os.path.relpath(at + more, places.backups).replace(os.sep, "/"))
+            return
         ##= man/spec/gateway.md#maintenance
-        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too,
-        ##% but for the folders of backups.
-        checked(places.root, said if said.endswith(ENDINGS) else f"{said}/{BACKUP}")
+        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too, but
+        ##% for the folders of backups.
+        checked(places.root, said + more)
         check_not_own(places, at)
+    except QueryError as error:
+        error.hint = _DESTINATION
+        raise
 
 
 BACKUP_TRIGGER = Tool(

@@ -64,7 +64,8 @@ async def store(asked: Input, ctx: Ctx) -> Answer:
 
     def written() -> Stored:
         name = text.file_name(upkeep.now())
-        return upkeep.content.store(text.document().encode(), asked.destination, name, overwrite=asked.overwrite)
+        data, overwrite = text.document().encode(), asked.overwrite
+        return upkeep.content.store(data, asked.destination, name, overwrite=overwrite, is_made_up=not text.is_named)
 
     stored = await at_work(ctx, written)
     found = await ingested(ctx, upkeep, stored, asked.ingest)

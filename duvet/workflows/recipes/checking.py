@@ -21,6 +21,7 @@ from duvet.workflows.references import is_constant
 
 if TYPE_CHECKING:
     from duvet.config.at import At
+    from duvet.config.documents.document import Document
 
 _WRITTEN = {"notEquals": "not_equals"}
 """Keys that recipes spell in another way."""
@@ -40,14 +41,29 @@ def known_of(tools: Iterable[Tool], recipes: Mapping[str, Found]) -> Known:
 
 def problems_of(found: Found, known: Known) -> tuple[Problem, ...]:
     """Everything that is wrong with it, in the order of the file."""
-    if found.workflow is None or found.document is None:
+    if found.document is None:
         return found.problems
     from duvet.config.at import At
     from duvet.config.check import in_order
 
     at = At(found.document, {}, is_private=True)
-    faults = [*check(found.workflow, known), *_no_recipes(found.workflow, known)]
-    return in_order(_problem(at, fault) for fault in faults)
+    ##= man/spec/gateway.md#recipes
+    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
+    ##% of it MUST be begun.
+    return in_order([*found.problems, *(_problem(at, fault) for fault in _faults(found, found.document, known))])
+
+
+def _faults(found: Found, document: Document, known: Known) -> list[Fault]:
+    """What is wrong with what it says, as far as that can be understood."""
+    from duvet.workflows.recipes.drafting import draft_of
+
+    if found.workflow is not None:
+        return [*check(found.workflow, known), *_no_recipes(found.workflow, known)]
+    draft = draft_of(found.name, document.values)
+    if draft is None:
+        return []
+    faults = [*check(draft.workflow, known), *_no_recipes(draft.workflow, known)]
+    return [fault for fault in faults if draft.has(fault.keys)]
 
 
 def is_sound(problems: Iterable[Problem]) -> bool:

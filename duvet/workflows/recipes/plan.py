@@ -88,13 +88,27 @@ def _filled(value: Any, scope: Scope) -> Any:
 
 
 def _text(text: str, scope: Scope) -> Any:
-    """The text with what is known by now."""
+    """The text with what is known by now, written so that it would be read as a recipe as what is meant."""
     found = pieces(text)
     if all(isinstance(one, str) or one.path[0] in scope for one in found):
-        return expand(text, scope, ("params",))
+        ##= man/spec/gateway.md#recipes
+        ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one
+        ##% MUST be written as `$${`.
+        return _literal(expand(text, scope, ("params",)))
     # What is left can be read as a reference still.
     return "".join(escaped(one) if isinstance(one, str) else _known(one, scope) for one in found)
 
 
 def _known(reference: Reference, scope: Scope) -> str:
     return escaped(as_text(look_up(reference, scope))) if reference.path[0] in scope else reference.text
+
+
+def _literal(value: Any) -> Any:
+    match value:
+        case str():
+            return escaped(value)
+        case Mapping():
+            return {key: _literal(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_literal(inner) for inner in value]
+    return value

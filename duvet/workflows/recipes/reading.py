@@ -15,6 +15,7 @@ from duvet.config.service.section import NAME_PATTERN
 from duvet.errors import DuvetError
 from duvet.model import Place, Problem
 from duvet.workflows.recipes.from_file import workflow_of
+from duvet.workflows.recipes.refusing import refused
 from duvet.workflows.recipes.sections import Recipe
 from duvet.workflows.records import Workflow
 
@@ -50,8 +51,8 @@ def read_recipe(data: bytes, path: str, origin: str) -> Found:
     found = Found(name=_stem(path), path=path, origin=origin, data=data)
     try:
         ##= man/spec/gateway.md#recipes
-        ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its
-        ##% aliases are followed MUST be refused with its file and its line.
+        ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
+        ##% characters of texts and keys once its aliases are followed, MUST be refused with its file and its line.
         document = read_document(data, path)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
@@ -85,6 +86,7 @@ def _problems(document: Document) -> Iterator[Problem]:
 
     at = At(document, {}, is_private=True)
     yield from checked(Recipe, at)
+    yield from refused(document.values, at)
     yield from repeated(document.values, at)
     if "name" not in document.values and not _can_be_name(_stem(document.path)):
         message = "the name of this file can't be that of a recipe"

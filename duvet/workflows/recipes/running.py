@@ -65,9 +65,12 @@ def require(name: str, recipes: Mapping[str, Found]) -> Found:
         from duvet.queries.names import nearest_hint
 
         ##= man/spec/gateway.md#recipes
-        ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are.
+        ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are, which
+        ##% files that are no recipes are not.
         hint = nearest_hint(shortened(name), list(recipes))
-        there = f"there are {', '.join(list(recipes)[:_NAMED])}"
+        names = [name for name, one in recipes.items() if one.workflow]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        there = f"there are {', '.join(names[:_NAMED])}{more}"
         message = f"there is no recipe {quoted(shortened(name))}"
         raise ToolError(Code.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, there])))
     return found

@@ -1,4 +1,4 @@
-"""The tables of a recipe."""
+"""The tables of a recipe; what has to hold of several of their values stands in `refusing`."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from duvet.config.schema import TableError, Words
+from duvet.config.schema import Words
 from duvet.config.service.section import Name, Seconds
-from duvet.config.service.workflows import CaptureSection, require_one
-from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
+from duvet.config.service.workflows import CaptureSection
 
 VERSION = 1
 
@@ -25,14 +24,6 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
     equals: Any = UNSET
     not_equals: Any = UNSET
     exists: bool | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        if self.equals is UNSET and self.not_equals is UNSET and self.exists is UNSET:
-            message = "one of `equals`, `not_equals`, `exists` has to be here"
-            raise TableError(CONFIG_MISSING_KEY, message, "say what has to hold")
-        if self.exists is False and not (self.equals is UNSET and self.not_equals is UNSET):
-            message = "what is not there can't be compared"
-            raise TableError(CONFIG_BAD_VALUE, message, "keep `exists` alone", "exists")
 
 
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
@@ -61,14 +52,6 @@ class StepTable(RecipeTable, frozen=True, kw_only=True):
     capture: tuple[CaptureSection, ...] = ()
     timeout_seconds: Seconds | None = None
 
-    def __post_init__(self) -> None:
-        ##= man/spec/gateway.md#recipes
-        ##% Each step MUST have an id of its own, and one of `tool` and `wait`.
-        given = {"tool": self.tool, "wait": self.wait}
-        require_one([name for name, value in given.items() if value is not None], list(given))
-        if self.wait is not None and self.params:
-            raise TableError(CONFIG_BAD_VALUE, "the arguments of the tool stand in `wait`", "move them there", "params")
-
 
 class Recipe(RecipeTable, frozen=True, kw_only=True):
     """The whole file."""
@@ -80,8 +63,3 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
     steps: Annotated[tuple[StepTable, ...], Meta(min_length=1)]
     outputs: dict[str, Any] = field(default_factory=dict)
     timeout_seconds: Seconds | None = None
-
-    def __post_init__(self) -> None:
-        if self.version != VERSION:
-            message = f"version {self.version} of recipes is not known here"
-            raise TableError(CONFIG_BAD_VALUE, message, f"write it as one of version {VERSION}", "version")

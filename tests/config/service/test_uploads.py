@@ -29,9 +29,13 @@ def test_variables_count_where_nothing_is_said() -> None:
     ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
     ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
     assert uploads("{}") == UploadRule()
-    assert uploads("{}", **VARIABLES) == UploadRule(root="/content", overwrite=True, ingest=True)
+    assert uploads("{}", **VARIABLES) == UploadRule(
+        root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True
+    )
     said = "uploads: {root: in, docsSubdir: notes, overwrite: false, ingest: false, maxBytes: 9}"
-    assert uploads(said, **VARIABLES) == UploadRule(root="in", docs_subdir="notes", max_bytes=9)
+    assert uploads(said, **VARIABLES) == UploadRule(
+        root="in", root_said_by="uploads.root", docs_subdir="notes", max_bytes=9
+    )
     with pytest.raises(DuvetError, match="KM_UPLOAD_DEFAULT_INGEST"):
         uploads("{}", KM_UPLOAD_DEFAULT_INGEST="perhaps")
 
@@ -40,6 +44,23 @@ def test_what_is_wrong() -> None:
     for text in ("uploads: {maxBytes: 0}", "uploads: {docs: x}", "uploads: {overwrite: 1}"):
         with pytest.raises(ProblemsError):
             uploads(text)
+
+
+@pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b"])
+def test_a_folder_that_leads_elsewhere(folder: str) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.place.line) == ("duvet.config.yaml", 2)
+    assert "a folder below the content root" in problem.message
+    with pytest.raises(ProblemsError):
+        uploads("uploads: {docsSubdir: $IN}", IN=folder)
+
+
+@pytest.mark.parametrize("folder", ["a/b/", ".", "./docs", "a b", "v1.2", "é"])
+def test_a_folder_below(folder: str) -> None:
+    assert uploads(f"uploads: {{docsSubdir: '{folder}'}}").docs_subdir == folder
+    assert uploads("uploads: {docsSubdir: 'a/${IN}'}", IN="b").docs_subdir == "a/b"
 
 
 def test_backups() -> None:

@@ -224,6 +224,10 @@ BAD = {
     b"a: &x [*x]\n": (1, "an alias of nothing"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
     b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
+    b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
+        9,
+        "more than 4,194,304 characters",
+    ),
     b"a: {\n": (2, "YAML parse error"),
     b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
     b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
@@ -258,7 +262,7 @@ def test_what_is_depended_on_and_is_not_there() -> None:
     assert not any(one.severity is Severity.ERROR for one in found)
 
 
-@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_what_is_wrong_with_the_catalogue_is_told(text: bytes) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test

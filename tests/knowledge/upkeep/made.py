@@ -6,18 +6,24 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from duvet.config.schema import IngestRule, StoreRule
 from duvet.knowledge.knowledge import Rules
+from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.places import Places, places_of
 from duvet.knowledge.upkeep.upkeep import Opened
 from duvet.knowledge.upkeep.votes import Vote
 from duvet.progress import Progress
 from duvet.project import Project
+from duvet.store.opening import open_store
+from duvet.store.protocol import Store
 from tests.commands.running import environment
 from tests.knowledge.stored import NOW
+from tests.store.test_faults import everything
 
 CLOCK = datetime.fromtimestamp(NOW, UTC)
 STAMP = "20270115T080000"
@@ -54,3 +60,12 @@ def some_lines(process: subprocess.Popen[str], count: int) -> list[str]:
     """What it says first."""
     assert process.stdout
     return [process.stdout.readline().strip() for _ in range(count)]
+
+
+def made(kept: Places) -> str:
+    return back_up(kept, kept.backups, CLOCK).path
+
+
+def asked(path: str, question: Callable[[Store], Any] = everything) -> Any:
+    with closing(open_store(path)) as store:
+        return question(store)

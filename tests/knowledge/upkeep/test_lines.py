@@ -21,7 +21,7 @@ for number in range(10**6):
     print(sys.argv[2], number, flush=True)
 """
 """Adds lines, and says of each that it is there."""
-DEEP = b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 FULL = """
 import resource, sys
 from duvet.errors import OutputError

@@ -159,8 +159,9 @@ async def test_errors(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself: what
-    ##% is handed in can be searched, and a token is no leave to read the machine.
+    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
+    ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read the
+    ##% machine.
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:

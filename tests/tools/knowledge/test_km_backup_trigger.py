@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,16 @@ def test_where_it_goes(known: Asking) -> None:
     assert (known.folder / "my.tar.gz").read_bytes() == before
 
 
+def test_git_ignores_it_whatever_it_is_called(known: Asking) -> None:
+    ##= man/spec/knowledge.md#store
+    ##= type=test
+    ##% Git MUST ignore the store wherever it is made.
+    subprocess.run(["git", "init", "--quiet", str(known.folder)], check=True)
+    known.value(TOOL, destination=".duvet/knowledge/backups/mine.tgz")
+    told = ["git", "-C", str(known.folder), "status", "--short", "--untracked-files=all", ".duvet/knowledge"]
+    assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == ""
+
+
 @pytest.mark.parametrize(
     "destination", ["..", "../x.tgz", "/tmp", "/x.tgz", "out", "out/x.tgz", "a\0b", "docs/../../x"]
 )
@@ -78,6 +89,7 @@ def test_where_it_does_not_go(known: Asking, tmp_path: Path, destination: str) -
         "a:b",
         "x /y",
         "notes.md/x.tgz",
+        "docs/../x.tgz",
     ],
 )
 def test_where_no_file_goes_that_is_handed_in(known: Asking, destination: str) -> None:
@@ -123,6 +135,21 @@ def test_a_folder_of_backups_that_is_a_link(known: Asking, tmp_path_factory: pyt
 def test_a_file_of_another_kind(known: Asking) -> None:
     (known.folder / "notes.md").touch()
     assert refused(known, TOOL, destination="notes.md")[0] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "destination",
+    ["docs/kettle.md", "new.zip", ".duvet/knowledge/backups/a.tgz/", f".duvet/knowledge/backups/{'a' * 300}"],
+)
+def test_what_a_backup_can_not_be_called(known: Asking, destination: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    (known.folder / "docs").mkdir(exist_ok=True)
+    (known.folder / "docs/kettle.md").touch()
+    known.value(TOOL, destination=".duvet/knowledge/backups/a.tgz")
+    code, _, hint = known.refusal(TOOL, destination=destination)
+    assert code == "invalid_request" and ".tgz or .tar.gz" in hint
 
 
 def test_nothing_to_back_up(kept: Asking) -> None:

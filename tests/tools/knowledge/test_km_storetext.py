@@ -55,6 +55,26 @@ def test_less(kept: Asking) -> None:
     assert kept.value(TOOL, content="x" * 500_000, title="Long")["status"] == "success"
 
 
+def test_names_that_duvet_makes_up(kept: Asking) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A file whose name duvet makes up MUST NOT replace another one, whatever `overwrite` says: it MUST get a number.
+    kept.uploads = UploadRule(overwrite=True)
+    for content, title, more, number in (
+        ("one", "", {}, ""),
+        ("two", "", {}, "-2"),
+        ("three", "!?", {"overwrite": True}, "-3"),
+        ("four", "", {"overwrite": False}, "-4"),
+    ):
+        found = kept.value(TOOL, content=content, title=title, **more)
+        assert found["relative_path"] == f"docs/note-20270115-080000{number}.md"
+        assert found["overwritten"] is False
+        assert (kept.folder / found["relative_path"]).read_text().endswith(f"{content}\n")
+    # Somebody else has made this one up.
+    assert kept.value(TOOL, content="a", destination="x.md")["overwritten"] is False
+    assert kept.value(TOOL, content="b", destination="x.md")["overwritten"] is True
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

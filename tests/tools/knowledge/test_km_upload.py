@@ -62,8 +62,8 @@ def test_what_is_there(kept: Asking, source: Path) -> None:
 
 def test_another_root(kept: Asking, source: Path, tmp_path: Path) -> None:
     root = tmp_path / "content"
-    kept.uploads = UploadRule(root=str(root), docs_subdir="notes/in")
-    assert refused(kept, TOOL, source_path=str(source))[0] == "upstream_error"
+    kept.uploads = UploadRule(root=str(root), root_said_by="uploads.root", docs_subdir="notes/in")
+    assert kept.refusal(TOOL, source_path=str(source))[::2] == ("upstream_error", "see what uploads.root says")
     root.mkdir()
     found = kept.value(TOOL, source_path=str(source))
     assert found["stored_path"] == str(root / "notes/in/design.md")
@@ -128,8 +128,9 @@ def test_callers_over_http(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself: what
-    ##% is handed in can be searched, and a token is no leave to read the machine.
+    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
+    ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read the
+    ##% machine.
     inside = kept.folder / "docs"
     (inside / "out.md").symlink_to(source)
     (inside / "gone.md").symlink_to(inside / "nothing")
@@ -145,7 +146,14 @@ def test_callers_over_http(kept: Asking, source: Path, tmp_path: Path) -> None:
     for name in own:
         (kept.folder / name).write_text("ours")
     kept.turn_to(store=StoreRule(path="var/s.db"))
+    secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]
+    for name in (*secret, "docs/venv/pyvenv.cfg"):
+        (kept.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept.folder / name).write_text("secret")
+    (inside / "plain.md").symlink_to("../id_rsa")
     paths = [
+        *secret,
+        "docs/plain.md",
         "secrets/key.md",
         "docs/key.md",
         *own,

@@ -37,6 +37,25 @@ from tests.tools.made import FILES, Fixed, context_of
 
 SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
 
+FILLED = """\
+name: brew
+variables: { tea: green, cups: 2, pot: null }
+steps:
+  - id: fill
+    tool: pot-fill
+    params: { value: { tea: "${vars.tea}", pot: "${vars.pot}" }, count: "${vars.cups}" }
+    expect: { result.value.tea: green, "items[1].number": 1 }
+    assert:
+      - { path: result.value.sugar, exists: false }
+      - { path: result.value.pot, equals: null }
+      - { path: result.value.tea, not_equals: black }
+    capture: [{ name: last, path: "result.items[1]" }]
+  - id: pour
+    tool: pot-hold
+    params: { value: "${captures.last.number} of ${steps.fill.result.items}" }
+outputs: { last: "${captures.last}", words: "${steps.pour.result.value}", cups: "${vars.cups}", status: "${steps.fill.status}" }
+"""
+
 
 class Given(Struct, frozen=True):
     value: Any = None
@@ -69,6 +88,10 @@ def spill(asked: Given, ctx: Ctx) -> Held:
     raise ToolError(Code.NOT_FOUND, "there is no pot", "put one there")
 
 
+def leak(asked: Given, ctx: Ctx) -> Answer:
+    return Answer(value=Held(asked.value), warning="half of it is lost")
+
+
 async def boil(asked: Given, ctx: Ctx) -> Held:
     await anyio.sleep_forever()
     return Held()
@@ -85,6 +108,7 @@ POTS = Pack(
         _tool("pot-blank", blank, output=Blank),
         _tool("pot-spill", spill),
         _tool("pot-boil", boil),
+        _tool("pot-leak", leak),
         _tool("pot-fill", hold, Scope.MAINTAINER),
     ],
 )

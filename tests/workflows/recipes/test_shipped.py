@@ -49,6 +49,8 @@ def test_stale_audit(filled: Kitchen) -> None:
     assert states(found) == [("lifecycle", "success")]
     outputs = found["outputs"]
     assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
+    cut = "Lists are cut, to 1 of 2 stale_docs, 1 of 2 removed_artifacts; limit gives as many as it says."
+    assert found["warnings"] == [f"lifecycle: {cut}"]
     assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
     assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]
     assert [one["subsystem"] for one in outputs["missing_tests"]] == ["Tea"]
