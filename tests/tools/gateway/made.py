@@ -20,6 +20,7 @@ from tests.llm.wire import Reply
 from tests.tools.made import FILES, Fixed, context_of
 
 READER, ADMIN = "reader-0123456789", "admin-0123456789"
+FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle", "score": 0.95, "snippet": "Heats"}]}
 
 
 class Clock:

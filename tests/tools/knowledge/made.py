@@ -34,6 +34,14 @@ from tests.tools.made import FILES, Fixed, context_of
 
 EVERYBODY = frozenset(Scope)
 USUAL = IngestRule()
+CALLS: dict[str, dict[str, object]] = {
+    "km-graph-node": {"node_id": "Subsystem:Kettle"},
+    "km-graph-subsystem": {"name": "Kettle"},
+    "km-graph-search": {"term": "kettle"},
+    "km-coverage-summary": {},
+    "km-lifecycle-report": {},
+}
+STATUS = "km-ingest-status"
 
 
 class Asking:
@@ -96,3 +104,7 @@ def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
     finally:
         found.knowledge.close()
         assert os.path.exists(found.file)
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [one["chunk"]["chunk_id"] for one in found["results"]]
