@@ -14,9 +14,9 @@ from duvet.store.errors import BusyError, StoreError
 from duvet.store.opening import open_store
 from duvet.store.sqlite import SqliteStore
 from tests.store.conftest import fill
+from tests.store.contents import everything
 from tests.store.engines import store_path
 from tests.store.made import frequencies, taken
-from tests.store.test_faults import everything
 
 
 @pytest.fixture

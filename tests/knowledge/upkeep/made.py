@@ -23,7 +23,7 @@ from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from tests.commands.running import environment
 from tests.knowledge.stored import NOW
-from tests.store.test_faults import everything
+from tests.store.contents import everything
 
 CLOCK = datetime.fromtimestamp(NOW, UTC)
 STAMP = "20270115T080000"

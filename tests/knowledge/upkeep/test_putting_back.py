@@ -17,8 +17,8 @@ from duvet.store.opening import open_store
 from duvet.store.records import Run
 from tests.knowledge.stored import fill
 from tests.knowledge.upkeep.made import CLOCK, STAMP, places
+from tests.store.contents import everything
 from tests.store.made import taken
-from tests.store.test_faults import everything
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from duvet.knowledge.upkeep.votes import submit
 from duvet.store.errors import BusyError
 from duvet.store.opening import open_store
 from tests.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, vote
+from tests.store.contents import everything
 from tests.store.made import taken
-from tests.store.test_faults import everything
 
 FULL = """
 import resource, sys
