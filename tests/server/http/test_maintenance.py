@@ -11,28 +11,20 @@ import anyio
 import httpx2
 import pytest
 
-from duvet.knowledge.upkeep.places import AUDIT, FEEDBACK
+from duvet.knowledge.upkeep.places import FEEDBACK
 from tests.commands.made import make
 from tests.commands.running import run
-from tests.knowledge.ingest.made import LEDGER
 from tests.server.clients import MODERN, client_of, over_stdio
 from tests.server.http.command import Command
+from tests.server.http.maintaining import CALLS, CONFIG, KEPT, SECRET, audit, project
 from tests.server.http.nexus import API, post
 from tests.server.http.serving import ADMIN, READER, asking, call, value_of
+from tests.server.http.team import TOKENS
+
+__all__ = ["project"]  # fixtures, which tests ask for by name
 
 pytestmark = pytest.mark.anyio
 LONGEST = 60
-SECRET = "do not tell"
-CONFIG: dict[str, Any] = {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}, "server": {"logLevel": "info"}}
-TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}
-KEPT = ".duvet/knowledge"
-CALLS: dict[str, dict[str, Any]] = {
-    "km-ingest-trigger": {"profile": "faces"},
-    "km-upload": {"source_path": "docs/spec.md", "destination": "copies/spec.md", "overwrite": True},
-    "km-storetext": {"content": SECRET, "title": "A note", "tags": ["a"], "overwrite": True, "ingest": True},
-    "km-feedback-submit": {"request_id": "r", "chunk_id": "docs/spec.md::0", "vote": 1, "note": SECRET},
-    "km-backup-trigger": {"destination": "kept"},
-}
 SHAPES: dict[str, set[str]] = {
     "km-ingest-trigger": {
         *("status", "run_id", "profile", "started_at", "duration_seconds", "success", "artifact_counts", "chunk_count"),
@@ -43,15 +35,6 @@ SHAPES: dict[str, set[str]] = {
     "km-feedback-submit": {"status", "request_id", "chunk_id", "vote", "note", "context", "timestamp", "source"},
     "km-backup-trigger": {"status", "archive", "size"},
 }
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return make(tmp_path / "ledger", {**LEDGER, "duvet.config.json": json.dumps(CONFIG)})
-
-
-def audit(project: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (project / KEPT / AUDIT).read_text().splitlines()]
 
 
 async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None:
@@ -153,117 +136,6 @@ async def test_who_may_call(duvet_command: str, project: Path) -> None:
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
             assert await statuses(client) == {400}
-
-
-async def test_errors(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
-    ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read the
-    ##% machine.
-    outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
-    with Command(duvet_command, project, **TOKENS) as command:
-        async with asking(command.where, ADMIN) as client:
-            for path in (str(outside), "/etc/hostname", "../outside.md"):
-                status, answer = await post(client, "km-upload", source_path=path)
-                assert (status, answer["code"]) == (400, "invalid_request")
-                found = (await call(client, "km-upload", {"source_path": path})).json()["result"]
-                assert found["isError"] is True
-            status, answer = await post(client, "km-ingest-trigger", paths=["docs"])
-            assert (status, answer["code"]) == (400, "unsupported_operation")
-            status, answer = await post(client, "km-backup-trigger")
-            assert (status, answer["code"], answer["error"]) == (
-                503,
-                "upstream_error",
-                "nothing was taken in of this project yet",
-            )
-    assert run(duvet_command, project, "call", "km-upload", "--source-path", str(outside)).code == 0
-    assert [one["outcome"] for one in audit(project)] == [
-        *["invalid_request"] * 6,
-        "unsupported_operation",
-        "upstream_error",
-        "success",
-    ]
-    assert run(duvet_command, project, "call", "km-storetext", "--content", " ").code == 2
-
-
-async def test_a_token_does_not_widen_what_it_is_for(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% While a server over HTTP runs, edits of `uploads` and `store` MUST NOT be in force before it is started again, and
-    ##% the log MUST say so.
-    wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
-    make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
-    given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}
-    with Command(duvet_command, project, DUVET_CONFIG="conf/team.json", **TOKENS) as command:
-        async with asking(command.where, ADMIN) as client:
-            for path in ("conf/team.json", "duvet.config.json", ".duvet/config.toml"):
-                assert (await post(client, "km-storetext", **given, destination=path))[0] == 400
-            assert json.loads((project / "conf/team.json").read_text()) == CONFIG
-            # Who edits it on the machine is heard, but for this.
-            for size in (7, 8):
-                edited = {**wider, "server": {**CONFIG["server"], "pageSize": size}}
-                make(project, {"conf/team.json": json.dumps(edited)})
-                status, found = await post(client, "km-storetext", content="Tea", destination=f"{size}.md")
-                assert (status, found["stored_path"]) == (200, str(project / f"{size}.md"))
-        log = command.end()[2]
-    warned = [line for line in log.splitlines() if "a restart is needed" in line]
-    assert len(warned) == 1 and warned[0].endswith('keys="uploads store"'), warned
-    assert not (project / "elsewhere.db").exists()
-
-
-async def test_the_longest_text(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% The content of `km-storetext` MUST have at most 500,000 bytes, whichever way it comes, and its schema MUST say so.
-    with Command(duvet_command, project, **TOKENS) as command:
-        async with asking(command.where, ADMIN) as client:
-            tools = {tool["name"]: tool for tool in (await client.get(API)).json()["tools"]}
-            assert "500,000 bytes" in json.dumps(tools["km-storetext"])
-            for content in ("x" * 500_000, '\n"' * 249_999 + "xx", "é" * 250_000):
-                given: dict[str, Any] = {"content": content, "destination": "x.md", "overwrite": True}
-                assert (await post(client, "km-storetext", **given))[0] == 200
-                assert (await call(client, "km-storetext", given)).status_code == 200
-                status, answer = await post(client, "km-storetext", **{**given, "content": content + "y"})
-                assert (status, answer["code"]) == (400, "invalid_request")
-                assert answer["error"].startswith("content has more than 500,000 ")
-
-
-async def test_variables(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
-    ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
-    (project.parent / "content").mkdir()
-    more = {
-        "KM_CONTENT_ROOT": str(project.parent / "content"),
-        "KM_UPLOAD_DEFAULT_OVERWRITE": "true",
-        "KM_UPLOAD_DEFAULT_INGEST": "true",
-    }
-    store = ("call", "km-storetext", "--content", "x", "--title", "x")
-    for overwritten in (False, True):
-        found = json.loads(run(duvet_command, project, *store, environ=more).out)
-        assert found["stored_path"] == str(project.parent / "content/docs/x.md")
-        assert (found["overwritten"], found["ingest_triggered"]) == (overwritten, True)
-    assert json.loads(run(duvet_command, project, *store).out)["ingest_triggered"] is False
-    assert run(duvet_command, project, *store).code == 2
-
-
-@pytest.mark.parametrize("name", ["KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"])
-def test_variables_that_say_nothing(duvet_command: str, project: Path, name: str) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
-    ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
-    wrong = {name: "maybe"}
-    for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
-        done = run(duvet_command, project, *words, environ=wrong)
-        assert (done.code, done.out) == (1, "")
-        assert f"the variable `{name}` is neither true nor false" in done.err
-    feedback = ("km-feedback-submit", "--request-id", "r", "--chunk-id", "c", "--vote", "1")
-    assert run(duvet_command, project, "call", *feedback, environ=wrong).code == 0
-    assert run(duvet_command, project, "call", "km-storetext", "--content", "x", environ=wrong).code == 1
 
 
 async def test_what_was_acknowledged_is_there_once_a_server_is_killed(duvet_command: str, project: Path) -> None:
