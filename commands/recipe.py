@@ -70,10 +70,8 @@ def recipe(
 
     `list` shows which there are, `show` the file of one, `validate` what is wrong with those of the project, or with those that
     are named or stand in a file, and `run` runs one, with the pack `knowledge`, and shows what came of each step. With
-    `KM_GATEWAY_URL`, `run` is refused, for recipes are run by that server.
-
-    `run` exits with 1 where a step fails, or something doesn't hold that it expects, and so does `validate` where something
-    is wrong.
+    `KM_GATEWAY_URL`, `run` is refused, for recipes are run by that server. It exits with 1 where a step fails, or something
+    doesn't hold that it expects, and so does `validate` where something is wrong.
 
     \b
     Examples:
