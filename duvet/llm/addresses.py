@@ -13,7 +13,7 @@ def parts_of(base: str) -> SplitResult | None:
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return None
-    is_plain = base.isascii() and base.isprintable() and not set(base) & set(" \\@?#")
+    is_plain = base.isascii() and base.isprintable() and not set(base) & set(" \\?#") and "@" not in parts.netloc
     return parts if is_one and is_plain else None
 
 

@@ -21,6 +21,10 @@ _SESSION = re.compile("[0-9a-f]{32}")
 """Whoever knows the id of a session may speak in it."""
 _PLACEHOLDER = re.compile("%[a-z]")
 """What would stand there may come from a client."""
+_LONGEST = 4000
+"""Bytes of a line: a pipe that has room for anything takes so many at once."""
+_SHORTER = (1000, 300, 100, 20)
+"""Characters of the texts in a line that is too long."""
 _GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
@@ -41,6 +45,11 @@ class Event(Struct, frozen=True):
     level: Level
     message: str
     fields: Mapping[str, object]
+
+    def cut(self, most: int) -> Event:
+        """The same with texts of no more characters, and with no more texts."""
+        fields = {name: value[:most] if isinstance(value, str) else value for name, value in self.fields.items()}
+        return Event(self.level, self.message[:most], dict([*fields.items()][:most]))
 
 
 def _now() -> datetime:
@@ -99,7 +108,10 @@ class Log:
             event = Event(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
             self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._write(self._lay_out(time, event))
+        ##= man/spec/service.md#operations
+        ##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
+        lines = (self._lay_out(time, one) for one in (event, *map(event.cut, _SHORTER)))
+        self._write(next(filter(_fits, lines), ""))
 
     def saw(self, call: Seen) -> None:
         """Write a call of a tool."""
@@ -137,6 +149,11 @@ class Log:
                 duration_ms=round(run.duration_seconds * 1000, 1),
                 steps=" ".join(f"{step.id}={step.status}" for step in run.steps),
             )
+
+
+def _fits(line: str) -> bool:
+    # However standard error is encoded.
+    return len(line) <= _LONGEST and len(line.encode("ascii", "backslashreplace")) <= _LONGEST
 
 
 _LEVELS = {"upstream_error": Level.WARN, "internal": Level.ERROR}

@@ -109,7 +109,7 @@ def _check_depths(given: Mapping[str, object]) -> None:
         level = [value]
         for _ in range(_DEEPEST):
             level = [inner for one in level for inner in _within(one)]
-        if level:
+        if any(isinstance(one, (dict, list)) for one in level):
             hint = f"{_DEEPEST} levels are enough for anybody"
             raise ToolError(Code.INVALID_REQUEST, f"{name} is nested too deeply", hint)
 

@@ -37,8 +37,8 @@ def test_a_caller_needs_the_scope_of_the_tool(context: Context, arguments: dict[
     assert call(tool, context, {}).page
 
 
-def nested(levels: int) -> object:
-    value: object = []
+def nested(levels: int, *within: object) -> object:
+    value: object = [*within]
     for _ in range(levels - 1):
         value = [value]
     return value
@@ -61,7 +61,7 @@ REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (SEARCH, {"query": nested(950)}, "query is nested too deeply", "64 levels are enough for anybody"),
     (
         SEARCH,
-        {"query": nested(64)},
+        {"query": nested(64, 1)},
         "query: expected str, got array",
         'Words, "a phrase", an id, file:line or spec#section',
     ),

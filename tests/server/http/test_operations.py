@@ -20,6 +20,8 @@ pytestmark = pytest.mark.anyio
 API = "/api/mcp"
 CALLS = 600
 """So many lines that no pipe takes them."""
+LONG = ("abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C))))
+"""Names of arguments that make lines longer than a page."""
 
 
 def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
@@ -157,7 +159,8 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
     }
 
 
-async def test_nobody_reads_the_log(duvet_command: str, project: Path) -> None:
+@pytest.mark.parametrize("names", ["", *LONG])
+async def test_nobody_reads_the_log(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
     ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
@@ -165,12 +168,13 @@ async def test_nobody_reads_the_log(duvet_command: str, project: Path) -> None:
     (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
     with Command(duvet_command, project) as command:
         async with asking(command.where) as client:
+            asked = {"tool": "coverage_summary", "input": {name * 80: 1 for name in names}}
             for _ in range(CALLS):
-                assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+                assert (await client.post(API, json=asked)).status_code == (400 if names else 200)
             log = command.process.stderr
             assert log is not None
-            told = [json.loads(log.readline()) for _ in range(CALLS // 5)]
-            assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            told = [json.loads(log.readline()) for _ in range(10)]
+            assert (await client.post(API, json=asked)).status_code == (400 if names else 200)
         command.process.terminate()
         told += [json.loads(line) for line in log]
     (missed,) = [one["lines_left_out_before"] for one in told if "lines_left_out_before" in one]

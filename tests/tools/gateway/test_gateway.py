@@ -44,7 +44,7 @@ def test_on_this_machine_without_encryption() -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
     ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
-    for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/team/"):
+    for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not gateway_at(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
         gateway_at("http://example.org", None, None)
