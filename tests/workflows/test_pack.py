@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.server.protocol.descriptions import description
+from duvet.tools.chosen import Chosen
 from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
 from duvet.tools.knowledge.km_search import SEARCH
 from duvet.tools.knowledge.km_upload import UPLOAD
@@ -27,6 +28,7 @@ def test_what_may_replace_something(name: str, replaces: bool) -> None:
     ##% replace something.
     found = offered(FLOWS, [SEARCH, UPLOAD, RECIPE_RUN], ())
     assert found.faults == {}
-    told = {one.name: description(one).annotations for one in (*found.pack.tools, RECIPE_RUN)}
+    tools = [*Chosen(found.pack).tools(), RECIPE_RUN]
+    told = {one.name: description(one).annotations for one in tools}
     hints = told[f"workflow.{name}"], told["km-recipe-run"]
     assert [one and one.destructive_hint for one in hints] == [replaces, True]
