@@ -19,11 +19,10 @@ from duvet.workflows.names import called_by
 from duvet.workflows.plain import as_text, plain
 from duvet.workflows.records import ModelStep, Step, ToolStep, WaitStep
 from duvet.workflows.references import Scope, expand
+from duvet.workflows.tries import Tries, before_last
 
 MOST_BYTES = 16_000_000
 """No result has more."""
-_LAST_CALL = 0.5
-"""Seconds that are kept for the last call of a wait at least."""
 
 
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -39,6 +38,8 @@ class Acting(Struct, frozen=True):
     doing: Doing
     timing: Timing
     scope: Scope
+    tries: Tries
+    """Of the wait that is at work."""
 
     async def result_of(self, step: Step, deadline: float) -> Came:
         """What comes of the step; WorkflowError where nothing does."""
@@ -78,14 +79,14 @@ class Acting(Struct, frozen=True):
         return Came(result, came.warnings)
 
     async def _awaited(self, step: WaitStep, deadline: float) -> Came:
-        arguments, calls, is_last = self._arguments(step), 0, False
+        arguments, is_last = self._arguments(step), False
         while True:
-            calls += 1
             begun = self.timing.clock()
             try:
                 came = await self._tool(step.tool, arguments, deadline)
                 reason = fault_of(step.until, {**self.scope, "result": came.value}, ("wait", "until"))
                 if not reason:
+                    self.tries.end()
                     return came
             except ToolError as error:
                 ##= man/spec/workflows.md#steps
@@ -94,14 +95,21 @@ class Acting(Struct, frozen=True):
                     raise _failed(FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
             now = self.timing.clock()
-            if is_last or now >= deadline:
-                raise WorkflowError(FailureCode.TIMEOUT, f"not as wanted after {_times(calls)}: {reason}")
+            # What is only that the time is up tells nothing where there is another reason.
+            if now < deadline or not self.tries.calls:
+                self.tries.add(reason)
+            took, left = now - begun, deadline - now
+            ##= man/spec/workflows.md#steps
+            ##% Where less time is left than its last call has taken, a wait MUST fail at once.
+            if is_last or left <= 0 or left < took:
+                raise WorkflowError(FailureCode.TIMEOUT, self.tries.fault)
             ##= man/spec/workflows.md#steps
             ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the
             ##% result is as wanted.
             ##= man/spec/workflows.md#steps
-            ##% Where less than an interval is left, a wait MUST call its tool a last time shortly before its time is up.
-            room = _before_last(now - begun, deadline - now)
+            ##% Where less than an interval is left, but no less than its last call has taken, a wait MUST call its tool a
+            ##% last time shortly before its time is up.
+            room = before_last(took, left)
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
 
@@ -129,11 +137,6 @@ class Acting(Struct, frozen=True):
             raise _failed(FailureCode.MODEL_FAILED, step.model, error) from error
 
 
-def _before_last(took: float, left: float) -> float:
-    """Seconds until a last call has to begin, so that it ends in the time that is left."""
-    return left - min(max(_LAST_CALL, 2 * took), left / 2)
-
-
 def _params(given: Mapping[str, Any]) -> ModelParams:
     try:
         return msgspec.convert(given, ModelParams)
@@ -159,7 +162,3 @@ def _inner(name: str, run: Mapping[str, Any]) -> WorkflowError:
     where = f"step {told['step']}: " if told.get("step") else ""
     message, hint, cause = (str(told.get(key, "")) for key in ("message", "hint", "code"))
     return WorkflowError(FailureCode.TOOL_FAILED, f"{name}: {where}{message}", hint=hint, cause=cause)
-
-
-def _times(calls: int) -> str:
-    return "one call" if calls == 1 else f"{calls} calls"

@@ -19,6 +19,7 @@ from duvet.workflows.nesting import check_callers
 from duvet.workflows.plain import digest, size
 from duvet.workflows.records import MOST_STEPS, Step, Workflow
 from duvet.workflows.references import expand
+from duvet.workflows.tries import Tries
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The workflows that are at work around this call, the outermost first."""
@@ -58,7 +59,7 @@ class _Running:
         self.warnings: list[str] = []
         self.held = 0
         self.digest = ""
-        self._acting = Acting(doing, timing, self.scope)
+        self._acting = Acting(doing, timing, self.scope, Tries())
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> Run:
@@ -179,7 +180,11 @@ class _Running:
         ##% at work when the time of the workflow is up.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
-            raise WorkflowError(FailureCode.TIMEOUT, whole if limit == left else f"it took longer than {limit:g} s")
+            message = whole if limit == left else f"it took longer than {limit:g} s"
+            ##= man/spec/workflows.md#steps
+            ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of
+            ##% them.
+            raise WorkflowError(FailureCode.TIMEOUT, self._acting.tries.fault or message)
         return came
 
     def _keep(self, step: Step, came: Came) -> None:

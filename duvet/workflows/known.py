@@ -21,7 +21,9 @@ class Known(Struct, frozen=True, kw_only=True):
     models: Collection[str]
     """Providers, tasks, and models as PROVIDER/MODEL."""
     recipes: Mapping[str, Workflow] = {}
-    """By their own name."""
+    """By their own name, those with faults as far as they are understood."""
+    faulty: Collection[str] = ()
+    """The recipes that can't be run, for there are faults in what stands in their files."""
 
     def __contains__(self, tool: str) -> bool:
         return tool in self.tools or called_by(tool) in self.workflows

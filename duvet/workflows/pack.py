@@ -51,6 +51,10 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
     ##% every tool in it.
     inner = list(known.reached(tools_of(workflow)))
     reads = all(tool.only_reads for tool in inner)
+    ##= man/spec/gateway.md#recipes
+    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
+    ##% replace something.
+    replaces = any(tool.replaces for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
@@ -60,6 +64,7 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
         handler=handler,
         scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
         is_idempotent=reads,
+        replaces=replaces,
         reads=reads,
         labels=("workflow",),
         aliases=(tool_alias(workflow.name),),

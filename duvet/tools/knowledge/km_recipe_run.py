@@ -107,6 +107,10 @@ RECIPE_RUN = Tool(
     handler=recipe_run,
     scope=Scope.MAINTAINER,
     is_idempotent=False,
+    ##= man/spec/gateway.md#recipes
+    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
+    ##% replace something.
+    replaces=True,
     labels=TOOL_LABELS,
     accountable=("recipe",),
     failures=(Code.RECIPE_NOT_FOUND, Code.TOOL_FAILED, Code.ASSERT_FAILED, Code.TIMEOUT),

@@ -9,6 +9,7 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields
 
 from duvet.config.service.workflows import CaptureSection
+from duvet.workflows.fault import Fault
 from duvet.workflows.paths import Path
 from duvet.workflows.recipes.from_file import workflow_of
 from duvet.workflows.recipes.sections import CheckTable, Recipe, StepTable, WaitTable
@@ -21,10 +22,14 @@ class Draft(Struct, frozen=True):
     workflow: Workflow
     unread: frozenset[Path]
     """Where something else stands than is there in the file."""
+    vague: frozenset[str]
+    """What references begin with of which nobody can tell where they lead."""
 
-    def has(self, keys: Path) -> bool:
-        """Whether what stands there is what stands in the file."""
-        return not any(keys[: len(one)] == one for one in self.unread)
+    def has(self, fault: Fault) -> bool:
+        """Whether that is wrong with what stands in the file, too."""
+        ##= man/spec/gateway.md#recipes
+        ##% Nothing MUST be told wrong of a recipe that only follows from what can't be read in it.
+        return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
 def draft_of(name: str, values: Mapping[str, Any]) -> Draft | None:
@@ -38,7 +43,7 @@ def draft_of(name: str, values: Mapping[str, Any]) -> Draft | None:
         steps=tuple(reader.step(step, ("steps", number)) for number, step in enumerate(steps)),
         outputs=reader.value(Recipe, values, "outputs", (), {}),
     )
-    return Draft(workflow_of(name, recipe), frozenset(reader.unread))
+    return Draft(workflow_of(name, recipe), frozenset(reader.unread), frozenset(reader.vague))
 
 
 class _Reader:
@@ -46,6 +51,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.unread: set[Path] = set()
+        self.vague: set[str] = set()
         self._ids: set[str] = set()
 
     def step(self, raw: Any, keys: Path) -> StepTable:
@@ -60,7 +66,7 @@ class _Reader:
             params=self.value(StepTable, table, "params", keys, {}),
             expect=self.value(StepTable, table, "expect", keys, {}),
             asserts=tuple(self._check(*one) for one in self._items(table, keys, "assert")),
-            capture=tuple(self._capture(*one) for one in self._items(table, keys, "capture")),
+            capture=self._captures(table, keys),
         )
 
     def value(self, table: type[Struct], raw: Mapping[str, Any], name: str, keys: Path, instead: Any) -> Any:
@@ -97,6 +103,13 @@ class _Reader:
             **{name: table[name] for name in ("equals", "not_equals") if name in table},
         )
 
+    def _captures(self, raw: Mapping[str, Any], keys: Path) -> tuple[CaptureSection, ...]:
+        found = tuple(self._capture(*one) for one in self._items(raw, keys, "capture"))
+        is_read = isinstance(raw.get("capture", []), list | dict | None)
+        if not is_read or not all(one.name for one in found):
+            self.vague.add("captures")
+        return found
+
     def _capture(self, raw: Any, keys: Path) -> CaptureSection:
         table = self._table(raw, keys)
         return CaptureSection(
@@ -106,7 +119,12 @@ class _Reader:
 
     def _items(self, raw: Mapping[str, Any], keys: Path, name: str) -> list[tuple[Any, Path]]:
         value = raw.get(name)
-        return [(one, (*keys, name, n)) for n, one in enumerate(value)] if isinstance(value, list) else []
+        if isinstance(value, list):
+            return [(one, (*keys, name, n)) for n, one in enumerate(value)]
+        if value is not None:
+            self.unread.add((*keys, name))
+        # What is meant by one without a list around it is plain.
+        return [(value, (*keys, name))] if isinstance(value, dict) else []
 
     def _table(self, raw: Any, keys: Path) -> dict[str, Any]:
         if isinstance(raw, dict):

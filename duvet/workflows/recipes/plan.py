@@ -81,7 +81,8 @@ def _filled(value: Any, scope: Scope) -> Any:
         case str():
             return _text(value, scope)
         case Mapping():
-            return {key: _filled(inner, scope) for key, inner in value.items()}
+            # Nothing is filled in in keys.
+            return {escaped(key): _filled(inner, scope) for key, inner in value.items()}
         case list() | tuple():
             return [_filled(inner, scope) for inner in value]
     return value
@@ -92,8 +93,8 @@ def _text(text: str, scope: Scope) -> Any:
     found = pieces(text)
     if all(isinstance(one, str) or one.path[0] in scope for one in found):
         ##= man/spec/gateway.md#recipes
-        ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one
-        ##% MUST be written as `$${`.
+        ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one,
+        ##% in a key, too, MUST be written as `$${`.
         return _literal(expand(text, scope, ("params",)))
     # What is left can be read as a reference still.
     return "".join(escaped(one) if isinstance(one, str) else _known(one, scope) for one in found)
@@ -108,7 +109,7 @@ def _literal(value: Any) -> Any:
         case str():
             return escaped(value)
         case Mapping():
-            return {key: _literal(inner) for key, inner in value.items()}
+            return {escaped(key): _literal(inner) for key, inner in value.items()}
         case list() | tuple():
             return [_literal(inner) for inner in value]
     return value
