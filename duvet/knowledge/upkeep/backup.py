@@ -39,7 +39,7 @@ class Backup(Struct, frozen=True):
 def back_up(places: Places, destination: str, now: datetime) -> Backup:
     """An archive in a file that isn't there yet, or under a name with the time in a folder; DuvetError where not."""
     check_name(destination)
-    with _copied(places, now, _folder_above(destination)) as (folder, names):
+    with _copied(places, now, _elsewhere(places, destination)) as (folder, names):
         if leads_inside(places.folder, destination):
             # Git is to ignore it from the beginning.
             places.make(places.backups)
@@ -75,7 +75,16 @@ def _names(destination: str, now: datetime) -> Iterator[str]:
         yield os.path.join(destination, f"{BACKUP}{now:%Y%m%dT%H%M%S}{more}.tgz")
 
 
-def _folder_above(path: str) -> str:
+def _elsewhere(places: Places, destination: str) -> str:
+    """Where there is a place for what is in between when there is none beside the store; never in the project."""
+    from tempfile import gettempdir
+
+    ##= man/spec/gateway.md#maintenance
+    ##% Where a backup can't put what is in between beside the store, it MUST NOT put it anywhere else in the project.
+    return gettempdir() if leads_inside(places.root, destination) else folder_above(destination)
+
+
+def folder_above(path: str) -> str:
     """The nearest folder that is there."""
     while path and not os.path.isdir(path):
         path = os.path.dirname(path)
