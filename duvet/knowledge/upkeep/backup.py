@@ -24,7 +24,8 @@ from duvet.store.schema import SCHEMA
 from duvet.tree.inside import leads_inside
 from duvet.version import VERSION
 
-_MOST_REPORTS = 100
+MOST_REPORTS = 100
+"""Of each kind, in files of their own."""
 _LEVEL = 6
 _TRIES = 100
 
@@ -170,7 +171,7 @@ def _copy(store: Store, places: Places, folder: str) -> str:
     try:
         with closing(open_store(path)) as copy:
             for name, kind in REPORTS.items():
-                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, _MOST_REPORTS))))
+                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, MOST_REPORTS))))
             return copy.revision
     except StoreError as error:
         # Nobody can do anything about the copy.
