@@ -29,6 +29,8 @@ MOST_REPORTS = 100
 _LEVEL = 6
 _TRIES = 100
 
+_CALLED = f"a file ends in {' or '.join(ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
+
 
 class Backup(Struct, frozen=True):
     """An archive that was made."""
@@ -60,11 +62,16 @@ def check_name(destination: str) -> None:
     """That it is called as backups are, or may be a folder for them; QueryError where not."""
     ##= man/spec/gateway.md#maintenance
     ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
-    if destination.endswith(ENDINGS) or os.path.isdir(destination):
+    path = destination.rstrip("/") or destination
+    if os.path.isdir(path):
+        if destination.endswith(ENDINGS):
+            raise QueryError("this is a folder", path=path, hint="with / at its end, the backup goes into it")
+    elif destination.endswith(ENDINGS):
         return
-    if os.path.splitext(destination)[1] or os.path.isfile(destination.rstrip("/")):
-        hint = f"a file ends in {' or '.join(ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
-        raise QueryError("a backup can't be called so, and no such folder is there", path=destination, hint=hint)
+    elif os.path.isfile(path) and path != destination:
+        raise QueryError("this is a file, and no folder for backups", path=path, hint=_CALLED)
+    elif os.path.isfile(path) or os.path.splitext(destination)[1]:
+        raise QueryError("a backup can't be called so, and no such folder is there", path=path, hint=_CALLED)
 
 
 def _names(destination: str, now: datetime) -> Iterator[str]:
