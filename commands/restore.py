@@ -11,7 +11,7 @@ from duvet.terminal.service_options import service_option
 
 @click.command(cls=Subcommand)
 @click.argument("file", metavar="FILE", shell_complete=files)
-@click.option("--force", is_flag=True, help="Keep no backup of what is there.")
+@click.option("--force", is_flag=True, help="Keep no backup of what is there, which takes less room.")
 @service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
     """The archive is checked as a whole first. Then what is in it takes the place of what is known, at once, also for

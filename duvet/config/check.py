@@ -103,9 +103,10 @@ def _well_typed(choice: Option, value: Any, at: At) -> Iterable[Problem]:
             return _free(value, at)
         case inspect.CustomType(cls=kind):
             return refused_secret(value, at) if kind is Secret else ()
-        case inspect.StrType(pattern=str() as pattern) if not re.search(pattern, value):
+        case inspect.StrType() if choice.refuses(value):
             message = f"{quoted(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
-            return [at.problem(rules.CONFIG_BAD_VALUE, message)]
+            more = f": {reason}" if (reason := choice.fault(value)) else ""
+            return [at.problem(rules.CONFIG_BAD_VALUE, message + more)]
         case inspect.IntType() | inspect.FloatType() as number:
             return out_of_range(number, value, at)
     return _template(value, at) if choice.is_template else ()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from duvet.terminal.streams import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from duvet.model import Problem
 
 
-def taken_for_another(folder: str, command: str) -> Iterator[Problem]:
-    """That this folder becomes a project by a command."""
+def taken_for_another(folder: str, command: str, file: str = "", *options: str) -> Iterator[Problem]:
+    """That this folder becomes a project by a command, which may be told a file."""
     from duvet.knowledge.above import project_above
     from duvet.knowledge.ingest.warnings import warning
 
@@ -20,10 +23,13 @@ def taken_for_another(folder: str, command: str) -> Iterator[Problem]:
     ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
     ##% name that one, and `-C`.
     ##= man/spec/knowledge.md#runs
-    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does.
+    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does, before it changes anything.
     if above := project_above(folder):
         verb = {"ingest": "takes that one in", "restore": "puts it back there"}[command]
-        hint = f"`duvet -C {above} {command}` {verb}; this one is forgotten with its folder .duvet"
+        words = ["duvet", "-C", above, command, *options]
+        if file:
+            words.append(file if os.path.isabs(file) or file == STANDARD_INPUT else os.path.relpath(file, above))
+        hint = f"`{shlex.join(words)}` {verb}; this one is forgotten with its folder .duvet"
         yield warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from tempfile import gettempdir
 from typing import BinaryIO
 
-from duvet.errors import DuvetError, OutputError, QueryError, describe
+from duvet.errors import DuvetError, OutputError, QueryError, UnreadableError, describe
 from duvet.knowledge.upkeep.audit import Deed, account
 from duvet.knowledge.upkeep.backup import back_up, write_archive
 from duvet.knowledge.upkeep.manifest import STORE
@@ -22,12 +22,12 @@ from duvet.reports.cells import visible
 from duvet.terminal.above import naming_above, taken_for_another
 from duvet.terminal.failures import report
 from duvet.terminal.settings import settings
-from duvet.terminal.streams import STANDARD_OUTPUT, is_standard_output, say, silence
+from duvet.terminal.streams import STANDARD_INPUT, STANDARD_OUTPUT, is_standard_input, is_standard_output, say, silence
 from duvet.terminal.votes import places
 from duvet.text import plural
 from duvet.tools.faces import SHELL
 
-STANDARD_INPUT = "-"
+_SEND = "send an archive there, or name its file"
 
 
 def run_backup(output: str | None, service_path: str | None) -> None:
@@ -56,7 +56,9 @@ def _pour_archive(kept: Places, now: datetime, output: str) -> None:
         return
     ##= man/spec/gateway.md#maintenance
     ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
-    if sys.stdout is None or sys.stdout.isatty():
+    if sys.stdout is None:
+        raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
+    if sys.stdout.isatty():
         raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
     try:
         write_archive(kept, sys.stdout.buffer, now, gettempdir())
@@ -71,11 +73,10 @@ def _pour_archive(kept: Places, now: datetime, output: str) -> None:
 def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
     """Put what is in an archive in the place of what is known, and say so."""
     kept = places(service_path)
-    inside = list(taken_for_another(os.getcwd(), "restore"))
-    stream = _standard_input() if file == STANDARD_INPUT else None
+    stream = _standard_input() if is_standard_input(file) else None
+    report(taken_for_another(os.getcwd(), "restore", file, *([] if keeps else ["--force"])))
     with _accounted(kept, "restore", file):
         found = restore(kept, file, datetime.now(UTC), keeps=keeps, stream=stream)
-    report(inside)
     if settings().quiet:
         return
     what = "what was known" if STORE in found.manifest.files else "nothing but feedback, of what was kept"
@@ -88,9 +89,12 @@ def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
 
 def _standard_input() -> BinaryIO:
     ##= man/spec/gateway.md#maintenance
-    ##% `duvet restore -` MUST read the archive from standard input.
-    if sys.stdin is None or sys.stdin.isatty():
-        raise QueryError("an archive is nothing that is typed", hint="send one there, or name its file")
+    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
+    ##% is closed.
+    if sys.stdin is None:
+        raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=_SEND)
+    if sys.stdin.isatty():
+        raise QueryError("an archive is nothing that is typed", hint=_SEND)
     return sys.stdin.buffer
 
 

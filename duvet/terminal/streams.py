@@ -9,8 +9,9 @@ from typing import TextIO
 
 from duvet.errors import OutputError, describe
 
-STANDARD_OUTPUT = "-"
-_ITS_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
+_NAMES_OF_INPUT = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def open_missing() -> None:
@@ -60,7 +61,12 @@ def pour(data: bytes | bytearray) -> None:
 
 def is_standard_output(path: str) -> bool:
     """Whether a result goes to standard output, under whatever name."""
-    return path in _ITS_NAMES
+    return path in _NAMES_OF_OUTPUT
+
+
+def is_standard_input(path: str) -> bool:
+    """Whether this is read from standard input, under whatever name."""
+    return path in _NAMES_OF_INPUT
 
 
 def silence(stream: TextIO) -> None:

@@ -46,6 +46,29 @@ def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
     assert duvet("backup", "-o", "v1.2/").code == duvet("backup", "-o", "v1.2").code == 0
     assert len(backups(project)) == 2
     assert duvet("-q", "backup", "-o", "/dev/null") == (0, "", "")
+    (project / "q.tgz").mkdir()
+    done = duvet("backup", "-o", "q.tgz")
+    assert done.code == 1 and "this is a folder" in done.err and "with / at its end" in done.err, done.err
+    assert duvet("backup", "-o", "q.tgz/").code == 0
+    assert len(list((project / "q.tgz").iterdir())) == 1
+    done = duvet("backup", "-o", "duvet.config.json/")
+    assert done.code == 1 and "this is a file, and no folder for backups" in done.err, done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such shells")
+def test_standard_output_that_is_closed(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
+    done = subprocess.run(
+        ["bash", "-c", f"{duvet_command} backup -o - >&-"],
+        cwd=project,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and done.stderr.startswith("error: standard output is closed"), done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")

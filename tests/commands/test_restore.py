@@ -55,7 +55,8 @@ def test_there_and_back(duvet: Run, project: Path) -> None:
 def test_from_standard_input(duvet: Run, duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input.
+    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
+    ##% is closed.
     assert duvet("backup", "-o", "a.tgz").code == 0
     (project / STORE).unlink()
     for data, code in ((b"no archive", 1), ((project / "a.tgz").read_bytes(), 0)):
@@ -70,18 +71,49 @@ def test_from_standard_input(duvet: Run, duvet_command: str, project: Path) -> N
         assert (done.returncode, (project / STORE).exists()) == (code, code == 0), done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such names and shells")
+def test_names_of_standard_input(duvet: Run, duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
+    ##% is closed.
+    def shell(words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", words.format(f"{duvet_command} restore")],
+            cwd=project,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    for words in ("cat a.tgz | {} /dev/stdin", "{} /dev/fd/0 < a.tgz"):
+        code, err = shell(words)
+        assert code == 0 and err.startswith("restored what was known at 2"), err
+    code, err = shell("{} - <&-")
+    assert code == 1 and err.startswith("error: standard input is closed"), err
+
+
 def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path) -> None:
     ##= man/spec/knowledge.md#runs
     ##= type=test
-    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does.
-    assert duvet("backup", "-o", "a.tgz").code == 0
+    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does, before it changes anything.
+    assert duvet("backup", "-o", "my own.tgz").code == 0
     inside = runner(duvet_command, project / "src")
     done = inside("backup")
     assert (done.code, done.out) == (1, "") and "`duvet -C .. backup`" in done.err, done.err
     assert inside("restore", "nonexist").code == 1
     assert not (project / "src/.duvet").exists()
-    done = inside("restore", "../a.tgz")
-    assert done.code == 0 and "though the one in .. holds it" in done.err and "`duvet -C .. restore`" in done.err
+    done = inside("restore", "../my own.tgz")
+    warning, _, after = done.err.partition("restored what was known")
+    assert (done.code, bool(after)) == (0, True) and "though the one in .. holds it" in warning
+    assert "`duvet -C .. restore 'my own.tgz'` puts it back there" in warning
+    shutil.rmtree(project / "src/.duvet")
+    assert "`duvet -C .. restore --force src/a.tgz` puts" in inside("restore", "--force", "a.tgz").err
+    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` puts")
+    assert inside("-C", "..", "restore", "my own.tgz").code == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")

@@ -10,13 +10,14 @@ from msgspec import Meta
 from duvet.config.service.ingest import said
 from duvet.config.service.section import END, Section, Text
 from duvet.config.upload import UploadRule
+from duvet.tree.names import SPECIAL, fault
 
 ROOT, OVERWRITE, INGEST = "KM_CONTENT_ROOT", "KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"
 """The variables that count where the file says nothing."""
 
 _DEFAULT = UploadRule()
-_PART = r'(?:\.|[^./\x00-\x1f\x7f\\:*?"<>|\s][^/\x00-\x1f\x7f\\:*?"<>|]*)'
-"""A name in a path that every system can have."""
+_PART = rf"(?:\.|[^./{SPECIAL}\s][^/{SPECIAL}]*)"
+"""A name in a path, as far as a pattern tells what every system can have."""
 
 
 class UploadsSection(Section, frozen=True, kw_only=True):
@@ -28,12 +29,18 @@ class UploadsSection(Section, frozen=True, kw_only=True):
             description="The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
         ),
     ] = None
+    ##= man/spec/gateway.md#maintenance
+    ##% An `uploads.docsSubdir` that would be refused as a destination for its names MUST be an error in the configuration.
     docs_subdir: Annotated[
         str,
         Meta(
             description="The folder in it for those that nobody says a place for",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{END}",
-            extra={"expands": True, "wanted": "a folder below the content root, without hidden names and .."},
+            extra={
+                "expands": True,
+                "fault": fault,
+                "wanted": "a folder below the content root, without hidden names and .., which every system can have",
+            },
         ),
     ] = _DEFAULT.docs_subdir
     overwrite: Annotated[

@@ -24,9 +24,12 @@ from duvet.store.schema import SCHEMA
 from duvet.tree.inside import leads_inside
 from duvet.version import VERSION
 
-_MOST_REPORTS = 100
+MOST_REPORTS = 100
+"""Of each kind, in files of their own."""
 _LEVEL = 6
 _TRIES = 100
+
+_CALLED = f"a file ends in {' or '.join(ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
 
 
 class Backup(Struct, frozen=True):
@@ -39,7 +42,7 @@ class Backup(Struct, frozen=True):
 def back_up(places: Places, destination: str, now: datetime) -> Backup:
     """An archive in a file that isn't there yet, or under a name with the time in a folder; DuvetError where not."""
     check_name(destination)
-    with _copied(places, now, _folder_above(destination)) as (folder, names):
+    with _copied(places, now, _elsewhere(places, destination)) as (folder, names):
         if leads_inside(places.folder, destination):
             # Git is to ignore it from the beginning.
             places.make(places.backups)
@@ -59,11 +62,16 @@ def check_name(destination: str) -> None:
     """That it is called as backups are, or may be a folder for them; QueryError where not."""
     ##= man/spec/gateway.md#maintenance
     ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
-    if destination.endswith(ENDINGS) or os.path.isdir(destination):
+    path = destination.rstrip("/") or destination
+    if os.path.isdir(path):
+        if destination.endswith(ENDINGS):
+            raise QueryError("this is a folder", path=path, hint="with / at its end, the backup goes into it")
+    elif destination.endswith(ENDINGS):
         return
-    if os.path.splitext(destination)[1] or os.path.isfile(destination.rstrip("/")):
-        hint = f"a file ends in {' or '.join(ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
-        raise QueryError("a backup can't be called so, and no such folder is there", path=destination, hint=hint)
+    elif os.path.isfile(path) and path != destination:
+        raise QueryError("this is a file, and no folder for backups", path=path, hint=_CALLED)
+    elif os.path.isfile(path) or os.path.splitext(destination)[1]:
+        raise QueryError("a backup can't be called so, and no such folder is there", path=path, hint=_CALLED)
 
 
 def _names(destination: str, now: datetime) -> Iterator[str]:
@@ -75,7 +83,16 @@ def _names(destination: str, now: datetime) -> Iterator[str]:
         yield os.path.join(destination, f"{BACKUP}{now:%Y%m%dT%H%M%S}{more}.tgz")
 
 
-def _folder_above(path: str) -> str:
+def _elsewhere(places: Places, destination: str) -> str:
+    """Where there is a place for what is in between when there is none beside the store; never in the project."""
+    from tempfile import gettempdir
+
+    ##= man/spec/gateway.md#maintenance
+    ##% Where a backup can't put what is in between beside the store, it MUST NOT put it anywhere else in the project.
+    return gettempdir() if leads_inside(places.root, destination) else folder_above(destination)
+
+
+def folder_above(path: str) -> str:
     """The nearest folder that is there."""
     while path and not os.path.isdir(path):
         path = os.path.dirname(path)
@@ -161,7 +178,7 @@ def _copy(store: Store, places: Places, folder: str) -> str:
     try:
         with closing(open_store(path)) as copy:
             for name, kind in REPORTS.items():
-                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, _MOST_REPORTS))))
+                _write(folder, name, b"".join(one + b"\n" for one in reversed(copy.reports(kind, MOST_REPORTS))))
             return copy.revision
     except StoreError as error:
         # Nobody can do anything about the copy.

@@ -11,13 +11,10 @@ from duvet.errors import QueryError
 from duvet.knowledge.upkeep.places import Places
 from duvet.text import quoted, shortened
 from duvet.tree.inside import leads_inside
+from duvet.tree.names import fault, fault_of_name
 
-RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
-"""Names that some systems keep for themselves."""
-_SPECIAL = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 _CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
 _TRIES = 1000
-_LONGEST, _LONGEST_NAME = 1024, 255
 _HINT = "name a path such as docs/notes/tea.md, which stays below the content root"
 
 
@@ -31,7 +28,7 @@ def destination(root: str, folder: str, given: str | None, name: str) -> str:
     ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
     ##% into `uploads.docsSubdir`, `docs` by default.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
-    return checked(root, wanted if is_file else f"{wanted}/{name}")
+    return checked(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
 
 
 def numbered(name: str) -> Iterator[str]:
@@ -53,27 +50,11 @@ def _named(path: str) -> str:
     ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
     ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
     ##% whatever it is called.
-    if path.startswith("/"):
-        raise _refused(path, "it is absolute")
-    if len(path) > _LONGEST or _SPECIAL.search(path):
-        raise _refused(path, "it is too long, or has a character that not every system takes")
-    for part in path.split("/"):
-        if part == "..":
-            raise _refused(path, "it has .. in it")
-        if part not in ("", ".") and (reason := _fault(part)):
-            raise _refused(path, reason)
+    if reason := fault(path):
+        raise _refused(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
         raise _refused(path, "it is a configuration")
     return path
-
-
-def _fault(part: str) -> str:
-    """What is wrong with a name in a path."""
-    if part.startswith("."):
-        return f"{quoted(shortened(part))} is a hidden name"
-    if part != part.rstrip(". ") or part != part.lstrip() or RESERVED.match(part):
-        return f"{quoted(shortened(part))} is no name on some systems"
-    return "a name in it is too long" if len(part.encode()) > _LONGEST_NAME else ""
 
 
 def _check_links(root: str, path: str) -> None:
@@ -82,7 +63,7 @@ def _check_links(root: str, path: str) -> None:
         raise _refused(path, "it leads through a link")
     real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
     for part in real.split(os.sep):
-        if part != "." and (reason := _fault(part)):
+        if part != "." and (reason := fault_of_name(part)):
             raise _refused(path, f"it leads through a link, and {reason}")
     if os.path.isdir(whole):
         raise _refused(path, "it is a folder")

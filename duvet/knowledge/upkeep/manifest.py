@@ -43,6 +43,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """In ISO 8601."""
     files: dict[str, Entry]
 
+    @property
+    def size(self) -> int:
+        """How many bytes they have together."""
+        return sum(one.size for one in self.files.values())
+
 
 def encoded(manifest: Manifest) -> bytes:
     return json.format(json.encode(manifest)) + b"\n"

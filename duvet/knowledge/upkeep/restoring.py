@@ -17,6 +17,7 @@ from duvet.knowledge.upkeep.lines import append_all, each_line
 from duvet.knowledge.upkeep.manifest import FEEDBACK, STORE, Manifest
 from duvet.knowledge.upkeep.places import BACKUP, BACKUPS, Places
 from duvet.knowledge.upkeep.putting_back import put_back
+from duvet.knowledge.upkeep.room import advising_force, check_room
 from duvet.knowledge.upkeep.scratch import scratch
 from duvet.knowledge.upkeep.unpacking import spooled, unpack
 from duvet.store.errors import VersionError
@@ -53,7 +54,12 @@ def restore(
     """
     with _folder(places), scratch(places.folder) as folder:
         archive = path if stream is None else spooled(stream, os.path.join(folder, "archive"), path)
-        manifest = unpack(archive, folder, path)
+
+        def check(manifest: Manifest) -> None:
+            if STORE in manifest.files:
+                check_room(places, folder, manifest.size, keeps=keeps)
+
+        manifest = unpack(archive, folder, path, check)
         copy = os.path.join(folder, STORE)
         has_store = STORE in manifest.files
         if has_store:
@@ -91,8 +97,12 @@ def _replaced(places: Places, copy: str, now: datetime, *, keeps: bool, patience
     # On the same disk, so that it is moved and not copied.
     name = f"{BACKUP}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
     aside = os.path.join(places.folder, BACKUPS, name)
-    keep = (lambda: back_up(places, places.backups, now).path) if keeps else None
-    return put_back(places, copy, keep, aside, patience)
+
+    def keep() -> str:
+        with advising_force():
+            return back_up(places, places.backups, now).path
+
+    return put_back(places, copy, keep if keeps else None, aside, patience)
 
 
 def _check(copy: str) -> None:

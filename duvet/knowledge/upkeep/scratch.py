@@ -9,6 +9,7 @@ from shutil import rmtree
 
 from duvet.errors import OutputError, describe
 from duvet.knowledge.upkeep.places import BACKUP
+from duvet.store.opening import IGNORE
 from duvet.unfinished import is_abandoned, unfinished
 
 _BEGINNING = f".{BACKUP}"
@@ -19,6 +20,13 @@ _ABANDONED = 86_400
 @contextmanager
 def scratch(place: str, *others: str) -> Iterator[str]:
     """A new folder for a while, in the first of these that can be written to; OutputError where none can."""
+    from tempfile import gettempdir
+
+    ##= man/spec/gateway.md#maintenance
+    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
+    ##% by the next one, wherever that works.
+    for one in dict.fromkeys((place, *others, gettempdir())):
+        _sweep(one)
     folder = _made(place, others)
     try:
         yield folder
@@ -27,13 +35,12 @@ def scratch(place: str, *others: str) -> Iterator[str]:
 
 
 def _made(place: str, others: Sequence[str]) -> str:
-    ##= man/spec/gateway.md#maintenance
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, and MUST be removed by the next one.
     try:
         with writing(place):
-            _sweep(place)
             folder = os.path.join(place, unfinished(_BEGINNING))
             os.mkdir(folder, 0o700)
+            with open(os.path.join(folder, IGNORE), "xb") as file:
+                file.write(b"*\n")
             return folder
     except OutputError:
         for other in others:
@@ -55,7 +62,10 @@ def writing(place: str) -> Iterator[None]:
 
 def _sweep(folder: str) -> None:
     """Remove what those left that were killed."""
-    for name in os.listdir(folder or "."):
+    names: Sequence[str] = ()
+    with suppress(OSError):
+        names = os.listdir(folder or ".")
+    for name in names:
         path = os.path.join(folder, name)
         if name.startswith(_BEGINNING) and os.path.isdir(path) and not os.path.islink(path):
             with suppress(OSError):

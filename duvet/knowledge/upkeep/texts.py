@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from duvet.errors import QueryError
-from duvet.knowledge.upkeep.destinations import RESERVED
 from duvet.text import one_line
+from duvet.tree.names import is_reserved
 
 _LONGEST = 100
 _DEEPEST = 8
@@ -59,7 +59,7 @@ def slug(title: str) -> str:
     from duvet.specs.slug import slug as ascii_of
 
     found = ascii_of(unicodedata.normalize("NFC", title))[:_LONGEST].strip("-")
-    return f"{found}-{_FALLBACK}" if RESERVED.match(found) else found
+    return f"{found}-{_FALLBACK}" if is_reserved(found) else found
 
 
 class _Top(dict[str, Any]):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from shutil import disk_usage
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
-from duvet.errors import OutputError, UnreadableError, describe
+from duvet.errors import UnreadableError, describe
 from duvet.knowledge.upkeep.manifest import NAME, ArchiveError, Entry, Manifest, decoded, differing
+from duvet.knowledge.upkeep.room import no_room, room
 from duvet.knowledge.upkeep.scratch import writing
 from duvet.tree.disk import DiskTree
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _MOST_OF_MANIFEST = 1 << 20
-_SHARE = 2
-"""What is unpacked takes at most one part in so many of the room that there is: the store takes as much once more."""
 _AROUND = 1 << 16
 """More bytes than stand around the files of an archive, and are read ahead of them."""
 _KIND = slice(156, 157)
@@ -56,12 +54,6 @@ class _Bounded:
         return data
 
 
-def room(folder: str) -> int:
-    """How many bytes may be written to a folder of what comes from anybody."""
-    with writing(os.path.dirname(folder)):
-        return disk_usage(folder).free // _SHARE
-
-
 def spooled(stream: BinaryIO, path: str, shown: str) -> str:
     """The path of a file with what comes out of a stream; OutputError where there is no room for it."""
     place = os.path.dirname(path)
@@ -70,7 +62,7 @@ def spooled(stream: BinaryIO, path: str, shown: str) -> str:
         while data := _read(stream, shown):
             left -= len(data)
             if left < 0:
-                raise _no_room(place, "what comes there")
+                raise no_room(place, "what comes there")
             file.write(data)
     return path
 
@@ -82,16 +74,11 @@ def _read(stream: BinaryIO, shown: str) -> bytes:
         raise UnreadableError(describe(error), path=shown) from error
 
 
-def _no_room(folder: str, what: str) -> OutputError:
-    return OutputError(
-        f"there is no room for {what}: it would take more than half of what is free",
-        path=os.path.dirname(folder),
-        hint="make room, if this is a backup of yours",
-    )
+def unpack(path: str, folder: str, shown: str = "", check: Callable[[Manifest], None] | None = None) -> Manifest:
+    """Write the files of an archive to a folder, each checked; ArchiveError where anything is not as it should be.
 
-
-def unpack(path: str, folder: str, shown: str = "") -> Manifest:
-    """Write the files of an archive to a folder, each checked; ArchiveError where anything is not as it should be."""
+    What else is to be checked of the manifest is checked before anything is written.
+    """
     ##= man/spec/gateway.md#maintenance
     ##% An archive MUST be refused, and nothing be changed, where it holds anything but the files of a backup, such as a
     ##% link, a device or a path that leads elsewhere, where a file is not what its manifest says, or where it unpacks to
@@ -101,12 +88,13 @@ def unpack(path: str, folder: str, shown: str = "") -> Manifest:
         with _opened(path, shown) as (archive, bounded):
             members = iter(archive)
             manifest = _manifest(archive, next(members, None), shown)
-            size = sum(one.size for one in manifest.files.values())
             ##= man/spec/gateway.md#maintenance
             ##% A backup that duvet has made MUST NOT be refused because of how well it could be packed.
-            if size > room(folder):
-                raise _no_room(folder, f"the {size:,} bytes of this backup")
-            bounded.allow(size)
+            if manifest.size > room(folder):
+                raise no_room(folder, f"the {manifest.size:,} bytes of this backup")
+            if check is not None:
+                check(manifest)
+            bounded.allow(manifest.size)
             found = {member.name: entry for member, entry in _files(archive, members, manifest, shown, folder)}
     except (zlib.error, EOFError) as error:
         raise ArchiveError("it is cut off, or no archive", path=shown) from error

@@ -76,7 +76,7 @@ def _check(places: Places, at: str, said: str) -> None:
         ##= man/spec/gateway.md#maintenance
         ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too, but
         ##% for the folders of backups.
-        checked(places.root, said + more)
+        checked(places.root, said.rstrip("/") + more)
         check_not_own(places, at)
     except QueryError as error:
         error.hint = _DESTINATION

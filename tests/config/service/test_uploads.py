@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from duvet.config.schema import StoreRule
 from duvet.config.service.read import service_config
 from duvet.config.upload import UploadRule
 from duvet.errors import DuvetError
+from duvet.knowledge.upkeep.destinations import destination
 from duvet.model import ProblemsError
 from duvet.tree.memory import MemoryTree
 
@@ -16,6 +19,8 @@ VARIABLES = {
     "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE",
     "KM_UPLOAD_DEFAULT_INGEST": "1",
 }
+ELSEWHERE = ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b"]
+REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
 
 
 def uploads(text: str, **environ: str) -> UploadRule:
@@ -46,15 +51,32 @@ def test_what_is_wrong() -> None:
             uploads(text)
 
 
-@pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b"])
-def test_a_folder_that_leads_elsewhere(folder: str) -> None:
+@pytest.mark.parametrize("folder", [*ELSEWHERE, *REFUSED])
+def test_a_folder_that_is_refused(folder: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% An `uploads.docsSubdir` that would be refused as a destination for its names MUST be an error in the configuration.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems
     assert (problem.path, problem.place.line) == ("duvet.config.yaml", 2)
     assert "a folder below the content root" in problem.message
-    with pytest.raises(ProblemsError):
+    with pytest.raises(ProblemsError) as caught:
         uploads("uploads: {docsSubdir: $IN}", IN=folder)
+    (problem,) = caught.value.problems
+    assert problem.message == (
+        "uploads.docsSubdir: once its variables are filled in, this is not a folder below the content root, without hidden "
+        "names and .., which every system can have"
+    )
+
+
+@pytest.mark.parametrize("folder", REFUSED)
+def test_why_it_is_refused(folder: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
+    with pytest.raises(DuvetError) as refused:
+        destination(str(tmp_path), folder, None, "t.md")
+    assert refused.value.message.partition(": ")[2] in caught.value.problems[0].message
 
 
 @pytest.mark.parametrize("folder", ["a/b/", ".", "./docs", "a b", "v1.2", "é"])

@@ -11,19 +11,14 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 from msgspec import json
-from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.errors import DuvetError, OutputError
-from duvet.knowledge.ingest.finding import find_files
+from duvet.errors import DuvetError
 from duvet.knowledge.upkeep.backup import back_up
 from duvet.knowledge.upkeep.places import Places
 from duvet.knowledge.upkeep.restoring import restore
-from duvet.knowledge.upkeep.scratch import scratch
 from duvet.store.errors import DamagedError, MissingError
 from duvet.store.schema import SCHEMA
 from duvet.version import VERSION
-from tests.knowledge.ingest.made import project
 from tests.knowledge.upkeep.archives import members
 from tests.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, some_lines
 
@@ -40,14 +35,6 @@ for number in itertools.count():
     print(number, flush=True)
 """
 """Changes two files together, again and again."""
-KILLED = """
-import os, sys, time
-from duvet.knowledge.upkeep.scratch import scratch
-with scratch(sys.argv[1]) as folder:
-    open(os.path.join(folder, "feedback.jsonl"), "w").close()
-    print(folder, flush=True)
-    time.sleep(60)
-"""
 
 
 def test_what_is_in_one(kept: Places) -> None:
@@ -124,35 +111,3 @@ def test_while_another_process_writes(kept: Places) -> None:
         restore(kept, archive, CLOCK, keeps=False)
         a, b = asked(kept.store, lambda store: [store.chunks(store.chunk_numbers(f"pair/{one}.md")) for one in "ab"])
         assert [one.text for one in a] == [one.text for one in b] != []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-def test_what_one_has_left_that_was_killed(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, and MUST be removed by the next one.
-    kept = replace(kept, store=str(tmp_path / "tea/var/s.db"), backups=str(tmp_path / "tea/var/backups"))
-    os.makedirs(kept.folder)
-    Path(kept.folder, ".gitignore").write_text("# mine\n")
-    Path(kept.feedback).write_bytes(b"{}\n")
-    with program(KILLED, kept.folder) as process:
-        some_lines(process, 1)
-        (left,) = Path(kept.folder).glob(".km-backup-*")
-        Path(made(kept)).unlink()
-        # Somebody is at work there.
-        assert (left / "feedback.jsonl").exists()
-        process.kill()
-    found = find_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
-    assert [path for path in found if path.startswith("var/")] == ["var/.gitignore"]
-    made(kept)
-    assert not left.exists()
-
-
-def test_where_the_store_can_not_be_written(kept: Places, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    with scratch(str(tmp_path / "nowhere"), str(other)) as folder:
-        assert os.path.dirname(folder) == str(other)
-    with pytest.raises(OutputError) as caught, scratch(str(tmp_path / "nowhere"), str(tmp_path / "gone")):
-        pass
-    assert (caught.value.path, os.listdir(other)) == (str(tmp_path / "nowhere"), [])

@@ -96,6 +96,13 @@ def test_what_leads_elsewhere(tmp_path: Path, given: str, reason: str) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(("folder", "given"), [("con", None), ("docs", "con/"), ("docs", "con")])
+def test_what_is_refused_is_named_as_it_was_given(tmp_path: Path, folder: str, given: str | None) -> None:
+    with pytest.raises(QueryError) as caught:
+        destination(str(tmp_path), folder, given, "tea.md")
+    assert caught.value.message == 'nothing can be stored as "con/tea.md": "con" is no name on some systems'
+
+
 @pytest.mark.parametrize("name", [".env", "..", "con", "x" * 300])
 def test_names_of_files_that_are_handed_in(tmp_path: Path, name: str) -> None:
     with pytest.raises(QueryError):

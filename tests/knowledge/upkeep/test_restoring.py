@@ -94,7 +94,8 @@ def test_without_room_everything_stays(kept: Places, tmp_path: Path) -> None:
 def test_what_comes_out_of_a_stream(kept: Places, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input.
+    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
+    ##% is closed.
     before, data = asked(kept.store), Path(made(kept)).read_bytes()
     os.unlink(kept.store)
     with pytest.raises(ArchiveError) as caught:

@@ -152,6 +152,14 @@ def test_what_a_backup_can_not_be_called(known: Asking, destination: str) -> Non
     assert code == "invalid_request" and ".tgz or .tar.gz" in hint
 
 
+def test_what_a_file_or_a_folder_is_called(known: Asking) -> None:
+    (known.folder / "ok.md").touch()
+    (known.folder / "q.tgz").mkdir()
+    for destination, message in (("ok.md/", "ok.md: this is a file"), ("q.tgz", "q.tgz: this is a folder")):
+        code, told = refused(known, TOOL, destination=destination)
+        assert code == "invalid_request" and told.startswith(message), told
+
+
 def test_nothing_to_back_up(kept: Asking) -> None:
     assert refused(kept, TOOL) == ("upstream_error", "nothing was taken in of this project yet")
     assert not kept.file.parent.exists()
