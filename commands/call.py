@@ -32,7 +32,7 @@ def call(name: str, words: tuple[str, ...], given: str | None, **where: Any) -> 
       duvet call validate_citation --json '{"citation": "//= spec.md#heating"}'
       duvet call validate_citation --help
       duvet call coverage_summary | jq .total
-      duvet call --pack knowledge km-search --query "when does it stop" --kind function --lang python
+      duvet call km-search --query "when does it stop" --kind function --lang python
     """
     from duvet.terminal.calling import call_tool
 

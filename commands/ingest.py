@@ -8,6 +8,7 @@ import click
 
 from duvet.terminal.command import Subcommand
 from duvet.terminal.options import TEXT, trace_options
+from duvet.terminal.service_options import service_option
 
 
 @click.command(cls=Subcommand)
@@ -26,6 +27,7 @@ from duvet.terminal.options import TEXT, trace_options
     default="text",
     help="With json, what has come of the run is written to standard output.",
 )
+@service_option
 @trace_options
 @click.pass_context
 def ingest(
@@ -36,11 +38,12 @@ def ingest(
     full: bool,
     dummy_embeddings: bool,
     format: str,
+    service_path: str | None,
     **where: Any,
 ) -> None:
     """Code, tests, documents, specifications, requirements and citations are kept in .duvet/knowledge, where the tools
     of the pack `knowledge` search them and tell how they hang together. Only files that have changed are read again.
-    The folder can be removed at any time.
+    The store can be removed at any time; the feedback beside it is there once.
 
     Which files are taken in, and whether symbols and vectors are made of them, is said in `duvet.config.yaml` below
     `ingest`; what git ignores never is, and secrets such as .env and dependencies such as node_modules only where their
@@ -52,8 +55,8 @@ def ingest(
       duvet ingest
       duvet ingest --dry-run
       duvet ingest --profile nightly --full --format json
-      duvet call --pack knowledge km-search --query "retry after a timeout"
+      duvet call km-search --query "retry after a timeout"
     """
     from duvet.terminal.ingesting import Asked, run_ingest
 
-    run_ingest(where, Asked(profile or "", dry_run, full, dummy_embeddings, format == "json"))
+    run_ingest(where, service_path, Asked(profile or "", dry_run, full, dummy_embeddings, format == "json"))

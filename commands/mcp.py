@@ -32,7 +32,12 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     ends with its input, and at SIGINT or SIGTERM.
 
     With --http it serves many at once, at /mcp, and at /api/mcp for programs that don't speak the protocol; only this
-    machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN say what clients have to show.
+    machine, unless DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN say what clients have to show: the first one to read, the second
+    one to do what maintainers do, too.
+
+    With KM_GATEWAY_URL, calls of the tools about what is known (km-search and others) are forwarded to the server of a team,
+    which is shown KM_READER_TOKEN or KM_ADMIN_TOKEN. They switch on what can be called there: without the second one,
+    nothing that maintainers alone may do. --check tells where they go.
 
     \b
     Examples:
@@ -43,6 +48,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       duvet mcp --pack introspect --describe | jq .tools
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
+      KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
     from duvet.terminal.service_options import parted
 

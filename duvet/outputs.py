@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
-import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
-from duvet.errors import OutputError, UnreadableError, describe
+from duvet.errors import OutputError, TakenError, UnreadableError, describe
 from duvet.tree.disk import DiskTree
+from duvet.unfinished import sweep, unfinished
 
 Data = bytes | bytearray
 Write = Callable[[str, Data], None]
 
 # What stands here leads to open files, whatever it looks like, and is never replaced.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
-
-_UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
-_ABANDONED = 3600
-"""Seconds after which nobody is still writing a file."""
 
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
 
@@ -68,11 +63,59 @@ def together() -> Iterator[Write]:
                 os.replace(temporary, os.path.realpath(path))
             del moves[0]
         for folder in folders:
-            _sweep(folder)
+            sweep(folder)
     finally:
         for _, temporary in moves:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+@contextmanager
+def streamed(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
+    """A new file to write to, which is on the disk and in its place at the end; TakenError where another one is there."""
+    with _named(path):
+        mode, temporary = _mode(path), _temporary(path)
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None and replaces:
+                os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
+            put(temporary, os.path.realpath(path), replaces=replaces)
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+        settle(os.path.dirname(temporary))
+        sweep(os.path.dirname(temporary))
+
+
+def put(temporary: str, path: str, *, replaces: bool) -> None:
+    """Give a file that is written its name; TakenError where another one has it that isn't to be replaced."""
+    if replaces:
+        os.replace(temporary, path)
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise TakenError("there is such a file already", path=path) from error
+    except OSError:
+        # Some file systems have no links.
+        if os.path.lexists(path):
+            raise TakenError("there is such a file already", path=path) from None
+        os.replace(temporary, path)
+
+
+def settle(folder: str) -> None:
+    """Have the names in a folder on the disk, where that can be asked for."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        handle = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager
@@ -99,65 +142,7 @@ def _temporary(path: str) -> str:
     """A new name beside the file itself, which may be behind a link."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
-    return os.path.join(folder, f".{name[:50]}.{os.getpid()}-{_place()}{os.urandom(4).hex()}.new")
-
-
-def _place() -> str:
-    """Where the numbers of processes mean what they mean here: on this machine, and in this container."""
-    if os.name != "posix":
-        return "0" * 8
-    space = ""
-    with suppress(OSError):
-        space = os.readlink("/proc/self/ns/pid")
-    return f"{zlib.crc32(os.fsencode(os.uname().nodename + space)):08x}"
-
-
-def is_unfinished(name: str) -> bool:
-    """Whether a file has a name that is given to one while it is written."""
-    return _unfinished(name) is not None
-
-
-def _unfinished(name: str) -> re.Match[str] | None:
-    return re.fullmatch(_UNFINISHED, name, re.DOTALL) if name.endswith(".new") else None
-
-
-def _sweep(folder: str) -> None:
-    """Remove what runs left that were killed as they wrote."""
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            ##= man/spec/trace.md#reports
-            ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
-            if (found := _unfinished(name)) and _is_abandoned(found, path := os.path.join(folder, name)):
-                with suppress(OSError):
-                    os.unlink(path)
-
-
-def _is_abandoned(name: re.Match[str], path: str) -> bool:
-    """Whether the run is gone that was writing this file."""
-    ##= man/spec/trace.md#reports
-    ##% A file that a run is still writing MUST NOT be removed by another one.
-    try:
-        return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > _ABANDONED
-    except OSError:
-        return False
-
-
-def _age(path: str) -> float:
-    return time.time() - os.lstat(path).st_mtime
-
-
-def _is_gone(process: int) -> bool:
-    """Whether there is no such process; elsewhere than on POSIX the question would end it."""
-    if os.name != "posix":
-        return False
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        # It is somebody else's.
-        pass
-    return False
+    return os.path.join(folder, unfinished(f".{name[:50]}"))
 
 
 def _fill(temporary: str, data: Data, mode: int | None) -> None:
@@ -168,15 +153,36 @@ def _fill(temporary: str, data: Data, mode: int | None) -> None:
         os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
 
 
+def is_stream(path: str) -> bool:
+    """Whether a device, a pipe or an open file is there, which is written to and never replaced."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return leads_to_open_file(path) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def poured(path: str) -> Iterator[BinaryIO]:
+    """One to write to; OutputError where that can't be done."""
+    with _named(path), _stream(path) as file:
+        yield file
+
+
 def _pour(path: str, data: Data) -> None:
     """Devices and pipes are written to, never replaced; a folder is an error."""
+    with _stream(path) as file:
+        file.write(data)
+
+
+def _stream(path: str) -> BinaryIO:
     # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
     wait_for_nobody = getattr(os, "O_NONBLOCK", 0)
     flags = os.O_WRONLY | os.O_TRUNC | wait_for_nobody | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "wb") as file:
-        if wait_for_nobody:
-            os.set_blocking(file.fileno(), True)
-        file.write(data)
+    file = open(os.open(path, flags), "wb")  # noqa: SIM115 - closed by who writes
+    if wait_for_nobody:
+        os.set_blocking(file.fileno(), True)
+    return file
 
 
 def store_changed(path: str, data: bytes, write: Write = store) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_PROMPTS = os.path.join(_FOLDER, "prompts")
+_PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "recipes")
 
 
 @cache
@@ -58,6 +58,17 @@ def ask_template() -> str:
 def knowledge_template() -> str:
     """What the template of the document about the tools of the pack `knowledge` is called."""
     return "knowledge.md.j2"
+
+
+def recipe_names() -> tuple[str, ...]:
+    """The names of the recipes, each a file."""
+    return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(_RECIPES) if name.endswith(".yaml")))
+
+
+def recipe_file(name: str) -> bytes:
+    """A recipe as it is written."""
+    with open(os.path.join(_RECIPES, f"{name}.yaml"), "rb") as file:
+        return file.read()
 
 
 def page_file(name: str) -> str:

@@ -63,6 +63,7 @@ COMMANDS = {
     "search": ("search", "water"),
     "ingest": ("ingest", "--dry-run"),
     "merge": ("merge", "--help"),
+    "recipe": ("recipe", "run", "--help"),
 }
 ASKED = {"_DUVET_COMPLETE": "bash_complete"}
 COMPLETED = {

@@ -14,6 +14,7 @@ from msgspec.structs import fields
 
 from duvet.config.service.ingest import IngestSection, StoreSection
 from duvet.config.service.search import SearchSection
+from duvet.config.service.uploads import UploadsSection
 from tests.server.wire import Wire
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,8 +70,23 @@ def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
     told = yaml.safe_load(service)
     assert {name: sorted(table) for name, table in told.items()} == {
         name: sorted(field.encode_name for field in fields(kind))
-        for name, kind in (("ingest", IngestSection), ("store", StoreSection), ("search", SearchSection))
+        for name, kind in (
+            ("ingest", IngestSection),
+            ("store", StoreSection),
+            ("search", SearchSection),
+            ("uploads", UploadsSection),
+        )
     }
+
+
+def test_the_recipe_is_run_as_shown(tmp_path: Path) -> None:
+    first, second, _ = blocks("sh")
+    run(first + second, tmp_path)
+    (tmp_path / "kettle/recipes").mkdir()
+    (tmp_path / "kettle/recipes/nightly.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
+    assert run("cd kettle && duvet recipe validate && duvet -q ingest", tmp_path) == "1 recipe, no errors\n"
+    assert run("cd kettle && duvet -q recipe run nightly --var most=3 >ran", tmp_path) == ""
+    assert (tmp_path / "kettle/ran").read_text().startswith("recipe nightly  success")
 
 
 def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
@@ -124,11 +140,15 @@ def test_every_command_is_listed() -> None:
             "merge",
             "ask",
             "ingest",
+            "feedback",
+            "backup",
+            "restore",
             "mcp",
             "prompt",
             "call",
             "tools",
             "workflow",
+            "recipe",
             "config",
             "cache",
             "completion",

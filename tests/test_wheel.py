@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 FOLDERS = ("duvet", "commands", "reports", "templates", "man")
 FILES = ("pyproject.toml", "README.md", "LICENSE")
-DATA = {".py", ".typed", ".j2", ".css", ".js", ".md"}
+DATA = {".py", ".typed", ".j2", ".css", ".js", ".md", ".yaml"}
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,10 @@ from msgspec import DecodeError, Raw, msgpack
 
 from duvet.cache.build import build
 from duvet.errors import OutputError, UnreadableError
-from duvet.outputs import is_unfinished, store
+from duvet.outputs import store
 from duvet.tree.disk import DiskTree
 from duvet.tree.seen import digest
+from duvet.unfinished import is_unfinished
 
 MAGIC = b"duvet cache\n"
 _DIGEST, _SIZE = 32, 8

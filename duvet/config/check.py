@@ -15,6 +15,7 @@ from duvet import rules
 from duvet.config import wording
 from duvet.config.at import At
 from duvet.config.documents.document import Document
+from duvet.config.documents.reading import Format, format_of
 from duvet.config.expressions import ExpressionError, expand
 from duvet.config.extended import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
 from duvet.config.fields import Option, fields_of, options
@@ -46,6 +47,16 @@ _EXTENSIONS: dict[type, type[Table]] = {
     HtmlReport: ExtendedHtmlReport,
 }
 _EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
+_LIST_OF_TABLES = {
+    Format.TOML: "write `[[{}]]`, a table for each",
+    Format.YAML: "write a list, with `- ` before each table",
+    Format.JSON: "write a list, with `[` and `]` around the tables",
+}
+_ONE_TABLE = {
+    Format.TOML: "write `[{}]`, one table only",
+    Format.YAML: "write one table only, without `- `",
+    Format.JSON: "write one table only, without `[` and `]`",
+}
 _DAY = "write a day as in `2027-12-31`"
 _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
@@ -92,9 +103,10 @@ def _well_typed(choice: Option, value: Any, at: At) -> Iterable[Problem]:
             return _free(value, at)
         case inspect.CustomType(cls=kind):
             return refused_secret(value, at) if kind is Secret else ()
-        case inspect.StrType(pattern=str() as pattern) if not re.search(pattern, value):
+        case inspect.StrType() if choice.refuses(value):
             message = f"{quoted(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
-            return [at.problem(rules.CONFIG_BAD_VALUE, message)]
+            more = f": {reason}" if (reason := choice.fault(value)) else ""
+            return [at.problem(rules.CONFIG_BAD_VALUE, message + more)]
         case inspect.IntType() | inspect.FloatType() as number:
             return out_of_range(number, value, at)
     return _template(value, at) if choice.is_template else ()
@@ -116,13 +128,16 @@ def _wrong_type(choices: list[Option], value: Any, at: At) -> Problem:
 
 
 def _rewritten(value: Any, expected: str, at: At) -> str:
-    """How to write the header of a table, where one with the wrong brackets stands, or a date."""
+    """How to write a list of tables, where one table stands, or the other way around, or a date."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
+    ##= man/spec/service.md#configuration
+    ##% What is said of how to write a list of tables, or one table, MUST be in the format of the file.
+    format = format_of(at.document.path)
     match value, expected:
         case {}, "a sequence":
-            return f"write `[[{name}]]`, a table for each"
+            return _LIST_OF_TABLES[format].format(name)
         case [{}, *_], "a table":
-            return f"write `[{name}]`, one table only"
+            return _ONE_TABLE[format].format(name)
         case _, "a date":
             return _DAY
         case None, _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -32,6 +33,16 @@ class Option(NamedTuple):
     def wanted(self) -> str:
         """What its pattern looks for, in words."""
         return str(self.extra.get("wanted", ""))
+
+    def fault(self, value: str) -> str:
+        """What is wrong with a string, in words, that its pattern doesn't tell."""
+        found = self.extra.get("fault")
+        return found(value) if found else ""
+
+    def refuses(self, value: str) -> bool:
+        """Whether a string is not what is wanted."""
+        pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
+        return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
 def fields_of(table: type[Table]) -> dict[str, inspect.Field]:

@@ -88,8 +88,8 @@ class IngestRule(Struct, frozen=True, kw_only=True):
     """Whether to look for what code declares; None is: where that can be done."""
     semantic: bool | None = None
     """Whether to make vectors; None is: where that can be done."""
-    profile: str = "local"
-    """What runs are called that are called nothing else."""
+    profile: str = ""
+    """What runs are called that are called nothing else; empty where nobody says."""
     stale_days: int = 30
     """After so many days without a change something is old."""
     editor_uri: str | None = None
@@ -100,6 +100,8 @@ class StoreRule(Struct, frozen=True, kw_only=True):
     """Where what is taken in is kept."""
 
     path: str = f"{STORE_FOLDER}/store.db"
+    backups: str = ""
+    """The folder of backups; empty is `backups` beside the store."""
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):
@@ -109,6 +111,8 @@ class SearchRule(Struct, frozen=True, kw_only=True):
     """What the weights are called together."""
     weights: Mapping[str, float] = {}
     """Those that are others than the profile says."""
+    feedback: bool = False
+    """Whether the votes of those who have searched count."""
 
 
 class PageRule(Struct, frozen=True, kw_only=True):

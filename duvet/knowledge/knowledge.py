@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +28,8 @@ class Rules(Struct, frozen=True):
     ingest: IngestRule
     store: StoreRule
     search: SearchRule = SearchRule()
+    configurations: tuple[str, ...] = ()
+    """The files that say all of that."""
 
     @property
     def path(self) -> str:
@@ -53,7 +55,21 @@ class OpenStore:
         ##% What the configuration says of weights MUST be in force with the next search, which tells them.
         rule, search = self.rules.ingest, self.rules.search
         weights = profile(search.profile, **search.weights)
-        return Engine(self.store, find_embedder(rule.semantic), rule.editor_uri, self.rules.root, profile=weights)
+        return Engine(
+            self.store,
+            find_embedder(rule.semantic),
+            rule.editor_uri,
+            self.rules.root,
+            profile=weights,
+            votes=self._votes(),
+        )
+
+    def _votes(self) -> Callable[[], Mapping[str, float]] | None:
+        """What tells the votes for pieces, where they count."""
+        from duvet.knowledge.upkeep.places import places_of
+        from duvet.knowledge.upkeep.votes import Means
+
+        return Means(places_of(self.rules).feedback) if self.rules.search.feedback else None
 
 
 class Knowledge:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from duvet.config.service.providers import ProviderSection
 from duvet.errors import DuvetError
+from duvet.llm.addresses import is_here, is_safe, parts_of
 from duvet.llm.key import HIDDEN, USUAL, Key
 from duvet.llm.words import plain
 
@@ -35,7 +35,7 @@ class Endpoint(Struct, frozen=True):
     @property
     def is_local(self) -> bool:
         """Whether it is on this machine."""
-        return _is_loopback(urlsplit(self.base).hostname or "")
+        return is_here(urlsplit(self.base))
 
     def without_key(self, text: str) -> str:
         """What it says, decoded: as JSON has it, a key can be written in many ways."""
@@ -69,30 +69,11 @@ def endpoint_of(name: str, section: ProviderSection, key: Key | None) -> Endpoin
 
 
 def _check(name: str, base: str) -> None:
-    parts = _parts(base)
+    parts = parts_of(base)
     # The URL itself is not told: it may hold a password.
-    if parts is None or "@" in parts.netloc or parts.query or parts.fragment:
+    if parts is None:
         raise DuvetError(f"the baseUrl of {name} is not one", hint="give it as https://HOST/PATH, and a key as apiKey")
     ##= man/spec/ask.md#keys
     ##% A provider MUST be reached over HTTPS, unless it is on this machine.
-    if parts.scheme != "https" and not _is_loopback(parts.hostname or ""):
+    if not is_safe(parts):
         raise DuvetError(f"the baseUrl of {name} is not https", hint="http:// is for models on this machine")
-
-
-def _parts(base: str) -> SplitResult | None:
-    """The parts of a URL of the web."""
-    try:
-        parts = urlsplit(base)
-        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if is_one and base.isascii() and base.isprintable() and " " not in base else None
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from duvet.tools.tool import Scope
 
 _SCOPES: ContextVar[frozenset[Scope]] = ContextVar("scopes", default=frozenset(Scope))
+_HOLDER: ContextVar[str] = ContextVar("holder", default="")
 
 
 def scopes() -> frozenset[Scope]:
@@ -16,11 +17,17 @@ def scopes() -> frozenset[Scope]:
     return _SCOPES.get()
 
 
+def holder() -> str:
+    """Whose token the caller shows; empty for who speaks to the server through its pipes."""
+    return _HOLDER.get()
+
+
 @contextmanager
-def calling(granted: frozenset[Scope]) -> Iterator[None]:
+def calling(granted: frozenset[Scope], holder: str = "") -> Iterator[None]:
     """Within it, the caller has these scopes alone."""
-    token = _SCOPES.set(granted)
+    tokens = _SCOPES.set(granted), _HOLDER.set(holder)
     try:
         yield
     finally:
-        _SCOPES.reset(token)
+        _SCOPES.reset(tokens[0])
+        _HOLDER.reset(tokens[1])

@@ -21,6 +21,10 @@ _SESSION = re.compile("[0-9a-f]{32}")
 """Whoever knows the id of a session may speak in it."""
 _PLACEHOLDER = re.compile("%[a-z]")
 """What would stand there may come from a client."""
+_LONGEST = 4000
+"""Bytes of a line: a pipe that has room for anything takes so many at once."""
+_SHORTER = (1000, 300, 100, 20)
+"""Characters of the texts in a line that is too long."""
 _GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
@@ -42,9 +46,18 @@ class Event(Struct, frozen=True):
     message: str
     fields: Mapping[str, object]
 
+    def cut(self, most: int) -> Event:
+        """The same with texts of no more characters, and with no more texts."""
+        fields = {name: value[:most] if isinstance(value, str) else value for name, value in self.fields.items()}
+        return Event(self.level, self.message[:most], dict([*fields.items()][:most]))
+
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _always() -> bool:
+    return True
 
 
 class Log:
@@ -57,9 +70,12 @@ class Log:
         *,
         as_json: bool = False,
         clock: Callable[[], datetime] = _now,
+        is_read: Callable[[], bool] = _always,
     ) -> None:
-        """The line that is written has no line feed at its end."""
+        """The line that is written has no line feed at its end; none is while nobody takes it."""
         self._write = write
+        self._is_read = is_read
+        self._missed = 0
         self._clock = clock
         self.turn_to(level, as_json=as_json)
 
@@ -75,8 +91,27 @@ class Log:
     def tell(self, level: Level, message: str, **fields: object) -> None:
         """Write an event, if it is important enough."""
         if self.wants(level):
-            time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._write(self._lay_out(time, Event(level, message, fields)))
+            self._put(Event(level, message, fields))
+
+    def note(self, message: str, **fields: object) -> None:
+        """Write an event that nobody may miss, however little is wanted."""
+        self._put(Event(Level.INFO, message, fields))
+
+    def _put(self, event: Event) -> None:
+        ##= man/spec/service.md#operations
+        ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
+        ##% with the next one.
+        if not self._is_read():
+            self._missed += 1
+            return
+        if self._missed:
+            event = Event(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
+            self._missed = 0
+        time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        ##= man/spec/service.md#operations
+        ##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
+        lines = (self._lay_out(time, one) for one in (event, *map(event.cut, _SHORTER)))
+        self._write(next(filter(_fits, lines), ""))
 
     def saw(self, call: Seen) -> None:
         """Write a call of a tool."""
@@ -84,7 +119,7 @@ class Log:
         ##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what
         ##% came of it, and its sizes.
         level = _LEVELS.get(call.code, Level.INFO)
-        failed = {name: value for name, value in (("code", call.code), ("reason", call.reason)) if value}
+        more = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.tell(
             level,
             "call",
@@ -93,7 +128,7 @@ class Log:
             tool=call.tool,
             duration_ms=round(call.seconds * 1000, 1),
             status="error" if call.code else "ok",
-            **failed,
+            **{name: value for name, value in more.items() if value},
             bytes_in=call.bytes_in,
             bytes_out=call.bytes_out,
             arguments=call.arguments,
@@ -114,6 +149,11 @@ class Log:
                 duration_ms=round(run.duration_seconds * 1000, 1),
                 steps=" ".join(f"{step.id}={step.status}" for step in run.steps),
             )
+
+
+def _fits(line: str) -> bool:
+    # However standard error is encoded.
+    return len(line) <= _LONGEST and len(line.encode("ascii", "backslashreplace")) <= _LONGEST
 
 
 _LEVELS = {"upstream_error": Level.WARN, "internal": Level.ERROR}

@@ -13,6 +13,7 @@ from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.sources.patterns import Component, Matches, Pattern
 from duvet.tree.protocol import Entry, Tree, is_folder
+from duvet.unfinished import is_unfinished
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 _Step = tuple[str, int, tuple[object, ...]]
@@ -107,7 +108,9 @@ class _Walk:
 
     def _entries(self, folder: str) -> Iterator[Entry]:
         try:
-            yield from self.tree.entries(folder)
+            ##= man/spec/trace.md#sources
+            ##% Patterns MUST NOT match what was left unfinished by those who were killed.
+            yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
         except DuvetError as error:
             self._unreadable(error)
 

@@ -13,8 +13,16 @@ class MissingError(StoreError):
     """Nothing was taken in yet."""
 
 
+class FullError(StoreError):
+    """There is no room for what is to be written."""
+
+
 class BusyError(StoreError):
     """Somebody else is writing."""
+
+
+class ChangedError(StoreError):
+    """Somebody else has written meanwhile."""
 
 
 class VersionError(StoreError):

@@ -19,9 +19,10 @@ from duvet.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
 
-_IGNORE = ".gitignore"
+IGNORE = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """What means something else in such a file."""
+_LONGEST_LIST = 1 << 16
 _CACHE = 16_000
 """Kilobytes of the file that are held in memory."""
 _FLUSH = 8 << 20
@@ -38,7 +39,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
         ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
         if not create:
             raise missing(path)
-        _make_folder(path)
+        make_folder(path, f"{os.path.basename(path)}*")
     database = _opened(path, create=create)
     try:
         _settle(database, create=create)
@@ -58,25 +59,38 @@ def require_plain(path: str) -> None:
         raise foreign(path, "it is no file")
 
 
-def _make_folder(path: str) -> None:
+def make_folder(path: str, *names: str) -> None:
+    """Make the folder of a store, where git ignores files of these names; `*` at the end of one stands for the rest."""
     folder = folder_of(path)
     ##= man/spec/knowledge.md#store
     ##% Git MUST ignore the store wherever it is made.
-    ignore = os.path.join(folder, _IGNORE)
+    ignore = os.path.join(folder, IGNORE)
     try:
         os.makedirs(folder, exist_ok=True)
-        if not os.path.lexists(ignore):
-            write(ignore, _ignored(os.path.basename(path)))
+        known = _ignored(ignore)
+        if known is not None and (missing_names := [one for one in map(_plain, names) if one not in known]):
+            write(ignore, b"".join(line + b"\n" for line in [*known, *missing_names]))
     except OSError as error:
         raise StoreError(describe(error), path=folder, hint="see who may write there") from error
     except OutputError as error:
         raise StoreError(error.message, path=error.path, hint="see who may write there") from error
 
 
-def _ignored(name: str) -> bytes:
-    """Nothing but the store and this list of what is to be ignored: other files may stand beside them."""
-    plain = _SPECIAL.sub(r"\\\g<0>", name)
-    return os.fsencode(f"/{_IGNORE}\n/{plain}*\n")
+def _ignored(path: str) -> list[bytes] | None:
+    """What git ignores already, the list itself first; None where the list is somebody else's."""
+    own = _plain(IGNORE)
+    if not os.path.lexists(path):
+        return [own]
+    if not os.path.isfile(path) or os.path.islink(path):
+        return None
+    with open(path, "rb") as file:
+        lines = file.read(_LONGEST_LIST).splitlines()
+    return lines if lines[:1] == [own] else None
+
+
+def _plain(name: str) -> bytes:
+    """A line for nothing but this name: other files may stand beside ours."""
+    return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", name.removesuffix("*")) + name[len(name.removesuffix("*")) :])
 
 
 def _opened(path: str, *, create: bool) -> Database:

@@ -47,6 +47,9 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of it."""
 
+    def copy_to(self, path: str) -> None:
+        """Write all of it, as it is at one moment, to a new file, which can be put in the place of a store."""
+
     # Files and their pieces
 
     def artifacts(self) -> Mapping[str, Artifact]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 from duvet.store import artifacts, filtering, graph, lexical, naming, runs
 from duvet.store.around import Reached, around
+from duvet.store.copying import copy
 from duvet.store.database import Database
 from duvet.store.errors import StoreError
 from duvet.store.faults import busy
@@ -42,6 +43,9 @@ class SqliteStore:
 
     def close(self) -> None:
         self.database.close()
+
+    def copy_to(self, path: str) -> None:
+        copy(self.database, path)
 
     def artifacts(self) -> Mapping[str, Artifact]:
         return artifacts.artifacts(self.database)

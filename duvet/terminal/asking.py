@@ -24,7 +24,7 @@ from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.listings import look
 from duvet.terminal.models import router_of
 from duvet.terminal.options import open_cache
-from duvet.terminal.service import read_service
+from duvet.terminal.service_reading import read_service
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
 from duvet.tree.disk import DiskTree

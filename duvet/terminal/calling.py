@@ -12,18 +12,20 @@ from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.reports.json_document import document
 from duvet.terminal.one_tool import pour_help
-from duvet.terminal.service import SHELL, Assembly, assembly_of
+from duvet.terminal.reaching import assembly_reaching
+from duvet.terminal.service import Assembly
 from duvet.terminal.settings import settings
 from duvet.terminal.shell_arguments import arguments_from, without_json
 from duvet.terminal.streams import pour, say
 from duvet.tools.ctx import Caller, nobody
 from duvet.tools.errors import Code, ToolError
+from duvet.tools.faces import SHELL
 from duvet.tools.tool import Answer, Tool
 
 
 def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping[str, Any]) -> None:
     """Call a tool with what the command line says, and write what it answers."""
-    assembly = assembly_of(where, mode=SHELL)
+    assembly = assembly_reaching(name, where)
     try:
         tool = assembly.registry.require(name)
         if {"--help", "-h"} & set(words):

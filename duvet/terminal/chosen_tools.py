@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from duvet.config.service.read import Service
     from duvet.tools.choosing import Choice, Wish
     from duvet.tools.chosen import Chosen
+    from duvet.tools.gateway.line import Line
     from duvet.tools.plugins import Found
     from duvet.tools.registry import Registry
     from duvet.tools.tool import Pack, Tool
@@ -28,6 +29,8 @@ class Tools:
         self.service = service
         self._more = more
         self.where = where
+        self.line: Line | None = None
+        """Where calls of the tools about what is known are forwarded to, if they are."""
 
     @cached_property
     def choice(self) -> Choice:
@@ -42,7 +45,7 @@ class Tools:
 
         names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN}
-        return self._sound(choice(names, wishes, Found())).registry
+        return self._sound(choice(names, wishes, Found(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> Offered:
@@ -70,7 +73,16 @@ class Tools:
         later = () if own else (PACK,)
         names = [name for name in (*self.service.packs, *self._more) if name not in later]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name not in later}
-        return choice(names, wishes, self._found, own)
+        return choice(names, wishes, self._found, [*self._forwarded, *own])
+
+    @property
+    def _forwarded(self) -> Sequence[Pack]:
+        """The pack whose calls are forwarded, which is wanted by whoever says where to."""
+        if self.line is None:
+            return ()
+        from duvet.tools.gateway.forwarding import forwarding
+
+        return (forwarding(self.line),)
 
     def _sound(self, found: Choice) -> Choice:
         """The choice; ProblemsError where it names what there isn't."""

@@ -16,12 +16,14 @@ from duvet.terminal.streams import pour
 from duvet.text import plural
 
 if TYPE_CHECKING:
+    from duvet.tools.gateway.gateway import Gateway
     from duvet.tools.tool import Tool
 
 
 def check_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Write what would be served; DuvetError where something of it could not be."""
     assembly = assembly_of(where, mode=listening.mode)
+    assembly.require_variables()
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
     address = _address(assembly, listening)
@@ -97,6 +99,8 @@ def _summary(assembly: Assembly, address: str) -> Iterator[str]:
     service, config = assembly.service, assembly.service.config
     yield f"configuration  {service.path or 'none'} ({service.origin})"
     yield f"server         {assembly.rule.name} {assembly.rule.version}, {address}"
+    if assembly.line is not None:
+        yield f"gateway        {_forwards(assembly.line.gateway)}"
     for pack in assembly.shown_packs:
         names = [tool.name for tool in assembly.shown_tools if assembly.registry.pack_of(tool) is pack]
         yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
@@ -106,6 +110,13 @@ def _summary(assembly: Assembly, address: str) -> Iterator[str]:
         yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
     for task, route in config.routing.items():
         yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"
+
+
+def _forwards(gateway: Gateway) -> str:
+    ##= man/spec/gateway.md#access
+    ##% `duvet mcp --check` and `--describe` MUST tell that calls are forwarded, where to, and with which tokens.
+    shown = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
+    return f"{gateway.authority}: calls of km- tools but km-help are forwarded there, {shown}"
 
 
 def describe_service(listening: Listening, where: Mapping[str, Any]) -> None:
@@ -127,6 +138,7 @@ def describe_service(listening: Listening, where: Mapping[str, Any]) -> None:
                     "description": identity.description,
                     "mode": assembly.mode,
                 },
+                "gateway": _gateway(assembly),
                 "capabilities": CAPABILITIES,
                 "instructions": assembly.instructions,
                 "packs": [pack.name for pack in assembly.shown_packs],
@@ -145,6 +157,14 @@ def describe_service(listening: Listening, where: Mapping[str, Any]) -> None:
             }
         )
     )
+
+
+def _gateway(assembly: Assembly) -> dict[str, Any] | None:
+    """Where calls are forwarded to."""
+    if assembly.line is None:
+        return None
+    gateway = assembly.line.gateway
+    return {"at": gateway.authority, "tokens": gateway.tokens}
 
 
 def _described(assembly: Assembly, tool: Tool) -> dict[str, Any]:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError
 from duvet.reports.cells import visible
 from duvet.terminal.settings import settings
 from duvet.terminal.streams import pour, say
-from duvet.text import plural, quoted
+from duvet.text import plural
 
 if TYPE_CHECKING:
     from duvet.config.schema import IngestRule
     from duvet.knowledge.ingest.taking import Outcome
-    from duvet.model import Problem
     from duvet.store.protocol import Store
     from duvet.store.records import Run
 
@@ -33,26 +30,26 @@ class Asked(Struct, frozen=True):
     as_json: bool
 
 
-def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
+def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: Asked) -> None:
     """Take the project in, and say what has come of it."""
-    from duvet.config.service.ingest import PROFILE, PROFILE_IN_WORDS
     from duvet.config.service.taking import service_taking
+    from duvet.knowledge.ingest.profiles import require_profile
     from duvet.knowledge.ingest.taking import Wishes, take_in
-    from duvet.store.places import files_of
+    from duvet.knowledge.upkeep.places import own_files
+    from duvet.terminal.above import taken_for_another
     from duvet.terminal.catalogues import read_catalogue
     from duvet.terminal.failures import report
     from duvet.terminal.keeping import with_store
     from duvet.terminal.options import open_project
 
     shown = settings()
-    if asked.profile and not re.fullmatch(PROFILE, asked.profile):
-        hint = f"take {PROFILE_IN_WORDS}"
-        raise DuvetError(f"{quoted(asked.profile)} can't be the name of a profile", hint=hint)
+    if asked.profile:
+        require_profile(asked.profile)
     project = open_project(**where)
-    inside = list(_inside(os.getcwd()))
+    inside = list(taken_for_another(os.getcwd(), "ingest"))
     named = where["config_path"] or shown.config_path
-    wanted, kept = service_taking(project.tree, shown.environ, named)
-    own = tuple(files_of(kept.path))
+    wanted, kept = service_taking(project.tree, shown.environ, named, service_path)
+    own = own_files(kept.path, kept.backups)
     wishes = Wishes(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
 
     def take(store: Store | None) -> Outcome:
@@ -71,19 +68,6 @@ def run_ingest(where: Mapping[str, Any], asked: Asked) -> None:
 
 def _lines(words: Iterable[str]) -> str:
     return "".join(f"{visible(line)}\n" for line in words)
-
-
-def _inside(folder: str) -> Iterator[Problem]:
-    """That another project was meant, perhaps."""
-    from duvet.knowledge.above import project_above
-    from duvet.knowledge.ingest.warnings import warning
-
-    ##= man/spec/knowledge.md#runs
-    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
-    ##% name that one, and `-C`.
-    if above := project_above(folder):
-        hint = f"`duvet -C {above} ingest` takes that one in; this one is forgotten with its folder .duvet"
-        yield warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
 
 
 def _as_json(outcome: Outcome) -> bytes:

@@ -61,6 +61,17 @@ def tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items
     return [CompletionItem(tool.name, help=tool.title) for tool in found]
 
 
+def recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Names of those recipes that come with duvet; files where these are checked."""
+    from click.shell_completion import CompletionItem
+
+    from duvet.templates import recipe_names
+
+    if ctx.params.get("action") == "validate":
+        return files(ctx, param, incomplete)
+    return [CompletionItem(name) for name in recipe_names() if name.startswith(incomplete)]
+
+
 def requirement_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     """Names of those about one requirement."""
     from click.shell_completion import CompletionItem

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from duvet.terminal.chosen_tools import Tools
+from duvet.terminal.forwarding import line_of
 from duvet.terminal.service_options import PACKS, SERVICE, about_trace
+from duvet.terminal.service_reading import read, read_service
 from duvet.terminal.settings import Settings, settings
-from duvet.terminal.streams import say
+from duvet.terminal.streams import is_heard, tell_line
+from duvet.tools.faces import SHELL
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServerRule
     from duvet.config.service.read import Service
+    from duvet.config.upload import UploadRule
     from duvet.knowledge.knowledge import Knowledge, Rules
+    from duvet.knowledge.upkeep.upkeep import Upkeep
     from duvet.llm.http import Http
     from duvet.llm.router import StaticRouter
     from duvet.server.identity import Identity
@@ -23,12 +29,15 @@ if TYPE_CHECKING:
     from duvet.server.log import Log
     from duvet.terminal.renewing import Renewing
     from duvet.tools.desk import Closer, Desk, House
-    from duvet.tools.seen import Observer
+    from duvet.tools.seen import Observer, Seen
     from duvet.tree.protocol import Tree
+    from duvet.workflows.recipes.running import Recipes
 
 
-SHELL = "shell"
-"""What the way is called by which people call tools."""
+KNOWLEDGE = "knowledge"
+"""The pack about what is known."""
+HTTP = "http"
+"""The mode of a server that others reach."""
 
 
 class Assembly(Tools):
@@ -40,6 +49,7 @@ class Assembly(Tools):
         """By which way it is reached; where nobody says, as the configuration has it."""
         self._shown = shown
         self._options = where
+        self.line = line_of(shown.environ, self.mode, service.config.server.tool_timeout)
 
     @property
     def rule(self) -> ServerRule:
@@ -61,7 +71,8 @@ class Assembly(Tools):
 
         ##= man/spec/service.md#packs
         ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
-        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path))
+        tokens = None if self.line is None else self.line.gateway.tokens
+        how = key(self.rule, self.service.config, self._more, entry_points_on(sys.path), tokens)
         return instructions(how, lambda: rendered_instructions(self.rule, self.registry), blobs_of(self._shown))
 
     @cached_property
@@ -79,16 +90,18 @@ class Assembly(Tools):
 
     def read_again(self, tree: Tree) -> Service:
         """The configuration of the service as it is now."""
-        return _read(tree, self._options.get(SERVICE), self._options["config_path"], self._shown)
+        return read(tree, self._options.get(SERVICE), self._options["config_path"], self._shown)
 
     def with_service(self, service: Service) -> Assembly:
         """The same with another configuration; what lasts is not made again."""
         other = Assembly(self._options, service, self.mode, self._shown)
         other.set_log(self.log)
         other.__dict__.update(log=self.log, http=self.http)
-        if "knowledge" in self.__dict__:
-            other.__dict__.update(knowledge=self.knowledge)
-            self.knowledge.turn_to(other.rules)
+        if other.line is not None and self.line is not None:
+            # Its connections last.
+            self.line.seconds, other.line = other.line.seconds, self.line
+        other.__dict__.update(knowledge=self.knowledge)
+        self.knowledge.turn_to(other.rules)
         return other
 
     @cached_property
@@ -114,18 +127,55 @@ class Assembly(Tools):
 
         return Knowledge(self.rules)
 
+    @cached_property
+    def recipes(self) -> Recipes:
+        """What runs recipes."""
+        from duvet.tree.disk import DiskTree
+        from duvet.workflows.recipes.running import Recipes
+
+        return Recipes(DiskTree(os.getcwd()))
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What maintainers do with it."""
+        from duvet.terminal.upkeep import upkeep_of
+
+        return upkeep_of(self.where, self._shown, lambda: self.knowledge.rules(), lambda: self.uploads)
+
+    def require_variables(self) -> None:
+        """DuvetError where one of those beside the configuration can't be meant."""
+        ##= man/spec/gateway.md#maintenance
+        ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
+        ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
+        self.service.config.ingest.rule(self._shown.environ)
+        self.uploads  # noqa: B018 - it is looked at
+
+    @property
+    def uploads(self) -> UploadRule:
+        """What becomes of files that are handed in; DuvetError where a variable says nothing that can be meant."""
+        return self.service.config.uploads.rule(self._shown.environ)
+
+    async def _account(self, seen: Seen) -> None:
+        """Keep the account of what is changed."""
+        if seen.changes and seen.pack == KNOWLEDGE and self.line is None:
+            # Most servers change nothing, and what this needs takes time to import.
+            from duvet.terminal.upkeep import accountant
+
+            tells = self.mode != SHELL
+            await accountant(lambda: self.knowledge.rules(), self.log, tells=tells).saw(seen)
+
     @property
     def rules(self) -> Callable[[], Rules]:
         """Where that is kept."""
         from duvet.terminal.knowing import rules_of
 
-        return rules_of(self.service.config, self._shown)
+        return rules_of(self.service, self._options["config_path"], self._shown)
 
     @cached_property
     def log(self) -> Log:
         from duvet.server.log import Log
 
-        log = Log(tell_line)
+        log = Log(tell_line, is_read=is_heard)
         self.set_log(log)
         return log
 
@@ -160,6 +210,7 @@ class Assembly(Tools):
         return House(
             services={**self._services(), **services},
             observers=observers,
+            keepers=[self._account],
             measures=lambda: self.log.wants(Level.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.is_worthwhile,
@@ -167,58 +218,28 @@ class Assembly(Tools):
         )
 
     def _services(self) -> Mapping[str, Any]:
-        from duvet.tools.facts import FACTS, Facts
-        from duvet.tools.services import KNOWLEDGE, MODELS, RUNS
+        from duvet.terminal.facts import facts_of
+        from duvet.tools.facts import FACTS
+        from duvet.tools.services import MODELS, RECIPES, RUNS, UPKEEP
 
-        config = self.service.config
-        facts = Facts(
-            name=self.rule.name,
-            version=self.rule.version,
-            mode=self.mode,
-            packs=[pack.name for pack in self.registry.packs],
-            tools=len(list(self.registry)),
-            unloaded=self.choice.unloaded,
-            providers=[name for name, one in config.providers.items() if one.enabled],
-            workflows=list(config.workflows),
-            faulty=[name for name, faults in self.offered.faults.items() if any(not one.is_warning for one in faults)],
-        )
-        known = {KNOWLEDGE: self.knowledge} if self._knows else {}
-        return {FACTS: facts, MODELS: self.router, RUNS: self.log.ran, **known}
+        own = {KNOWLEDGE: self.knowledge, RECIPES: self.recipes, UPKEEP: self.upkeep}
+        known = own if self.knows else {}
+        return {FACTS: facts_of(self), MODELS: self.router, RUNS: self.log.ran, **known}
 
     def _closers(self) -> Iterator[Closer]:
-        if self._knows:
+        if self.line is not None:
+            yield self.line.aclose
+        elif self.knows:
             from duvet.terminal.knowing import close
 
             yield partial(close, self.knowledge)
 
     @property
-    def _knows(self) -> bool:
-        """Whether there are tools that are about what is known."""
-        from duvet.tools.services import KNOWLEDGE
-
-        return any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
+    def knows(self) -> bool:
+        """Whether there are tools here that are asked for what is known."""
+        return self.line is None and any(pack.name == KNOWLEDGE for pack in self.registry.every_pack)
 
 
 def assembly_of(where: Mapping[str, Any], *, mode: str) -> Assembly:
     """What these options describe; ProblemsError where the configuration of the service is wrong."""
     return Assembly(where, read_service(where.get(SERVICE), where["config_path"]), mode, settings())
-
-
-def read_service(given: str | None, config_path: str | None) -> Service:
-    """The configuration of the service; ProblemsError with everything that is wrong with it."""
-    from duvet.tree.disk import DiskTree
-
-    return _read(DiskTree(), given, config_path, settings())
-
-
-def _read(tree: Tree, given: str | None, config_path: str | None, shown: Settings) -> Service:
-    from duvet.config.service.read import service_config
-
-    return service_config(tree, shown.environ, given, config_path or shown.config_path)
-
-
-def tell_line(text: str) -> None:
-    """Say a line on standard error at once."""
-    say(f"{text}\n")
-    if sys.stderr is not None:
-        sys.stderr.flush()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from duvet.terminal.exit_codes import OK
-from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.service import HTTP, Assembly, assembly_of
 from duvet.terminal.service_options import Listening
 from duvet.terminal.streams import say
 
@@ -21,7 +21,8 @@ _AT_A_TERMINAL = (
 def serve_service(listening: Listening, where: Mapping[str, Any]) -> None:
     """Serve whoever asks, by the way that is wanted."""
     assembly = assembly_of(where, mode=listening.mode)
-    if assembly.mode == "http":
+    assembly.require_variables()
+    if assembly.mode == HTTP:
         from duvet.terminal.serving_http import serve_http
 
         serve_http(assembly, listening)

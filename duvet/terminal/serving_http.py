@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from duvet.errors import QueryError
-from duvet.terminal.service import Assembly, tell_line
+from duvet.terminal.service import Assembly
 from duvet.terminal.service_options import Listening
 from duvet.terminal.settings import settings
+from duvet.terminal.streams import tell_line
 
 if TYPE_CHECKING:
     from duvet.server.http.address import Address
@@ -20,6 +21,8 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
     """Serve everybody who may ask at an address until a signal ends it."""
     from duvet.server.http.serve import Offer, Terms, serve
     from duvet.server.http.tokens import tokens
+    from duvet.server.log import Level
+    from duvet.tools.gateway.gateway import URL
 
     shown, server = settings(), assembly.service.config.server
     terms = Terms(
@@ -31,6 +34,8 @@ def serve_http(assembly: Assembly, listening: Listening) -> None:
     offer = Offer(
         identity=assembly.identity, instructions=assembly.renewing.instructions, live=assembly.live, desk=assembly.desk
     )
+    if shown.environ.get(URL):
+        assembly.log.tell(Level.WARN, f"{URL} counts over standard input and output alone")
     serve(offer, terms, assembly.log, tell_line)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import TextIO
 
 from duvet.errors import OutputError, describe
 
-STANDARD_OUTPUT = "-"
-_ITS_NAMES = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
+_NAMES_OF_INPUT = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def open_missing() -> None:
@@ -24,6 +26,23 @@ def say(text: str) -> None:
         sys.stderr.write(text)
     except OSError:
         silence(sys.stderr)
+
+
+def tell_line(text: str) -> None:
+    """Say a line at once."""
+    say(f"{text}\n")
+    if sys.stderr is not None:
+        sys.stderr.flush()
+
+
+def is_heard() -> bool:
+    """Whether whoever is told things on standard error takes a line at once."""
+    try:
+        # A pipe that is nearly full counts as full: what is shorter than a page never has to wait.
+        return bool(select.select([], [sys.stderr], [], 0)[1])
+    except (OSError, ValueError):
+        # Where that can't be asked, as of files on some systems.
+        return True
 
 
 def pour(data: bytes | bytearray) -> None:
@@ -42,7 +61,12 @@ def pour(data: bytes | bytearray) -> None:
 
 def is_standard_output(path: str) -> bool:
     """Whether a result goes to standard output, under whatever name."""
-    return path in _ITS_NAMES
+    return path in _NAMES_OF_OUTPUT
+
+
+def is_standard_input(path: str) -> bool:
+    """Whether this is read from standard input, under whatever name."""
+    return path in _NAMES_OF_INPUT
 
 
 def silence(stream: TextIO) -> None:

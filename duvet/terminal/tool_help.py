@@ -9,8 +9,10 @@ from duvet.reports.listing import Column, Listing
 from duvet.terminal.calling import as_shell_error
 from duvet.terminal.listings import pour_list
 from duvet.terminal.one_tool import pour_help
-from duvet.terminal.service import SHELL, assembly_of
+from duvet.terminal.reaching import assembly_reaching
+from duvet.terminal.service import assembly_of
 from duvet.tools.errors import ToolError
+from duvet.tools.faces import SHELL
 
 _COLUMNS = (
     Column("name", lambda row: row["name"]),
@@ -40,7 +42,7 @@ def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
 
 def show_tool(name: str, where: Mapping[str, Any]) -> None:
     """Write what a tool takes and answers."""
-    registry = assembly_of(where, mode=SHELL).registry
+    registry = assembly_reaching(name, where).registry
     try:
         tool = registry.require(name)
     except ToolError as error:

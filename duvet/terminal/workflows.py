@@ -20,12 +20,13 @@ from duvet.terminal.describing import problems_in
 from duvet.terminal.exit_codes import FAILED, OK
 from duvet.terminal.failures import report
 from duvet.terminal.listings import look, pour_list
-from duvet.terminal.service import SHELL, Assembly, assembly_of
+from duvet.terminal.service import Assembly, assembly_of
 from duvet.terminal.settings import settings, wants_bar
 from duvet.terminal.shell_arguments import arguments_from
 from duvet.terminal.streams import pour, say
 from duvet.text import plural, quoted
 from duvet.tools.errors import ToolError
+from duvet.tools.faces import SHELL
 from duvet.tools.services import RUNS
 from duvet.tools.tool import Tool
 from duvet.workflows.names import tool_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -13,6 +13,7 @@ from duvet.tools.errors import Code, MissingArgumentError, ToolError
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Scope, Tool
 
+_DEEPEST = 64
 LONGEST = 20_000
 """No argument has more characters, unless the tool itself looks at that."""
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
@@ -24,6 +25,11 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """ToolError where a caller with these scopes may not call the tool."""
     ##= man/spec/mcp.md#tools
     ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    ##= man/spec/gateway.md#access
+    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`,
+    ##% on every face; who shows no token where there are some MUST be refused as `unauthorized`.
+    if tool.withheld is not None:
+        raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
         raise ToolError(Code.FORBIDDEN, f"{tool.name} needs the scope {tool.scope}", "call it with a token that has it")
 
@@ -35,12 +41,14 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     # What is left out by one client is null by another.
     given = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:
+        _check_depths(given)
         _check_characters(given)
         return tool.record_of(given)
     _check_required(tool, given)
     _check_names(tool, arguments)
+    _check_depths(given)
     _check_characters(given)
-    _check_lengths(given)
+    _check_lengths(given, tool.longest or LONGEST)
     try:
         return msgspec.convert(given, tool.input)
     except msgspec.ValidationError as error:
@@ -71,10 +79,10 @@ def _unknown(tool: Tool, arguments: Mapping[str, object]) -> ToolError | None:
     return ToolError(Code.INVALID_REQUEST, f"{tool.name} has no argument {quoted(shortened(name))}", hint)
 
 
-def _check_lengths(given: Mapping[str, object]) -> None:
+def _check_lengths(given: Mapping[str, object], longest: int) -> None:
     for name, value in given.items():
-        if any(len(text) > LONGEST for text in _texts(value)):
-            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {LONGEST:,} characters")
+        if any(len(text) > longest for text in _texts(value)):
+            raise ToolError(Code.INVALID_REQUEST, f"{name} has more than {longest:,} characters")
 
 
 def _check_characters(given: Mapping[str, object]) -> None:
@@ -84,6 +92,7 @@ def _check_characters(given: Mapping[str, object]) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
+    """The texts in a value that is not nested deeply."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -91,6 +100,22 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
     elif isinstance(value, dict):
         yield from _texts([*value, *value.values()])
+
+
+def _check_depths(given: Mapping[str, object]) -> None:
+    ##= man/spec/service.md#calls
+    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
+    for name, value in given.items():
+        level = [value]
+        for _ in range(_DEEPEST):
+            level = [inner for one in level for inner in _within(one)]
+        if any(isinstance(one, (dict, list)) for one in level):
+            hint = f"{_DEEPEST} levels are enough for anybody"
+            raise ToolError(Code.INVALID_REQUEST, f"{name} is nested too deeply", hint)
+
+
+def _within(value: object) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _refused(tool: Tool, message: str) -> ToolError:

@@ -30,6 +30,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"
     """By which way: `mcp`, `rest`, `shell`, `workflow`."""
+    behind: str = ""
+    """By which way whoever is behind the caller came, where that is another one."""
+    holder: str = ""
+    """Whose token it shows, or what stands for anybody's; empty for who calls on this machine, in a process of its own."""
     request: str = ""
     """What the caller knows the call by."""
     progress: Progress = nobody
@@ -41,6 +45,11 @@ class Caller(Struct, frozen=True, kw_only=True):
     """Seconds that it waits for a tool of a further pack at most."""
     within: tuple[str, ...] = ()
     """The tools whose handlers have led to this call, the first one first."""
+
+    @property
+    def audience(self) -> str:
+        """The face of those who read the answer."""
+        return self.behind or self.face
 
 
 class Readings(Protocol):
@@ -98,6 +107,7 @@ class Ctx(Struct, frozen=True, kw_only=True):
             journal=self.caller.journal and self.caller.journal.below(),
             progress=nobody,
             face=face or self.caller.face,
+            behind="" if face else self.caller.behind,
             time_limit=seconds if self.caller.time_limit is None else self.caller.time_limit,
         )
         return await self.calls.call(name, arguments or {}, caller)
@@ -106,7 +116,7 @@ class Ctx(Struct, frozen=True, kw_only=True):
         """The tools of the pack that the tool is in, as far as they are switched on."""
         registry = await self.calls.tools()
         own = registry.pack_of(registry.require(self.tool))
-        return [tool for tool in registry.every() if registry.pack_of(tool) is own]
+        return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Tell the caller how far it is."""

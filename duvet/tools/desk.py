@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from duvet.errors import DuvetError
@@ -16,8 +15,9 @@ from duvet.tools.checks import check_scope, checked_input
 from duvet.tools.ctx import Caller, Ctx, Readings
 from duvet.tools.errors import Code, PendingError, ToolError, tool_error
 from duvet.tools.guest import LARGEST_OF_OURS, Guests, fitting
+from duvet.tools.mistaken import byte_size, mistaken
 from duvet.tools.registry import Registry
-from duvet.tools.seen import Observer, Seen, shown_name, summary
+from duvet.tools.seen import Keeper, Observer, Seen, plain, shown_warning, summary
 from duvet.tools.soundness import candid
 from duvet.tools.tool import Answer, Question, Tool
 
@@ -34,6 +34,8 @@ class House(Struct, frozen=True, kw_only=True):
     """What handlers may use, by name."""
     observers: Sequence[Observer] = ()
     """Hear of each call when it is over."""
+    keepers: Sequence[Keeper] = ()
+    """Write each call down that changes something, before it is answered."""
     measures: Callable[[], bool] = lambda: True
     """Whether anybody wants to know how large calls are that succeed."""
     time_limit: float = 30.0
@@ -94,8 +96,10 @@ class Desk:
             failure = error
             raise
         finally:
-            if self._house.observers:
-                self._tell(self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure))
+            if self._house.observers or self._house.keepers:
+                seen = self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure)
+                self._tell(seen)
+                await self._keep(seen)
 
     async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
         """The tool that a caller means; ToolError where there is none, and those who hear of calls hear of that, too."""
@@ -103,12 +107,22 @@ class Desk:
         try:
             return tools.require(name)
         except ToolError as error:
-            self._tell(_mistaken(name, arguments, caller, error))
+            self._tell(mistaken(name, arguments, caller, error))
             raise
 
     def _tell(self, seen: Seen) -> None:
         for observer in self._house.observers:
             observer(seen)
+
+    async def _keep(self, seen: Seen) -> None:
+        if not seen.changes or not self._house.keepers:
+            return
+        import anyio
+
+        # What was done was done, be it that the call is cancelled.
+        with anyio.CancelScope(shield=True):
+            for keeper in self._house.keepers:
+                await keeper(seen)
 
     async def aclose(self) -> None:
         """Let go of what calls have made use of; none comes after this."""
@@ -179,7 +193,8 @@ class Desk:
     ) -> Seen:
         code, reason = _told(failure)
         # To write an answer once more, only to know its size, takes as long as many a tool.
-        measured = failure is not None or self._house.measures()
+        changes = not tool.only_reads
+        measured = failure is not None or changes or self._house.measures()
         return Seen(
             tool=tool.name,
             pack=self.registry.pack_of(tool).name,
@@ -190,8 +205,14 @@ class Desk:
             seconds=seconds,
             code=code,
             reason=reason,
-            bytes_in=_size(arguments) if measured else 0,
-            bytes_out=_size(answer.value) if measured and answer else 0,
+            bytes_in=byte_size(arguments) if measured else 0,
+            bytes_out=byte_size(answer.value) if measured and answer else 0,
+            warning=shown_warning(self.registry.pack_of(tool).name, answer.warning) if answer else "",
+            changes=changes,
+            has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
+            holder=caller.holder,
+            scopes=tuple(sorted(caller.scopes)) if changes else (),
+            given=plain(arguments, tool.accountable) if changes else {},
         )
 
 
@@ -199,25 +220,6 @@ async def _closed(close: Closer) -> None:
     # What can't be closed ends with the process.
     with suppress(Exception):
         await close()
-
-
-def _mistaken(name: str, arguments: Mapping[str, object], caller: Caller, error: ToolError) -> Seen:
-    """A call of a tool that isn't there."""
-    ##= man/spec/service.md#operations
-    ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
-    ##% that of the tool `unknown`.
-    return Seen(
-        tool=shown_name(name),
-        pack="",
-        face=caller.face,
-        request=caller.request,
-        scope="",
-        arguments=summary(arguments),
-        seconds=0,
-        code=error.code.value,
-        bytes_in=_size(arguments),
-        is_known=False,
-    )
 
 
 def _told(failure: BaseException | None) -> tuple[str, str]:
@@ -231,10 +233,3 @@ def _told(failure: BaseException | None) -> tuple[str, str]:
         case Exception():
             return "internal", type(failure).__name__
     return "cancelled", ""
-
-
-def _size(value: object) -> int:
-    try:
-        return len(msgspec.json.encode(value))
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return 0

@@ -28,6 +28,7 @@ class Code(StrEnum):
     """Something doesn't hold that a workflow expects."""
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
+    RECIPE_NOT_FOUND = "recipe_not_found"
 
 
 class ToolError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -13,6 +13,7 @@ class Kept(Struct, frozen=True):
 
     result: Any
     seconds: float
+    warnings: Sequence[str] = ()
 
 
 class Rounds(Struct):
@@ -46,7 +47,7 @@ class Journal:
         """What the step has come to in an earlier round."""
         return self._rounds.done.get(self._step)
 
-    def keep(self, result: object, seconds: float) -> None:
+    def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
         """The step has come to this; what led there is of no interest any more."""
         for place in list(self._below()):
             del self._rounds.done[place]
@@ -54,7 +55,7 @@ class Journal:
             # Another step may ask the same, and is to have an answer of its own.
             self._rounds.said.pop(question, None)
         self._rounds.asked.clear()
-        self._rounds.done[self._step] = Kept(result, seconds)
+        self._rounds.done[self._step] = Kept(result, seconds, warnings)
 
     def _below(self) -> Iterator[str]:
         return (place for place in self._rounds.done if place.startswith(f"{self._step}."))

@@ -38,11 +38,15 @@ class Registry:
 
     def __iter__(self) -> Iterator[Tool]:
         """Those that whoever asks what there is is told of."""
-        return (tool for tool in self.every() if self.pack_of(tool).shown)
+        return (tool for tool in self.usable() if self.pack_of(tool).shown)
 
     def every(self) -> Iterator[Tool]:
-        """All that can be called."""
+        """All that there are, also those that are withheld."""
         return iter(self._tools.values())
+
+    def usable(self) -> Iterator[Tool]:
+        """All that can be called."""
+        return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
         """Those, and the tools of packs that the project decides about, by their names."""
@@ -50,7 +54,7 @@ class Registry:
         ##% Clients of the Model Context Protocol MUST be shown the pack `pages` where the project has pages or the pack is
         ##% asked for, and not otherwise.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_worthwhile(pack.name)}
-        return (tool for tool in self.every() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
+        return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
         return name in self._names

@@ -41,7 +41,14 @@ def output_schema(tool: Tool) -> Schema:
     ##= man/spec/mcp.md#tools
     ##% The structured content of a result MUST be valid against the output schema of its tool.
     if not tool.is_list:
-        return _brief(_whole(tool.output, depth=0), with_defaults=False)
+        whole = _whole(tool.output, depth=0)
+        found = _brief(whole, with_defaults=False)
+        for name in found.get("required", ()):
+            schema = found["properties"][name]
+            if {"type": "null"} in whole["properties"][name].get("anyOf", ()) and isinstance(schema.get("type"), str):
+                # What is always there may be null; anything else is left out.
+                schema["type"] = [schema["type"], "null"]
+        return found
     rows = _brief(_whole(tool.output.__args__[0], depth=0), with_defaults=False)
     found = {"type": "array", "items": {"type": "object", "required": rows.get("required", [])}}
     return {"type": "object", "properties": {"result": found, **_LIST}, "required": ["result", "total"]}

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from duvet.tools.context import Context
+from duvet.tools.errors import Code
 
 
 class Scope(StrEnum):
@@ -47,6 +48,14 @@ class Shortcut(Struct, frozen=True):
     """The list in the object."""
 
 
+class Withheld(Struct, frozen=True):
+    """Why nobody can call a tool here."""
+
+    code: Code
+    message: str
+    hint: str
+
+
 class Tool(Struct, frozen=True, kw_only=True):
     """One operation."""
 
@@ -61,6 +70,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Takes the arguments and a `Ctx`, and answers an `Answer`, or what is in one; it may be asynchronous."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
+    """Whether a call that is made twice leaves what one leaves."""
+    replaces: bool = False
+    """Whether it may replace what somebody else has made."""
     labels: Sequence[str] = ()
     """What it is about, in words to choose tools by."""
     safety_notes: Sequence[str] = ()
@@ -75,6 +87,14 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Whether it changes nothing; None where its scope says so: what readers may call changes nothing."""
     shortcuts: Sequence[Shortcut] = ()
     """Options of the command line for what would have to be written as an object."""
+    withheld: Withheld | None = None
+    """Why nobody can call it here, where that is so; it is shown to nobody then."""
+    accountable: Sequence[str] = ()
+    """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    failures: Sequence[Code] = ()
+    """How it may fail beside what every tool may fail with."""
+    longest: int | None = None
+    """Characters that a text among its arguments may have, where that is another number than usual."""
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
     """Makes the record of the arguments, where a tool refuses wrong ones in words of its own, with a QueryError."""

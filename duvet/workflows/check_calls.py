@@ -41,15 +41,15 @@ def calls_of(step: Step, keys: Path, known: Known) -> Iterator[Fault]:
 def self_calls(workflow: Workflow, known: Known) -> Iterator[Fault]:
     """The steps through which the workflow calls itself, or goes too deep."""
     for number, step in enumerate(workflow.steps):
-        fault = _deeper(tool_of(step), (workflow.name,), known, set())
+        fault = _deeper(step, (workflow.name,), known, set())
         if fault:
             at = ("wait", "tool") if isinstance(step, WaitStep) else ("tool",)
             yield Fault(keys=("steps", number, *at), message=fault)
 
 
-def _deeper(tool: str, callers: tuple[str, ...], known: Known, seen: set[tuple[str, int]]) -> str:
-    """Why the tool must not be called there; what has been looked at as deep in is not looked at again."""
-    workflow = known.workflow(tool)
+def _deeper(step: Step, callers: tuple[str, ...], known: Known, seen: set[tuple[str, int]]) -> str:
+    """Why the step must not be done there; what has been looked at as deep in is not looked at again."""
+    workflow = known.inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
     fault = fault_of(workflow.name, callers)
@@ -58,7 +58,7 @@ def _deeper(tool: str, callers: tuple[str, ...], known: Known, seen: set[tuple[s
         return fault if workflow.name == callers[0] or workflow.name not in callers else ""
     seen.add((workflow.name, len(callers)))
     way = (*callers, workflow.name)
-    return next(filter(None, (_deeper(tool_of(step), way, known, seen) for step in workflow.steps)), "")
+    return next(filter(None, (_deeper(one, way, known, seen) for one in workflow.steps)), "")
 
 
 def _model(step: ModelStep, keys: Path, known: Known) -> Iterator[Fault]:

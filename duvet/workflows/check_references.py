@@ -92,14 +92,14 @@ class Seen:
         ##% A reference to a step that comes later, to the step itself or to what a later step captures MUST be named.
         if name in self.later[root]:
             what = "that step is not done then" if root == "steps" else "it is captured later"
-            yield Fault(keys=keys, message=f"{told}: {what}", hint="move the step up")
+            yield Fault(keys=keys, message=f"{told}: {what}", hint="move the step up", root=root)
         else:
             message = f"{told}: there is no {root}.{shortened(name)}"
-            yield Fault(keys=keys, message=message, hint=_hint(name, known))
+            yield Fault(keys=keys, message=message, hint=_hint(name, known), root=root)
 
 
 def _hint(wanted: str, known: Iterable[str]) -> str:
     from duvet.queries.names import nearest_hint
 
-    names = list(known)
+    names = list(dict.fromkeys(filter(None, known)))
     return nearest_hint(shortened(wanted), names) or (f"there are {', '.join(names[:10])}" if names else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -33,11 +33,19 @@ class ModelSaid(Struct, frozen=True, kw_only=True):
     warnings: Sequence[str] = ()
 
 
+class Came(Struct, frozen=True):
+    """What comes of a tool, or of a step."""
+
+    value: Any
+    """As plain JSON."""
+    warnings: Sequence[str] = ()
+
+
 class Doing(Protocol):
     """Who calls tools and models."""
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
-        """The plain JSON value of what the tool answers; ToolError where it fails.
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
+        """What the tool answers, and warns of; ToolError where it fails.
 
         A tool that can't be stopped is to be left when its time is up, whoever cancels: the engine waits for this call.
         """

@@ -11,14 +11,15 @@ from duvet.tools.ctx import nobody
 from duvet.tools.journal import Journal, Rounds
 from duvet.workflows.acting import Acting
 from duvet.workflows.bounds import bounded, clipped
-from duvet.workflows.doing import Doing, Heard, Log, Timing, nowhere
+from duvet.workflows.doing import Came, Doing, Heard, Log, Timing, nowhere
 from duvet.workflows.errors import UnresolvedError, WorkflowError
 from duvet.workflows.expecting import captured, verify
 from duvet.workflows.inputs import variables
 from duvet.workflows.nesting import check_callers
 from duvet.workflows.plain import digest, size
-from duvet.workflows.records import MOST_STEPS, ModelStep, Step, Workflow
+from duvet.workflows.records import MOST_STEPS, Step, Workflow
 from duvet.workflows.references import expand
+from duvet.workflows.tries import Tries
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The workflows that are at work around this call, the outermost first."""
@@ -58,7 +59,7 @@ class _Running:
         self.warnings: list[str] = []
         self.held = 0
         self.digest = ""
-        self._acting = Acting(doing, timing, self.scope)
+        self._acting = Acting(doing, timing, self.scope, Tries())
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> Run:
@@ -121,9 +122,10 @@ class _Running:
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
-            result, earlier = await self._result_now_or_earlier(step)
+            came, earlier = await self._result_now_or_earlier(step)
             begun -= earlier
-            self._keep(step, result)
+            result = came.value
+            self._keep(step, came)
             status = "success"
         except (WorkflowError, UnresolvedError) as error:
             message = error.message
@@ -142,20 +144,20 @@ class _Running:
                 )
             )
 
-    async def _result_now_or_earlier(self, step: Step) -> tuple[Any, float]:
+    async def _result_now_or_earlier(self, step: Step) -> tuple[Came, float]:
         """What comes of a step, and how many seconds it took in an earlier round, if it was done there."""
         ##= man/spec/workflows.md#steps
         ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
         self.journal.begin(f"{self.digest}-{len(self.steps)}")
         kept = self.journal.recall()
         if kept is not None:
-            return kept.result, kept.seconds
+            return Came(kept.result, kept.warnings), kept.seconds
         begun = self.timing.clock()
-        result = await self._result(step)
-        self.journal.keep(result, self._since(begun))
-        return result, 0.0
+        came = await self._result(step)
+        self.journal.keep(came.value, self._since(begun), came.warnings)
+        return came, 0.0
 
-    async def _result(self, step: Step) -> Any:
+    async def _result(self, step: Step) -> Came:
         """What comes of a step in the time that it has."""
         from anyio import move_on_after
 
@@ -166,7 +168,7 @@ class _Running:
         if not late:
             try:
                 with move_on_after(limit) as scope:
-                    result = await self._acting.result_of(step, begun + limit)
+                    came = await self._acting.result_of(step, begun + limit)
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
                 # Who is told how long it has may say in its own words that this is over.
@@ -178,13 +180,19 @@ class _Running:
         ##% at work when the time of the workflow is up.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
-            raise WorkflowError(FailureCode.TIMEOUT, whole if limit == left else f"it took longer than {limit:g} s")
-        return result
+            message = whole if limit == left else f"it took longer than {limit:g} s"
+            ##= man/spec/workflows.md#steps
+            ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of
+            ##% them.
+            raise WorkflowError(FailureCode.TIMEOUT, self._acting.tries.fault or message)
+        return came
 
-    def _keep(self, step: Step, result: Any) -> None:
+    def _keep(self, step: Step, came: Came) -> None:
         """What later steps may refer to, once the result is as expected."""
-        if isinstance(step, ModelStep):
-            self.warnings += (clipped(f"{step.id}: {warning}") for warning in result["warnings"])
+        result = came.value
+        ##= man/spec/workflows.md#steps
+        ##% What a tool warns of MUST be a warning of the run, with the id of the step.
+        self.warnings += (clipped(f"{step.id}: {warning}") for warning in came.warnings)
         ##= man/spec/workflows.md#bounds
         ##% A step with whose result those of a run have more than 64 MB MUST fail.
         self.held += size(result)

@@ -15,6 +15,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     is_warning: bool = False
+    root: str = ""
+    """What a reference that leads nowhere begins with."""
 
     @property
     def path(self) -> str:

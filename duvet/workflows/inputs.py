@@ -18,7 +18,8 @@ from duvet.workflows.plain import plain
 from duvet.workflows.records import Variable, Workflow
 from duvet.workflows.references import MOST_BYTES
 
-TYPES: Mapping[Kind, Any] = {
+TYPES: Mapping[Kind | None, Any] = {
+    None: Any,
     Kind.STRING: str,
     Kind.INTEGER: int,
     Kind.NUMBER: float,
@@ -76,7 +77,8 @@ def value_of(name: str, variable: Variable, told: object) -> Any:
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
 
 
-NAMED: Mapping[Kind, str] = {
+NAMED: Mapping[Kind | None, str] = {
+    None: "a value",
     Kind.STRING: "a text",
     Kind.INTEGER: "a whole number",
     Kind.NUMBER: "a number",

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet.tools.tool import Tool
 from duvet.workflows.inputs import workflow_inputs
-from duvet.workflows.names import called_by, tool_name
+from duvet.workflows.names import RECIPE_ARGUMENT, RECIPE_TOOL, called_by, tool_name
 from duvet.workflows.records import Step, ToolStep, WaitStep, Workflow
 
 
@@ -20,6 +20,10 @@ class Known(Struct, frozen=True, kw_only=True):
     """By their own name; their tools need not stand among the others."""
     models: Collection[str]
     """Providers, tasks, and models as PROVIDER/MODEL."""
+    recipes: Mapping[str, Workflow] = {}
+    """By their own name, those with faults as far as they are understood."""
+    faulty: Collection[str] = ()
+    """The recipes that can't be run, for there are faults in what stands in their files."""
 
     def __contains__(self, tool: str) -> bool:
         return tool in self.tools or called_by(tool) in self.workflows
@@ -37,6 +41,12 @@ class Known(Struct, frozen=True, kw_only=True):
     def workflow(self, tool: str) -> Workflow | None:
         """The workflow that the tool is."""
         return self.workflows.get(called_by(tool))
+
+    def inner(self, step: Step) -> Workflow | None:
+        """The workflow, or the recipe, that a step calls, where that can be told before it is run."""
+        tool = tool_of(step)
+        name = step.params.get(RECIPE_ARGUMENT) if tool == RECIPE_TOOL else None
+        return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def writes(self, tool: str) -> bool:
         """Whether the tool changes anything, be it through others."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 PREFIX, ALIAS_PREFIX = "workflow.", "workflow_"
+RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
+"""The tool that runs recipes, and what it is told of which one by."""
+_RECIPE = "recipe "
 
 
 def tool_name(workflow: str) -> str:
@@ -21,3 +24,16 @@ def called_by(tool: str) -> str:
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)
     return ""
+
+
+def recipe_workflow(recipe: str) -> str:
+    """What a recipe is called among workflows: none of the configuration can be called so."""
+    ##= man/spec/gateway.md#recipes
+    ##% A recipe that calls itself, be it through other recipes or through workflows, MUST be stopped with an error that
+    ##% shows the way.
+    return _RECIPE + recipe
+
+
+def recipe_name(workflow: str) -> str:
+    """The name of the recipe that such a workflow is."""
+    return workflow.removeprefix(_RECIPE)

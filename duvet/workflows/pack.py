@@ -6,25 +6,22 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct, to_builtins
 
-from duvet.llm.errors import NoModelError
-from duvet.llm.records import MOST_TOKENS, ModelRequest
-from duvet.llm.router import StaticRouter
 from duvet.runs import Run
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, ToolError
-from duvet.tools.services import MODELS, RUNS
+from duvet.tools.services import RUNS
 from duvet.tools.tool import Answer, Pack, Scope, Tool
 from duvet.workflows.check import check
-from duvet.workflows.doing import ModelAsked, ModelSaid, nowhere
+from duvet.workflows.doing import nowhere
 from duvet.workflows.fault import Fault
 from duvet.workflows.inputs import workflow_inputs
 from duvet.workflows.known import Known, tools_of
 from duvet.workflows.names import tool_alias, tool_name
 from duvet.workflows.records import Workflow
+from duvet.workflows.through import Through
 from duvet.workflows.tool import run_workflow
 
 PACK = "workflows"
-FACE = "workflow"
 
 
 class Offered(Struct, frozen=True):
@@ -54,6 +51,10 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
     ##% every tool in it.
     inner = list(known.reached(tools_of(workflow)))
     reads = all(tool.only_reads for tool in inner)
+    ##= man/spec/gateway.md#recipes
+    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
+    ##% replace something.
+    replaces = any(tool.replaces for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
@@ -63,6 +64,7 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
         handler=handler,
         scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
         is_idempotent=reads,
+        replaces=replaces,
         reads=reads,
         labels=("workflow",),
         aliases=(tool_alias(workflow.name),),
@@ -84,36 +86,3 @@ def _failed(run: Run) -> str:
     assert run.error
     where = f" in the step {run.error.step}" if run.error.step else ""
     return f"{run.workflow} failed{where}: {run.error.message}"
-
-
-class Through:
-    """Lets a workflow call tools and models as its own caller."""
-
-    def __init__(self, ctx: Ctx) -> None:
-        self._ctx = ctx
-
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
-        from duvet.tools.results import structured
-
-        return structured(await self._ctx.call(name, arguments, face=FACE, seconds=time_limit))
-
-    async def model(self, asked: ModelAsked) -> ModelSaid:
-        router: StaticRouter | None = self._ctx.services.get(MODELS)
-        if router is None:
-            raise NoModelError()
-        if self._ctx.caller.sampler is not None:
-            router = router.with_sampler(self._ctx.caller.sampler)
-        response = await router.invoke(_request(asked, router.routing))
-        return ModelSaid(text=response.text, model=response.name, warnings=response.warnings)
-
-
-def _request(asked: ModelAsked, tasks: Collection[str]) -> ModelRequest:
-    is_task = asked.model in tasks
-    return ModelRequest(
-        prompt=asked.prompt,
-        system=asked.system or "",
-        model=None if is_task else asked.model,
-        task=asked.model if is_task else None,
-        temperature=asked.temperature,
-        max_tokens=MOST_TOKENS if asked.max_tokens is None else asked.max_tokens,
-    )

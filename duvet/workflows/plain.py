@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, islice
 from typing import Any
 
 from blake3 import blake3
@@ -22,17 +23,19 @@ def plain(value: object, most_bytes: int, what: str) -> Any:
     ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
     if is_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {DEEPEST} levels, or holds too many values")
+    ##= man/spec/workflows.md#bounds
+    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
+    ##% are put together.
+    if _is_larger(value, most_bytes):
+        raise UnresolvedError(f"{what} has more than {most_bytes:,} bytes")
     try:
         data = _encoded(value)
     except ValueError as error:
         raise UnresolvedError(f"{what} has a number in it that is too long") from error
     except (TypeError, RecursionError) as error:
         raise UnresolvedError(f"{what} is no JSON: {error}") from error
-    ##= man/spec/workflows.md#bounds
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
-    ##% are put together.
     if len(data) > most_bytes:
-        raise UnresolvedError(f"{what} has {len(data):,} bytes; it may have {most_bytes:,}")
+        raise UnresolvedError(f"{what} has more than {most_bytes:,} bytes")
     return json.decode(data)
 
 
@@ -40,10 +43,36 @@ def is_deep(value: object) -> bool:
     """Whether it is nested too deeply to be looked through."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [inner for one in level for inner in _inner(one)]
+        level = [*islice(chain.from_iterable(map(_inner, level)), _MOST_AT_ONCE + 1)]
         if len(level) > _MOST_AT_ONCE:
             return True
     return bool(level)
+
+
+def _is_larger(value: object, most_bytes: int) -> bool:
+    """Whether it takes more bytes as JSON for sure; what is not too deep is not written down to tell."""
+    # One value may stand in it a thousand times, and take its bytes each time.
+    left, level = most_bytes, [value]
+    while level:
+        for one in level:
+            left -= _least(one)
+            if left < 0:
+                return True
+        level = [*islice(chain.from_iterable(map(_inner, level)), left + 1)]
+    return False
+
+
+def _least(value: object) -> int:
+    """Bytes that the value takes at least, besides those in it."""
+    match value:
+        case str():
+            return len(value)
+        case Mapping():
+            return 1 + sum(len(key) for key in value if isinstance(key, str))
+        case int():
+            # Ten bits are three digits.
+            return 1 + value.bit_length() * 3 // 10
+    return 1
 
 
 def size(value: object) -> int:

@@ -15,7 +15,8 @@ MOST_STEPS = 100
 class Variable(Struct, frozen=True):
     """What a workflow is told. Without a default it has to be."""
 
-    kind: Kind = Kind.STRING
+    kind: Kind | None = Kind.STRING
+    """None is any."""
     description: str = ""
     default: Any = UNSET
 

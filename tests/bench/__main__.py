@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.bench import growth, knowledge, notes, pages, retrieval, server, table, watching
+from tests.bench import gateway, growth, knowledge, notes, pages, retrieval, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.keep import keep
 from tests.bench.measure import Cost, FailedError, least, settle
@@ -31,6 +31,8 @@ def main() -> int:
         return server.main(options)
     if options.knowledge:
         return knowledge.main(options)
+    if options.gateway:
+        return gateway.main(options)
     if options.pages_of_notes:
         return notes.main(options)
     if options.pages:

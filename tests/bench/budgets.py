@@ -97,5 +97,11 @@ FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST = Budget(60, 60), Budget(250, 250)
 """Milliseconds of the usual search, and of all but a hundredth, in twenty and in two hundred thousand pieces."""
 KNOWING = Budget(350, 350)
 """MB of a server that searches two hundred thousand pieces."""
+FORWARDED = Budget(1.3, 2.0)
+"""A search that is forwarded, as a ratio to the same one without."""
+KEPT, KEPT_AT_WORST = Budget(10, 30), Budget(50, 150)
+"""Milliseconds until what was handed in is on the disk, and its line of the account, too."""
+BACKED_UP, RESTORED, STORED = Budget(1_500, 3_000), Budget(1_000, 2_000), Budget(0.7, 0.8)
+"""Milliseconds for twenty thousand pieces, and the size of the archive as a ratio to that of the store."""
 MEANT = Budget(0.7, 0.7)
 """A search for requirements by what they mean."""

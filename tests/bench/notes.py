@@ -94,13 +94,14 @@ def _middle(connection: HTTPConnection, tool: str, given: Mapping[str, str], cou
     return statistics.median(times)
 
 
-def post(connection: HTTPConnection, tool: str, given: Mapping[str, str]) -> Any:
-    """What a tool answers by plain HTTP."""
-    return json.loads(_answer(connection, tool, given))["result"]
+def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
+    """What a tool answers by plain HTTP to who shows this token."""
+    return json.loads(_answer(connection, tool, given, token))["result"]
 
 
-def _answer(connection: HTTPConnection, tool: str, given: Mapping[str, str]) -> bytes:
-    connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}))
+def _answer(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> bytes:
+    shown = {"authorization": f"Bearer {token}"} if token else {}
+    connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}), shown)
     answer = connection.getresponse()
     body = answer.read()
     if answer.status != 200:

@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--knowledge", action="store_true", help="measure what is taken in and searched, and nothing else"
     )
+    parser.add_argument("--gateway", action="store_true", help="measure what a team waits for, and nothing else")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(
         "--save", action="store_true", help="measure all of it, and write the results, the plot and the README anew"

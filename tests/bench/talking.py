@@ -78,12 +78,12 @@ class Stdio:
 
 
 @contextmanager
-def talking(command: Sequence[str], folder: Path) -> Iterator[Stdio]:
+def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
     """A server that has just been started, and ends afterwards."""
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment(),
+        env={**environment(), **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

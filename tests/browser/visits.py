@@ -64,6 +64,8 @@ def come_back(page: Page, **stored: str) -> None:
     other = page.context.new_page()
     other.goto(page.url)
     for name, value in stored.items():
-        other.wait_for_function(f"value => localStorage.getItem('duvet.{name}') === value", arg=value)
+        asked = f"value => localStorage.getItem('duvet.{name}') === value"
+        # Frames may not come to a page that nobody sees.
+        other.wait_for_function(asked, arg=value, polling=50)
     other.close()
     page.reload()

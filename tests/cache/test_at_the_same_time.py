@@ -12,8 +12,8 @@ import pytest
 
 from duvet.cache.blobs import Blobs
 from duvet.cache.contents import State, contents
-from duvet.outputs import is_unfinished
 from duvet.tree.disk import CACHE_FOLDER
+from duvet.unfinished import is_unfinished
 from tests.cache.here import run_here, said
 from tests.cache.twins import state
 from tests.commands.made import KETTLE, make

@@ -13,8 +13,8 @@ import pytest
 
 from duvet.cache.blobs import Blobs
 from duvet.cache.contents import State, contents
-from duvet.outputs import is_unfinished
 from duvet.tree.disk import CACHE_FOLDER
+from duvet.unfinished import is_unfinished
 from tests.cache import edits, house
 from tests.cache.twins import Twins, state, tick
 from tests.commands.running import environment

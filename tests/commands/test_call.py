@@ -136,6 +136,18 @@ def test_the_server_itself(duvet: Run, project: Path) -> None:
     assert (health["status"], len(health["problems"])) == ("unhealthy", 1)
 
 
+def test_a_pack_that_nobody_has_switched_on(duvet: Run, project: Path) -> None:
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% `duvet call` and `duvet tools NAME` MUST find the tools of packs of ours that the configuration does not name.
+    assert json.loads(duvet("call", "km-help", "--tool", "km-search").out)["tool"] == "km-search"
+    assert duvet("tools", "km-search").out.startswith("km-search: ")
+    make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
+    for words in (("call", "km-help"), ("tools", "km-help")):
+        done = duvet(*words)
+        assert done.code == 1 and 'Unknown tool: "km-help"' in done.err
+
+
 def test_a_list_of_tools(duvet: Run) -> None:
     rows = json.loads(duvet("tools", "--format", "json").out)
     assert [row["name"] for row in rows][:2] == ["validate_citation", "search_requirements"]

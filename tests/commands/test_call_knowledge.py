@@ -86,7 +86,7 @@ def test_the_configuration_counts(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.json": json.dumps(config)})
     assert json.loads(duvet("call", "km-ingest-status").out)["run_id"] == "r1"
     make(project, {"duvet.config.json": "{}"})
-    assert duvet("call", "km-ingest-status").code == 1
+    assert json.loads(duvet("call", "km-ingest-status").out) == {"status": "not_found"}
 
 
 def test_a_pack_that_only_reads(duvet: Run, project: Path) -> None:

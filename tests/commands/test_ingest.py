@@ -1,38 +1,20 @@
-"""`duvet ingest`, as people see it."""
+"""`duvet ingest`: what it says and asks for"""
 
 from __future__ import annotations
 
 import json
-import random
 import re
-import signal
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from duvet.store.opening import open_store
-from tests.commands.running import NOBODY, environment, files, listen, run
-from tests.knowledge.generated import written_tree
-from tests.knowledge.ingest.made import LEDGER, opened, written
-from tests.specs.serving import LONGEST
+from tests.commands.ingesting import STORE, WITHOUT_VECTORS, ledger
+from tests.commands.running import environment, run
+from tests.knowledge.ingest.made import LEDGER, written
 
-WITHOUT_VECTORS = {"duvet.config.yaml": "ingest: {semantic: false}\n"}
-STORE = ".duvet/knowledge/store.db"
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    return written(tmp_path / "ledger", {**LEDGER, **WITHOUT_VECTORS})
-
-
-def known(folder: Path) -> list[str]:
-    with closing(opened(folder)) as store:
-        return list(store.artifacts())
+__all__ = ["ledger"]  # fixtures, which tests ask for by name
 
 
 def test_what_is_said(ledger: Path, duvet_command: str) -> None:
@@ -154,137 +136,6 @@ def test_mistakes(ledger: Path, duvet_command: str) -> None:
     assert not (ledger / STORE).exists()
 
 
-def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
-    run(duvet_command, ledger, "ingest")
-    with closing(opened(ledger)) as store, store.writing():
-        waiting = _started(duvet_command, ledger)
-        assert waiting.stderr is not None
-        assert waiting.stderr.readline().strip() == "Waiting for another run to end"
-    _, err = waiting.communicate(timeout=LONGEST)
-    assert waiting.returncode == 0 and "0 new, 0 changed, 0 removed" in err
-
-
-def test_two_at_once_leave_what_one_would(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
-    folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 300)
-    both = [_started(duvet_command, folder) for _ in range(2)]
-    for one in both:
-        one.communicate(timeout=LONGEST)
-    assert [one.returncode for one in both] == [0, 0]
-    assert len(known(folder)) == 302
-    with closing(opened(folder)) as store:
-        assert sorted(run.changed for run in store.runs()) == [0, 302]
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_ended_leaves_the_store_as_it_was(
-    how: signal.Signals, tmp_path: Path, duvet_command: str
-) -> None:
-    folder = written(tmp_path, {**LEDGER, **WITHOUT_VECTORS})
-    run(duvet_command, folder, "ingest")
-    before = known(folder)
-    written_tree(folder, 3000)
-    ended = _started(duvet_command, folder)
-    assert ended.stderr is not None
-    for line in ended.stderr:
-        if "Reading files" in line:
-            break
-    ended.send_signal(how)
-    ended.communicate(timeout=LONGEST)
-    assert ended.returncode != 0
-    assert known(folder) == before
-    done = run(duvet_command, folder, "ingest")
-    assert done.code == 0 and len(known(folder)) == len(before) + 3001
-
-
-def test_files_that_come_and_go_meanwhile(tmp_path: Path, duvet_command: str) -> None:
-    folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 2000)
-    going = _started(duvet_command, folder)
-    assert going.stderr is not None
-    for line in going.stderr:
-        if "Reading files" in line:
-            break
-    gone = sorted(path for path in (folder / "tests").rglob("*.py"))
-    for path in gone:
-        path.unlink()
-    _, err = going.communicate(timeout=LONGEST)
-    assert going.returncode == 0, err
-    run(duvet_command, folder, "ingest")
-    assert known(folder) == sorted(path for path in files(folder) if not path.startswith(".duvet/"))
-
-
-def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
-    ##% name alone; the last one with a warning.
-    written(public, {"secret.md": "x", **WITHOUT_VECTORS})
-    (public / "secret.md").chmod(0)
-    done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)
-    assert done.code == 0
-    assert json.loads(done.out)["warnings"] == ["secret.md: Permission denied (os error 13)"]
-    with closing(opened(public)) as store:
-        assert store.artifacts()["secret.md"].skipped == "unreadable"
-
-
-def torn(data: bytes) -> bytes:
-    """Much of every block of a file is others."""
-    chance = random.Random(1)
-    return b"".join(
-        data[at : at + 100] + chance.randbytes(800) + data[at + 900 : at + 4096] for at in range(0, len(data), 4096)
-    )
-
-
-@pytest.mark.parametrize(
-    "damage", [torn, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
-)
-def test_a_store_that_is_damaged_is_replaced(
-    damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
-) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% With `--full`, a store that is damaged MUST be replaced, unless it may be a file of another program.
-    assert run(duvet_command, ledger, "ingest").code == 0
-    before = known(ledger)
-    for elsewhere in (False, True):
-        if elsewhere:
-            written(ledger, {"duvet.config.yaml": "ingest: {semantic: false}\nstore: {path: kept/all.db}\n"})
-            assert run(duvet_command, ledger, "ingest").code == 0
-        file = ledger / ("kept/all.db" if elsewhere else STORE)
-        written(ledger, {str(file.relative_to(ledger)): damage(file.read_bytes())})
-        told = run(duvet_command, ledger, "ingest")
-        assert told.code == 1 and "Traceback" not in told.err and "it is damaged" in told.err and file.name in told.err
-        is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
-        assert ("`duvet ingest --full` replaces it" in told.err) is is_ours
-        assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
-        done = run(duvet_command, ledger, "ingest", "--full")
-        assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
-        if is_ours:
-            with closing(open_store(str(file))) as store:
-                assert list(store.artifacts()) == before
-
-
-def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A dry run MUST take a store that the next run replaces for one that isn't there.
-    run(duvet_command, ledger, "ingest")
-    with closing(sqlite3.connect(ledger / STORE)) as database:
-        database.execute("PRAGMA user_version=1")
-    before = (ledger / STORE).read_bytes()
-    done = run(duvet_command, ledger, "ingest", "--dry-run")
-    assert done.code == 0 and "8 new, 0 changed, 0 removed" in done.err
-    assert (ledger / STORE).read_bytes() == before
-    with closing(sqlite3.connect(ledger / STORE)) as database:
-        database.execute("PRAGMA user_version=99")
-    assert run(duvet_command, ledger, "ingest", "--dry-run").code == 1
-
-
 def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#runs
     ##= type=test
@@ -299,26 +150,3 @@ def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
     (inner / ".duvet").mkdir()
     assert "-C" not in run(duvet_command, inner, "ingest", "--dry-run").err
     assert "-C" not in run(duvet_command, ledger, "ingest", "--dry-run").err
-
-
-def test_the_folder_can_be_removed(ledger: Path, duvet_command: str) -> None:
-    run(duvet_command, ledger, "ingest")
-    first = known(ledger)
-    for path in (ledger / ".duvet/knowledge").iterdir():
-        path.unlink()
-    assert run(duvet_command, ledger, "ingest").code == 0 and known(ledger) == first
-    with closing(sqlite3.connect(ledger / STORE)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def _started(command: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [command, "ingest"],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=listen,  # noqa: PLW1509 - there are no threads that hold anything
-    )

@@ -6,17 +6,21 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from duvet.cache.blobs import Blobs
 from duvet.config.read import as_table
 from duvet.config.secret import Secret
 from duvet.config.service.tables import ServiceConfig
+from duvet.llm.errors import ModelError
 from duvet.llm.provider import Sampler
 from duvet.llm.records import ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
-from tests.llm.wire import Wire
+from tests.llm.wire import Wire, openai_says
 
 KEY = "sk-very-secret-1234"
 NOW = 1_700_000_000.0
+FINE = openai_says("Hi")
 
 
 class FakeClock:
@@ -78,3 +82,11 @@ async def routing(
 def at(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
     """The section of a provider on loopback."""
     return {"kind": kind, "baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}
+
+
+async def fails(section: dict[str, Any], environ: dict[str, str] | None = None) -> tuple[ModelError, list[float]]:
+    """Why there is no answer, and what was waited for until then."""
+    async with routing({"providers": {"one": section}}, environ) as made:
+        with pytest.raises(ModelError) as caught:
+            await made.ask()
+        return caught.value, made.clock.waits

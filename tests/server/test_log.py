@@ -85,6 +85,20 @@ def test_what_is_less_important_is_left_out(level: Level, messages: str) -> None
 
 ##= man/spec/service.md#operations
 ##= type=test
+##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
+def test_a_long_line(as_json: bool, text: str) -> None:
+    lines: list[str] = []
+    log = log_to(lines, as_json=as_json)
+    for size in (1, 30, 90, 900, 9000):
+        log.tell(Level.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
+    assert len(lines) == 5 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
+    assert all("call" in line and "km-search" in line for line in lines)
+
+
+##= man/spec/service.md#operations
+##= type=test
 ##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
 @pytest.mark.parametrize("as_json", [False, True])
 def test_nothing_begins_a_line(as_json: bool) -> None:

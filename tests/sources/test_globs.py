@@ -65,6 +65,17 @@ def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     assert found(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
 
 
+@pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
+def test_what_was_left_unfinished(tmp_path: Path, pattern: str) -> None:
+    ##= man/spec/trace.md#sources
+    ##= type=test
+    ##% Patterns MUST NOT match what was left unfinished by those who were killed.
+    (tmp_path / "docs").mkdir()
+    for name in (".a.md", ".a.md.16748-1765d643927350aa.new"):
+        (tmp_path / "docs" / name).touch()
+    assert [path for path in found(DiskTree(str(tmp_path)), pattern) if path != "docs"] == ["docs/.a.md"]
+
+
 def test_absolute_patterns(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d/a.rs").write_bytes(b"")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Kind, Relation
-from tests.store.engines import ENGINES, Engine
+from tests.store.engines import ENGINES, Engine, store_path
 from tests.store.made import GUIDE, KETTLE, edge, node, symbol, taken
 
 KITCHEN = (
@@ -66,6 +68,15 @@ def kitchen(empty: Store) -> Store:
     """Three files and what they have to do with one another."""
     fill(empty)
     return empty
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The store of a kitchen, which nobody has open."""
+    path = Path(store_path(str(tmp_path)))
+    with closing(open_store(str(path), create=True)) as store:
+        fill(store)
+    return path
 
 
 def fill(store: Store) -> None:

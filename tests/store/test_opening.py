@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.store.errors import MissingError
-from duvet.store.opening import open_store
+from duvet.store.opening import make_folder, open_store
 from tests.histories import git
 
 
@@ -27,3 +27,14 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path, name: str) 
     open_store(str(tmp_path / name), create=True).close()
     git(tmp_path, "init", "--quiet")
     assert git(tmp_path, "ls-files", "--others", "--exclude-standard").split() == ["notes.md"]
+
+
+def test_a_list_of_what_is_ignored_grows_and_is_left_alone_where_it_is_somebody_elses(tmp_path: Path) -> None:
+    path, ignore = tmp_path / "store.db", tmp_path / ".gitignore"
+    make_folder(str(path), "notes.txt")
+    open_store(str(path), create=True).close()
+    make_folder(str(path), "notes.txt")
+    assert ignore.read_text() == "/.gitignore\n/notes.txt\n/store.db*\n"
+    ignore.write_text("mine\n")
+    make_folder(str(path), "more.txt")
+    assert ignore.read_text() == "mine\n"

@@ -6,7 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.commands.running import Done, run
+
 TUTORIAL = Path(__file__).parent / "tutorial"
+GOOD = """
+from msgspec import Struct
+from duvet.tools.tool import Pack, Tool
+class Nothing(Struct): pass
+class Said(Struct): said: str
+def tool(name): return Tool(name=name, title=name, description=name, input=Nothing, output=Said, handler=lambda a, c: Said(name))
+PACK = Pack("{pack}", [tool("{tool}")])
+"""
 
 
 def install_tutorial(site: Path, scratch: Path) -> None:
@@ -31,3 +41,7 @@ def install_made(site: Path, name: str, code: str, target: str = "") -> None:
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-pack\nVersion: 1\n")
     (info / "entry_points.txt").write_text(f"[duvet.tool_packs]\n{name} = {target or f'{name}_pack'}\n")
+
+
+def duvet(command: str, project: Path, site: Path, *args: str) -> Done:
+    return run(command, project, *args, environ={"PYTHONPATH": str(site)})

@@ -37,6 +37,13 @@ def test_a_caller_needs_the_scope_of_the_tool(context: Context, arguments: dict[
     assert call(tool, context, {}).page
 
 
+def nested(levels: int, *within: object) -> object:
+    value: object = [*within]
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
 REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (SEARCH, {}, "query is missing", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": None}, "query is missing", 'Words, "a phrase", an id, file:line or spec#section'),
@@ -50,6 +57,14 @@ REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (SEARCH, {"query": 1}, "query: expected str, got int", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": {}}, "query: expected str, got object", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": "a" * (LONGEST + 1)}, "query has more than 20,000 characters", ""),
+    (SEARCH, {"query": nested(65)}, "query is nested too deeply", "64 levels are enough for anybody"),
+    (SEARCH, {"query": nested(950)}, "query is nested too deeply", "64 levels are enough for anybody"),
+    (
+        SEARCH,
+        {"query": nested(64, 1)},
+        "query: expected str, got array",
+        'Words, "a phrase", an id, file:line or spec#section',
+    ),
     (SEARCH, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (SEARCH, {"query": " "}, "the query has no word in it", "give a word, an id, file:line or spec#section"),
     (SEARCH, {"query": "\0"}, "the query has no word in it", "give a word, an id, file:line or spec#section"),
@@ -81,6 +96,9 @@ def test_arguments_that_are_wrong_are_named(
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% Of the arguments that are wrong, one that is missing MUST be named first.
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
     with pytest.raises(ToolError) as raised:
         ask(context, tool, arguments)
     assert (raised.value.code, raised.value.message) == (Code.INVALID_REQUEST, message)

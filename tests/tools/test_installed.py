@@ -12,11 +12,6 @@ from duvet.tools.installed import entry_points_on
 from tests.tools.installed import install_made
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    return tmp_path / "site"
-
-
 def test_what_declares_entry_points(site: Path) -> None:
     path = [str(site), str(site.parent / "missing"), str(site)]
     assert entry_points_on(path) == ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from duvet.config.service.workflows import VariableType as Kind
 from duvet.runs import Run
-from duvet.workflows.doing import ModelAsked, ModelSaid, Timing
+from duvet.workflows.doing import Came, ModelAsked, ModelSaid, Timing
 from duvet.workflows.engine import run
 from duvet.workflows.records import Step, ToolStep, Variable, Workflow
 
@@ -44,10 +44,11 @@ class World:
         self.calls: list[tuple[str, Mapping[str, object], float | None]] = []
         self.asked: list[ModelAsked] = []
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
         self.calls.append((name, arguments, time_limit))
         answer = self.tools[name](arguments)
-        return await answer if isawaitable(answer) else answer
+        answer = await answer if isawaitable(answer) else answer
+        return answer if isinstance(answer, Came) else Came(answer)
 
     async def model(self, asked: ModelAsked) -> ModelSaid:
         self.asked.append(asked)

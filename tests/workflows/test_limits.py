@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -12,78 +12,11 @@ from duvet.runs import Run
 from duvet.tools.errors import Code, ToolError
 from duvet.workflows.doing import Timing
 from duvet.workflows.engine import run
-from duvet.workflows.records import Check, WaitStep
 from tests.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
 LONGEST = 10
 """What takes more seconds hangs."""
-
-
-def waiting(interval: float = 5, limit: float = 30, **more: Any) -> WaitStep:
-    until = Check(path="status", equals="ok")
-    return WaitStep(id="wait", tool="look", until=until, interval=interval, time_limit=limit, **more)
-
-
-def one_by_one(answers: Sequence[object], clock: Clock) -> Callable[[Mapping[str, Any]], Any]:
-    """A tool that gives one answer after another, each in a second."""
-    left = iter(answers)
-
-    def look(arguments: Mapping[str, Any]) -> Any:
-        clock.seconds += 1
-        answer = next(left)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return look
-
-
-async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Run, World, Clock]:
-    clock = Clock()
-    world = World({"look": one_by_one(answers, clock), "echo": echo})
-    found = await ran(waiting(limit=limit, **more), tool("next"), world=world, clock=clock)
-    return found, world, clock
-
-
-AWAY = ToolError(Code.UPSTREAM_ERROR, "nobody answers")
-
-
-async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result is as
-    ##% wanted.
-    found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
-    assert states(found) == [("wait", "success", ""), ("next", "success", "")]
-    assert found.steps[0].result == {"status": "ok"}
-    assert world.calls == [("look", {"x": "1"}, limit) for limit in (30, 24, 18)] + [("echo", {}, 587)]
-    assert clock.slept == [5, 5]
-
-
-async def test_a_wait_goes_on_while_nobody_answers() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
-    found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
-    assert (found.status, len(world.calls)) == ("success", 4)
-    found, world, _ = await waited(AWAY, ToolError(Code.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"})
-    assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
-    assert len(world.calls) == 2
-
-
-async def test_a_wait_that_takes_too_long() -> None:
-    found, _, clock = await waited(*[{"status": "no"}] * 9)
-    message = 'not as wanted after 5 calls: status is "no"; it was to be "ok"'
-    assert why(found) == ("timeout", "wait", message, "", "")
-    assert states(found)[1] == ("next", "skipped", "") and clock.seconds == 25
-    found, _, _ = await waited(AWAY, AWAY, limit=5)
-    assert why(found)[2] == "not as wanted after one call: look: nobody answers"
-
-
-async def test_a_wait_for_a_reference_that_leads_nowhere() -> None:
-    step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
-    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: there is no vars.x")
 
 
 def taking(seconds: float, clock: Clock) -> World:

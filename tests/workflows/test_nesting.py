@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec import to_builtins
 
-from duvet.workflows.doing import ModelAsked, ModelSaid
+from duvet.workflows.doing import Came, ModelAsked, ModelSaid
 from duvet.workflows.records import Workflow
 from duvet.workflows.tool import run_workflow
 from tests.workflows.made import tool, why, workflow
@@ -22,10 +22,10 @@ class Nested:
         self.workflows = {one.name: one for one in workflows}
         self.calls = 0
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> object:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
         self.calls += 1
         inner = self.workflows.get(name.removeprefix("workflow."))
-        return to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments)
+        return Came(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
 
     async def model(self, asked: ModelAsked) -> ModelSaid:
         raise AssertionError(asked)

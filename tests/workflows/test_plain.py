@@ -39,10 +39,14 @@ def doubling() -> Any:
         (doubling(), "it is nested deeper than 64 levels, or holds too many values"),
         (object(), "it is no JSON: Encoding objects of type object is unsupported"),
         ({None: 1}, "it is no JSON: Only dicts with str-like or number-like keys are supported"),
-        (10**5_000, "it has a number in it that is too long"),
-        ("x" * 101, "it has 103 bytes; it may have 100"),
+        (10**5_000, "it has more than 100 bytes"),
+        ("x" * 99, "it has more than 100 bytes"),
+        ([["x" * 10**6] * 10**6] * 10**5, "it is nested deeper than 64 levels, or holds too many values"),
+        (["x" * 10**6] * 10**6, "it has more than 100 bytes"),
+        ([{"x" * 10**6: 1}] * 10**6, "it has more than 100 bytes"),
+        ([10**4_000] * 10**6, "it has more than 100 bytes"),
     ],
-    ids=range(8),
+    ids=range(12),
 )
 def test_what_is_too_much_is_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#bounds
@@ -56,6 +60,16 @@ def test_what_is_too_much_is_refused(value: object, message: str) -> None:
 def test_what_json_does_not_have_is_replaced() -> None:
     found = plain([float("nan"), float("inf"), "a\ud800", (1, 2), {"\udcff": "\ud800"}, nested(10), 2**80], 1000, "it")
     assert found == [None, None, "a?", [1, 2], {"?": "?"}, nested(10), 2**80]
+
+
+def test_a_number_of_too_many_digits_is_refused() -> None:
+    with pytest.raises(UnresolvedError, match="it has a number in it that is too long"):
+        plain(10**5_000, 10_000, "it")
+
+
+def test_what_is_just_small_enough() -> None:
+    for value in ("x" * 98, ["x" * 46] * 2, {"a": "x" * 92}, 10**99, [1.5] * 24):
+        assert plain(value, 100, "it") == value
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_bomb_is_not_put_together() -> None:
     with pytest.raises(UnresolvedError) as raised:
         expand("${vars.x}" * 10, scope, ("params", "q"))
     assert raised.value.message == message
-    with pytest.raises(UnresolvedError, match="params has 1,000,002 bytes; it may have 1,000,000"):
+    with pytest.raises(UnresolvedError, match="params has more than 1,000,000 bytes"):
         expand("x" * MOST_BYTES, scope, ("params",))
 
 

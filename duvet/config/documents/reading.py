@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from duvet.config.documents.document import Document, DocumentError
 from duvet.config.documents.limits import MOST_BYTES, require_modest
 from duvet.model import Place
@@ -11,9 +13,23 @@ ENDINGS = ("json", "yaml", "yml", "toml")
 """What the names of files end with that can be read."""
 
 
+class Format(StrEnum):
+    """What files are written in."""
+
+    JSON = "json"
+    TOML = "toml"
+    YAML = "yaml"
+
+
 def ending(path: str) -> str:
     """What the name of a file ends with, without the dot."""
     return path.rpartition("/")[2].rpartition(".")[2].lower()
+
+
+def format_of(path: str) -> Format:
+    """The format that the name of a file says."""
+    found = ending(path)
+    return Format(found) if found in (Format.JSON, Format.TOML) else Format.YAML
 
 
 def read_document(data: bytes, path: str) -> Document:
@@ -27,16 +43,16 @@ def read_document(data: bytes, path: str) -> Document:
 
 def _parsed(text: str, path: str) -> Document:
     # Each format costs its imports only where it is met.
-    match ending(path):
-        case "json":
+    match format_of(path):
+        case Format.JSON:
             from duvet.config.documents.json_document import parse_json
 
             return parse_json(text, path)
-        case "toml":
+        case Format.TOML:
             from duvet.config.documents.toml_document import parse_toml
 
             return parse_toml(text, path)
-        case _:
+        case Format.YAML:
             from duvet.config.documents.yaml_document import parse_yaml
 
             return parse_yaml(text, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from msgspec import inspect
@@ -53,10 +52,9 @@ class Expansion:
 
     def _text(self, text: str, choice: Option, at: At) -> str:
         filled = self._filled(text, at)
-        if filled != text and isinstance(choice.type, inspect.StrType) and choice.type.pattern:
-            wrong = re.search(choice.type.pattern, filled) is None
+        if filled != text:
             what = f"not {choice.wanted}" if choice.wanted else "blank"
-            self._note(wrong, f"once its variables are filled in, this is {what}", at)
+            self._note(choice.refuses(filled), f"once its variables are filled in, this is {what}", at)
         return filled
 
     def _secret(self, text: str, at: At) -> Secret | str:

@@ -60,7 +60,12 @@ class IngestSection(Section, frozen=True, kw_only=True):
     semantic: Annotated[
         _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
     ] = Auto.AUTO
-    profile: Annotated[Profile, Meta(description="What a run is called that is called nothing else")] = _DEFAULT.profile
+    profile: Annotated[
+        Profile | None,
+        Meta(
+            description="What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"
+        ),
+    ] = None
     stale_days: Annotated[
         int, Meta(ge=0, le=36_500, description="After so many days without a change a document is old")
     ] = _DEFAULT.stale_days
@@ -78,9 +83,9 @@ class IngestSection(Section, frozen=True, kw_only=True):
             include=as_tuple(self.include),
             exclude=as_tuple(self.exclude),
             max_file_bytes=self.max_file_bytes,
-            symbols=_said(environ) if self.symbols is Auto.AUTO else bool(self.symbols),
+            symbols=said(environ, SYMBOLS) if self.symbols is Auto.AUTO else bool(self.symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
-            profile=self.profile,
+            profile=self.profile or "",
             stale_days=self.stale_days,
             editor_uri=self.editor_uri or environ.get(EDITOR) or None,
         )
@@ -90,14 +95,18 @@ class StoreSection(Section, frozen=True, kw_only=True):
     """Where all of that is kept."""
 
     path: Annotated[Text, Meta(description="The file; sqlite puts others beside it")] = StoreRule().path
+    backups: Annotated[
+        Text | None, Meta(description="The folder for backups; by default `backups` beside that file")
+    ] = None
 
     def rule(self) -> StoreRule:
         """The rule that this table stands for."""
-        return StoreRule(path=self.path)
+        return StoreRule(path=self.path, backups=self.backups or "")
 
 
-def _said(environ: Mapping[str, str]) -> bool | None:
-    word = environ.get(SYMBOLS, "").strip().lower()
+def said(environ: Mapping[str, str], name: str) -> bool | None:
+    """What a variable says that is true or false; None where it says nothing."""
+    word = environ.get(name, "").strip().lower()
     if word and word not in (*_YES, *_NO):
-        raise DuvetError(f"the variable `{SYMBOLS}` is neither true nor false", hint="set it to `true` or `false`")
+        raise DuvetError(f"the variable `{name}` is neither true nor false", hint="set it to `true` or `false`")
     return word in _YES if word else None

@@ -74,6 +74,12 @@ def _workflow(workflow: dict[str, Any], providers: dict[str, Any], tasks: dict[s
     steps = [(step, at / "steps" / index) for index, step in _items(workflow.get("steps")) if isinstance(step, dict)]
     for step, here in steps:
         yield from _model(step.get("model"), providers, tasks, here / "model")
+    yield from repeated(workflow, at)
+
+
+def repeated(workflow: dict[str, Any], at: At) -> Iterator[Problem]:
+    """The names of steps, and of what they capture, that are those of others before them."""
+    steps = [(step, at / "steps" / index) for index, step in _items(workflow.get("steps")) if isinstance(step, dict)]
     ids = [(step.get("id"), here / "id") for step, here in steps]
     captures = [
         (capture.get("name"), here / "capture" / index / "name")

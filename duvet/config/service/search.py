@@ -45,8 +45,11 @@ class SearchSection(Section, frozen=True, kw_only=True):
         Meta(description="The weights, by what is looked for mostly; each answer of `km-search` tells them"),
     ] = ProfileName.DEFAULT
     weights: Annotated[WeightsSection, Meta(description="Single weights, from 0 to 1")] = WeightsSection()
+    feedback: Annotated[bool, Meta(description="Whether the votes given by `km-feedback-submit` count, a little")] = (
+        False
+    )
 
     def rule(self) -> SearchRule:
         """The rule that this table stands for."""
         said = {name: value for name, value in asdict(self.weights).items() if value is not None}
-        return SearchRule(profile=self.profile.value, weights=said)
+        return SearchRule(profile=self.profile.value, weights=said, feedback=self.feedback)

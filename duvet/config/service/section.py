@@ -15,7 +15,8 @@ END = r"$(?!\n)"
 """The end of a text in Python, whose `$` also stands before a last line end, and in JavaScript alike."""
 
 _NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
-Name = Annotated[str, Meta(pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{END}", extra={"wanted": _NAME})]
+NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{END}"
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
 """What things in this file are called."""
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]

@@ -14,6 +14,7 @@ from duvet.config.service.providers import ProviderSection, RouteSection
 from duvet.config.service.search import SearchSection
 from duvet.config.service.section import Name, Section
 from duvet.config.service.serving import ServerSection
+from duvet.config.service.uploads import UploadsSection
 from duvet.config.service.workflows import WorkflowSection
 
 
@@ -45,6 +46,9 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
     search: Annotated[SearchSection, Meta(description="What counts in a search in it, besides the words")] = (
         SearchSection()
     )
+    uploads: Annotated[
+        UploadsSection, Meta(description="Files that are handed in by `km-upload` and `km-storetext`")
+    ] = UploadsSection()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Which files are pages; None where nothing is said of that."""

@@ -18,10 +18,10 @@ class _Taken(Struct, frozen=True):
 
 
 def service_taking(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
 ) -> tuple[IngestRule, StoreRule]:
     """What is taken in, and where it is kept; ProblemsError where that can't be told."""
     ##= man/spec/knowledge.md#files
     ##% What is wrong with other tables of the configuration MUST NOT keep `ingest` and `store` from being in force.
-    found = part_of_service(_Taken, tree, environ, project_path) or _Taken()
+    found = part_of_service(_Taken, tree, environ, project_path, given) or _Taken()
     return found.ingest.rule(environ), found.store.rule()

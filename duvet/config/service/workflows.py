@@ -42,7 +42,7 @@ _VALUES: dict[VariableType, tuple[type, ...]] = {
 }
 
 
-def _require_one(given: list[str], known: list[str]) -> None:
+def require_one(given: list[str], known: list[str]) -> None:
     """Exactly one of some keys has to be there."""
     named = ", ".join(f"`{name}`" for name in known)
     if not given:
@@ -76,7 +76,7 @@ class CheckSection(Section, frozen=True, kw_only=True):
         ##= man/spec/workflows.md#checks
         ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
         given = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
-        _require_one([name for name, value in given.items() if value is not UNSET], list(given))
+        require_one([name for name, value in given.items() if value is not UNSET], list(given))
 
 
 # The keywords of JSON Schema for what `__post_init__` checks.
@@ -144,7 +144,7 @@ class StepSection(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         given = {"tool": self.tool, "model": self.model, "wait": self.wait}
-        _require_one([name for name, value in given.items() if value is not None], list(given))
+        require_one([name for name, value in given.items() if value is not None], list(given))
         if self.model is not None and self.prompt is None:
             raise TableError(CONFIG_MISSING_KEY, missing_field("prompt"), "say what the model is asked", "model")
         for name, value in {"prompt": self.prompt, "system": self.system}.items():

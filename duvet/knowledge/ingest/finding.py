@@ -12,13 +12,14 @@ from duvet.config.schema import Config, IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.unasked import Unasked
 from duvet.knowledge.ingest.warnings import as_text, warning
+from duvet.knowledge.upkeep.places import is_backup
 from duvet.model import Problem, ProblemsError
-from duvet.outputs import is_unfinished
 from duvet.project import Project
 from duvet.sources.ignored import Ignored
 from duvet.sources.patterns import Matches, Pattern, PatternError, any_of, compile_pattern
 from duvet.tree.disk import OWN_FOLDERS
 from duvet.tree.protocol import Entry, Tree, is_folder
+from duvet.unfinished import is_unfinished
 
 _OWN = (*OWN_FOLDERS, ".duvet/reports")
 """What duvet makes itself."""
@@ -61,7 +62,7 @@ class _Walk:
             for entry in entries:
                 path = start + entry.name
                 inner = is_folder(entry)
-                if entry.is_symlink() or self._is_left_out(path, inner):
+                if entry.is_symlink() or self._is_left_out(path, entry.name, inner):
                     continue
                 is_hidden = unasked.hides(path, entry.name, inner, is_inside)
                 if inner and (not is_hidden or unasked.leads_on(path)):
@@ -76,10 +77,16 @@ class _Walk:
             self.problems.append(warning(error.message, as_text(error.path or folder)))
             return []
 
-    def _is_left_out(self, path: str, inner: bool) -> object:
+    def _is_left_out(self, path: str, name: str, inner: bool) -> object:
         ##= man/spec/knowledge.md#files
         ##% What git ignores, what is in `.git`, what duvet has made itself, and links MUST NOT be taken in.
-        return path in self._own or is_unfinished(path) or self._excludes(path) or self._ignores(path, inner)
+        ##= man/spec/gateway.md#maintenance
+        ##% A backup that stands elsewhere in the project under the name that it was given by duvet MUST NOT be taken in.
+        ##= man/spec/knowledge.md#files
+        ##% What was left unfinished by those who were killed MUST NOT be taken in, in whichever folder it is.
+        if path in self._own or is_unfinished(name) or (not inner and is_backup(name)):
+            return True
+        return self._excludes(path) or self._ignores(path, inner)
 
     def _is_wanted(self, path: str) -> object:
         try:

@@ -25,7 +25,7 @@ from duvet.knowledge.ingest.remembered import Memo, decoded_memo
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Subsystems
 from duvet.knowledge.ingest.times import Times, decoded_times, times_of
-from duvet.knowledge.ingest.warnings import as_text, in_words, warned, warning
+from duvet.knowledge.ingest.warnings import in_words, reason_of, warned, warning
 from duvet.knowledge.reports.facts import facts_of
 from duvet.knowledge.reports.history import keep_reports
 from duvet.model import Problem
@@ -42,6 +42,8 @@ PATIENCE = 10.0
 
 _HOW = "2"
 """Tells what was read in this way from what another version has read."""
+LOCAL = "local"
+"""What runs are called that people begin."""
 _FILES, _TIMES = "files", "times"
 """What is kept from run to run."""
 
@@ -50,12 +52,17 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """How a project is taken in, beside what the configuration says."""
 
     profile: str = ""
+    """What the run is called; where it is empty, the configuration says."""
+    otherwise: str = LOCAL
+    """What it is called where that doesn't say either."""
     dry_run: bool = False
     full: bool = False
     """Whether to read everything again."""
     dummy: bool = False
     """Whether to make vectors that mean nothing."""
     patience: float = PATIENCE
+    run_id: str = ""
+    """What the run is known by; made up where it is empty."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -130,12 +137,8 @@ class _Taking:
         self._own = own
         self._problems: list[Problem] = []
         self._clock = time.perf_counter()
-        self._run = Run(
-            run_id=uuid4().hex,
-            profile=wishes.profile or wanted.profile,
-            started_at=time.time(),
-            dry_run=wishes.dry_run,
-        )
+        run_id, profile = wishes.run_id or uuid4().hex, wishes.profile or wanted.profile or wishes.otherwise
+        self._run = Run(run_id=run_id, profile=profile, started_at=time.time(), dry_run=wishes.dry_run)
         self._finds_symbols = finds_symbols(wanted.symbols)
         self._embedder: Embedder | None = None
 
@@ -169,8 +172,7 @@ class _Taking:
 
     def failed(self, error: BaseException) -> Run:
         """The run, which came to nothing."""
-        reason = str(error) if isinstance(error, DuvetError) else f"{type(error).__name__}: {error}".rstrip(": ")
-        return replace(self._run, success=False, error=as_text(reason), duration_seconds=self._elapsed)
+        return replace(self._run, success=False, error=reason_of(error), duration_seconds=self._elapsed)
 
     @property
     def _how(self) -> str:

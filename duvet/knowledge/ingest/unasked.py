@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterable
@@ -39,6 +40,17 @@ class Unasked:
     def leads_on(self, folder: str) -> bool:
         """Whether something that is named stands further inside."""
         return folder in self._above
+
+
+def is_unasked(root: str, path: str) -> bool:
+    """Whether a file is such a one, whatever the configuration names."""
+    unasked, at = Unasked(()), ""
+    *folders, last = path.split("/")
+    for name in folders:
+        at = posixpath.join(at, name)
+        if unasked.hides(at, name, True, False) or os.path.lexists(os.path.join(root, at, _ENVIRONMENT)):
+            return True
+    return unasked.hides(path, last, False, False)
 
 
 def _above(path: str) -> Iterable[str]:

@@ -27,3 +27,12 @@ def in_words(problem: Problem) -> str:
 def as_text(words: str) -> str:
     """Words in which a name may stand that is no text."""
     return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a run has come to nothing."""
+    if isinstance(error, DuvetError):
+        return as_text(str(error))
+    # What stops a run from outside says where that came from, which nobody needs to know.
+    said = str(error) if isinstance(error, Exception) else ""
+    return as_text(f"{type(error).__name__}: {said}".rstrip(": "))

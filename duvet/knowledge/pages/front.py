@@ -80,8 +80,8 @@ def front_matter(text: str, path: str) -> Front:
     inside = text.rstrip().removesuffix("...").removesuffix("---")
     try:
         ##= man/spec/pages.md#hostile-input
-        ##% Front matter that is no YAML, nested too deeply, or stands for too many values MUST be left aside with a
-        ##% warning, and the page kept.
+        ##% Front matter that is no YAML, nested too deeply, or stands for too many values or characters MUST be left aside
+        ##% with a warning, and the page kept.
         ##= man/spec/pages.md#files
         ##% Numbers in front matter MUST be taken as they are written.
         document = parse_yaml(inside, path, as_written)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 
+from duvet.knowledge.days import DAY
 from duvet.knowledge.reports.facts import Cited, ProjectFacts
 from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
 from duvet.store.records import Label
 
-_DAY = 86_400
 _PACKAGE = "__init__.py"
 """Most say nothing but what their folder is."""
 
@@ -99,7 +99,7 @@ class Lifecycle(Told, frozen=True, kw_only=True):
 
 def lifecycle(facts: ProjectFacts, now: float) -> Lifecycle:
     """What these facts come to at that time."""
-    before = now - facts.rule.stale_days * _DAY
+    before = now - facts.rule.stale_days * DAY
     docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), removed_artifacts(facts)
     requirements = tuple(found for one in facts.cited if (found := _stale(one, facts, before)))
     return Lifecycle(

@@ -10,6 +10,7 @@ from msgspec import convert
 from msgspec.structs import fields
 
 from duvet.errors import QueryError
+from duvet.knowledge.days import DAY
 from duvet.knowledge.retrieval.records import (
     LEAST,
     MOST,
@@ -23,7 +24,6 @@ from duvet.text import shortened
 
 MOST_ENTRIES, LONGEST = 1_000, 1_000
 """Entries of a filter, and characters of one."""
-_DAY = 86_400
 _LISTS = tuple(field.name for field in fields(Wanted) if field.default == ())
 _CLOSED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "artifact_types": ("artifact type", get_args(ArtifactType)),
@@ -149,7 +149,7 @@ def _since(wanted: Wanted, now: float) -> float | None:
     if wanted.updated_after is not None:
         moments.append(_moment(wanted.updated_after))
     if wanted.max_age_days is not None:
-        moments.append(now - min(wanted.max_age_days * _DAY, now))
+        moments.append(now - min(wanted.max_age_days * DAY, now))
     return max(moments, default=None)
 
 

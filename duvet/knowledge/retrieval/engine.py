@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
@@ -21,7 +21,7 @@ from duvet.knowledge.retrieval.records import (
     Result,
     Scoring,
 )
-from duvet.knowledge.retrieval.signals import scoring
+from duvet.knowledge.retrieval.signals import scoring, with_vote
 from duvet.knowledge.retrieval.vectors import Vectors, vectors_of
 from duvet.knowledge.retrieval.weights import DEFAULT, Profile, as_numbers
 from duvet.search.vectors.protocol import Embedder
@@ -57,6 +57,7 @@ class Engine:
         root: str,
         *,
         profile: Profile = DEFAULT,
+        votes: Callable[[], Mapping[str, float]] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """DuvetError where the template of editor URIs has other fields than there are."""
@@ -64,6 +65,7 @@ class Engine:
         self._embedder = embedder
         self._uri = editor_uris(editor_uri, root)
         self._profile = profile
+        self._votes = votes
         self._now = now
         self._last: _Snapshot | None = None
 
@@ -88,10 +90,13 @@ class Engine:
         by_vector = asked.sort_by_vector and known.vectors is not None
         ranking = ranked(self._store, wanted, known.vectors, by_vector=by_vector)
         mode = LEXICAL if known.vectors is None else HYBRID
+        votes = self._votes() if self._votes else None
         found: list[tuple[Chunk, Context, Scoring]] = []
         for chunk in self._store.chunks(ranking.pool):
             context = known.contexts.of(chunk.artifact)
             scores = scoring(chunk, context, wanted, ranking.parts(chunk.number), self._profile.weights, now)
+            if votes is not None:
+                scores = with_vote(scores, votes.get(chunk.id, 0.0))
             found.append((chunk, context, replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% With `sort_by_vector`, what is nearest MUST come first.

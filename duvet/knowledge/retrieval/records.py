@@ -120,6 +120,8 @@ class Signals(Struct, frozen=True, kw_only=True):
     coverage_penalty: float
     path_depth: int
     freshness_days: float | None
+    feedback: float | UnsetType = UNSET
+    """The mean vote for the piece, where votes count."""
 
 
 class Scoring(Struct, frozen=True, kw_only=True):
@@ -160,6 +162,8 @@ class Metadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
+    feedback_prompt: str | UnsetType = UNSET
+    """How to say whether it was of use, where the caller can."""
 
 
 class Response(Struct, frozen=True, kw_only=True):

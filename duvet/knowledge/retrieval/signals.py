@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from duvet.knowledge.criticality import CRITICALITY
+from duvet.knowledge.days import DAY
 from duvet.knowledge.retrieval.context import Context
 from duvet.knowledge.retrieval.question import Question
 from duvet.knowledge.retrieval.records import Scoring, Signals
@@ -12,11 +15,12 @@ from duvet.knowledge.retrieval.weights import Weights
 from duvet.store.records import Artifact, Chunk, Relation
 from duvet.store.words import indexed
 
-_DAY = 86_400
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
 _STEM, _FORM = 4, 3
 """So many letters of a word are in all of its forms, and the last ones may be others."""
+_VOTE = 0.3
+"""How much the votes for a piece count among them."""
 _PLACES = 6
 """Digits that are told."""
 
@@ -72,6 +76,16 @@ def scoring(
     )
 
 
+def with_vote(scores: Scoring, vote: float) -> Scoring:
+    """The same where those who have searched before say so much of the piece, from -1 to 1."""
+    ##= man/spec/gateway.md#maintenance
+    ##% With `search.feedback`, the mean vote for a piece MUST be told among its signals and order what matches about
+    ##% equally well, and no more; without it, votes MUST NOT count.
+    score = round(scores.adjusted_score + _NUDGE * _VOTE * vote, _PLACES)
+    assert isinstance(scores.signals, Signals)
+    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
+
+
 def _affinity(subsystem: str, terms: Collection[str]) -> float:
     """1 where the query names the subsystem, and a half where it names a part of it."""
     name = subsystem.lower()
@@ -107,4 +121,4 @@ def _stem(word: str) -> str:
 def _age(artifact: Artifact, now: float) -> float | None:
     if artifact.git_timestamp is None:
         return None
-    return round(max(now - artifact.git_timestamp, 0.0) / _DAY, 2)
+    return round(max(now - artifact.git_timestamp, 0.0) / DAY, 2)

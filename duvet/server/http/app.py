@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -19,6 +20,7 @@ from duvet.server.http.body import BodyGuard
 from duvet.server.http.crowd import Crowd
 from duvet.server.http.faults import handlers
 from duvet.server.http.health import HEALTH, READY, Ready, health
+from duvet.server.http.holders import payer_of
 from duvet.server.http.hosts import HostGuard, Hosts
 from duvet.server.http.limits import Limits
 from duvet.server.http.media import METHODS as MESSAGES
@@ -27,7 +29,9 @@ from duvet.server.http.messages import Messages
 from duvet.server.http.methods import READING, MethodGuard
 from duvet.server.http.metrics import PATH as METRICS
 from duvet.server.http.metrics import Metrics, RequestCount
-from duvet.server.http.rate import Buckets, RateGuard
+from duvet.server.http.rate import Buckets, Payer, RateGuard
+from duvet.server.http.reports import PATHS as REPORTS
+from duvet.server.http.reports import Reports
 from duvet.server.http.request_log import RequestLog
 from duvet.server.http.rest import METHODS as CALLS
 from duvet.server.http.rest import PATH as REST
@@ -66,8 +70,13 @@ class App:
         self._sessions = Sessions(server, limits, server.subscriptions.reached)
         server.subscriptions.reaches = self._sessions.has_stream
         buckets = Buckets(limits.rate, limits.burst, limits.clients)
-        rest = Rest(server.desk, server.identity)
-        self._crowd = Crowd(_by_path({MCP: self._messages(buckets), REST: rest}), limits.requests, limits.streams)
+        payer = partial(payer_of, tokens=trust.tokens)
+        calls: dict[str, ASGIApp] = {
+            MCP: self._messages(buckets, payer),
+            REST: Rest(server.desk, server.identity),
+        }
+        reports = dict.fromkeys(REPORTS, Reports(server.desk))
+        self._crowd = Crowd(_by_path({**calls, **reports}), limits.requests, limits.streams)
         # What has not arrived yet takes nobody's place.
         self._bodies = BodyGuard(self._crowd, limits.body, limits.arriving, limits.arrival)
         self.asgi = Starlette(
@@ -79,12 +88,13 @@ class App:
                 Route(METRICS, BearerGuard(MethodGuard(accounts.metrics, READING), trust.tokens)),
                 Route(MCP, BearerGuard(MethodGuard(MediaGuard(self._bodies), MESSAGES), trust.tokens)),
                 Route(REST, BearerGuard(MethodGuard(self._bodies, CALLS), trust.tokens)),
+                *[Route(path, BearerGuard(MethodGuard(self._bodies, READING), trust.tokens)) for path in REPORTS],
             ],
             middleware=[
                 Middleware(RequestLog, log=accounts.log),
-                Middleware(RequestCount, metrics=accounts.metrics, paths=(HEALTH, READY, METRICS, MCP, REST)),
+                Middleware(RequestCount, metrics=accounts.metrics, paths=(HEALTH, READY, METRICS, MCP, REST, *REPORTS)),
                 Middleware(HostGuard, hosts=trust.hosts),
-                Middleware(RateGuard, buckets=buckets),
+                Middleware(RateGuard, buckets=buckets, payer=payer),
             ],
             exception_handlers=handlers(),
             lifespan=self._lifespan,
@@ -104,8 +114,8 @@ class App:
         self._server.close_streams()
         await self._sessions.end()
 
-    def _messages(self, buckets: Buckets) -> ASGIApp:
-        return Messages(StreamableHTTPASGIApp(self._sessions), self._limits.batch, buckets)
+    def _messages(self, buckets: Buckets, payer: Payer) -> ASGIApp:
+        return Messages(StreamableHTTPASGIApp(self._sessions), self._limits.batch, buckets, payer)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:

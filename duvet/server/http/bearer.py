@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duvet.server.caller import calling
 from duvet.server.http.answers import Refusal, refuse
+from duvet.server.http.holders import holder_of
 from duvet.server.http.hosts import headers_named
 from duvet.server.http.tokens import ADMIN, READER, Holder, Tokens
 from duvet.tools.errors import Code
@@ -26,24 +27,21 @@ class BearerGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         shown = headers_named(scope, b"authorization") if self._tokens else []
-        holder = self._holder(shown)
+        holder = self._holder(scope)
         if holder is None:
             await refuse(scope, send, _unauthorized(bool(shown)))
             return
         ##= man/spec/mcp.md#http
         ##% A session MUST NOT be used with another token than the one that it was begun with.
-        with calling(holder.scopes):
+        with calling(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
-    def _holder(self, shown: list[str]) -> Holder | None:
+    def _holder(self, scope: Scope) -> Holder | None:
         ##= man/spec/mcp.md#http
         ##% Without tokens, callers MUST NOT do more than read.
         if not self._tokens:
             return READER
-        if len(shown) != 1:
-            return None
-        scheme, _, token = shown[0].partition(" ")
-        return self._tokens.holder(token.strip()) if scheme.lower() == "bearer" else None
+        return holder_of(scope, self._tokens)
 
 
 def _user(holder: Holder) -> AuthenticatedUser:

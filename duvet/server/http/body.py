@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duvet.server.http.answers import Refusal, refuse
@@ -14,6 +15,7 @@ _SWALLOWED = 16
 """Times the limit. A client that can't send on doesn't read the answer, either."""
 
 TOO_LARGE = Refusal(status=413, code=Code.INVALID_REQUEST, message="The request is too large", headers=_CLOSE)
+"""The hint says how large it may be."""
 TOO_SLOW = Refusal(status=408, code=Code.INVALID_REQUEST, message="The request came too slowly", headers=_CLOSE)
 ENDING = Refusal(
     status=503,
@@ -60,7 +62,8 @@ class BodyGuard:
         except TooLargeError:
             ##= man/spec/mcp.md#limits
             ##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
-            await refuse(scope, send, TOO_LARGE)
+            hint = f"it may have {self._limit:,} bytes: send less at once, and text as UTF-8, which is shorter than escapes"
+            await refuse(scope, send, replace(TOO_LARGE, hint=hint))
         except TimeoutError:
             ##= man/spec/mcp.md#limits
             ##% A client that sends a request too slowly MUST be refused.

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server.http.answers import Refusal, refuse, too_busy
+from duvet.server.http.answers import API, Refusal, refuse, too_busy
 from duvet.server.http.hosts import headers_named
 from duvet.server.http.rate import client_of
 from duvet.server.messages import LASTING
@@ -119,4 +119,5 @@ def _with_pause(message: Message) -> Message:
 
 
 def _is_stream(scope: Scope) -> bool:
-    return scope["method"] == "GET" or headers_named(scope, b"mcp-method") == [LASTING]
+    is_plain = scope["path"].startswith(API)
+    return (scope["method"] == "GET" and not is_plain) or headers_named(scope, b"mcp-method") == [LASTING]

@@ -10,7 +10,7 @@ from duvet.server.http.answers import answer, refuse, too_busy
 from duvet.server.http.batch import answer_in_turn
 from duvet.server.http.body import replay
 from duvet.server.http.hosts import headers_named
-from duvet.server.http.rate import Buckets, client_of
+from duvet.server.http.rate import Buckets, Payer
 from duvet.server.http.unwrapping import Unwrapping
 from duvet.server.messages import INVALID_REQUEST, RefusedError, checked, decoded, encoded
 
@@ -20,10 +20,11 @@ _WITH_BATCHES = "2025-03-26"
 class Messages:
     """Takes a body apart."""
 
-    def __init__(self, app: ASGIApp, batch: int, buckets: Buckets) -> None:
+    def __init__(self, app: ASGIApp, batch: int, buckets: Buckets, payer: Payer) -> None:
         self._app = app
         self._batch = batch
         self._buckets = buckets
+        self._payer = payer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -53,7 +54,7 @@ class Messages:
             raise RefusedError(INVALID_REQUEST, f"Invalid Request: only {_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._batch:
             raise RefusedError(INVALID_REQUEST, f"Invalid Request: a batch has 1 to {self._batch} messages")
-        if seconds := self._buckets.wait(client_of(scope), len(batch) - 1):
+        if seconds := self._buckets.wait(self._payer(scope), len(batch) - 1):
             await refuse(scope, send, too_busy(429, "Too many requests", seconds))
             return
 

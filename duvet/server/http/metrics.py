@@ -7,6 +7,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.http.answers import answer_with
+from duvet.server.http.knowledge_metrics import PACK, KnowledgeMetrics
+from duvet.server.http.standing import standing
+from duvet.tools.desk import Desk
 from duvet.tools.seen import Seen
 
 PATH = "/metrics"
@@ -31,6 +34,12 @@ class Metrics:
         self._failures = Counter("duvet_tool_failures", "Calls of tools that failed", ["tool", "error"], registry=own)
         self._requests = Counter("duvet_http_requests", "Requests over HTTP", ["path", "status"], registry=own)
         self._at_work = Gauge("duvet_http_requests_at_work", "Requests that are being answered", registry=own)
+        self._knowledge = KnowledgeMetrics(own, _SECONDS)
+        self._desk: Desk | None = None
+
+    def tell_of(self, desk: Desk) -> None:
+        """From now on, tell what is known there, too."""
+        self._desk = desk
 
     def saw(self, call: Seen) -> None:
         """Count a call."""
@@ -42,6 +51,15 @@ class Metrics:
         self._seconds.labels(tool).observe(call.seconds)
         if call.code:
             self._failures.labels(tool, call.code).inc()
+        self._knowledge.saw(call)
+
+    async def catch_up(self) -> None:
+        """Look at what is known now, and at which tools there are."""
+        if self._desk is not None:
+            registry = self._desk.registry
+            found = [tool for tool in registry.usable() if registry.pack_of(tool).name == PACK]
+            self._knowledge.expect(found)
+            self._knowledge.stands(await standing(self._desk) if found else None)
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""
@@ -49,6 +67,7 @@ class Metrics:
         return text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.catch_up()
         await answer_with(send, 200, self.text(), CONTENT_TYPE_LATEST)
 
     def began(self) -> None:

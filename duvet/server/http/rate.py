@@ -43,17 +43,22 @@ class Buckets:
         return min(self._burst, left + (self._clock() - then) * self._rate)
 
 
+Payer = Callable[[Scope], str]
+
+
 class RateGuard:
     """Lets requests through that don't come too often."""
 
-    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
+    def __init__(self, app: ASGIApp, buckets: Buckets, payer: Payer) -> None:
+        """Requests are counted by what the payer says of them."""
         self._app = app
         self._buckets = buckets
+        self._payer = payer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#limits
         ##% A client that asks more often than it may MUST be refused with 429 and a `Retry-After`.
-        if scope["type"] == "http" and (seconds := self._buckets.wait(client_of(scope))):
+        if scope["type"] == "http" and (seconds := self._buckets.wait(self._payer(scope))):
             await refuse(scope, send, too_busy(429, "Too many requests", seconds))
         else:
             await self._app(scope, receive, send)

@@ -10,7 +10,7 @@ import anyio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.caller import scopes
+from duvet.server.caller import holder, scopes
 from duvet.server.http.answers import Refusal, answer, refuse
 from duvet.server.http.hosts import headers_named
 from duvet.server.identity import Identity
@@ -20,19 +20,21 @@ from duvet.text import shortened
 from duvet.tools.ctx import Caller
 from duvet.tools.desk import Desk
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.faces import MCP, REST
+from duvet.tools.gateway.line import AUDIENCE
 from duvet.tools.registry import Registry
 from duvet.tools.results import parts_of
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import Tool
 
-FACE = "rest"
 PATH = "/api/mcp"
 REQUEST_ID = "x-request-id"
 _LONGEST_ID = 128
-_STATUSES = {
+STATUSES = {
     Code.INVALID_REQUEST: 400,
     Code.INVALID_IDENTIFIER: 400,
     Code.NOT_FOUND: 404,
+    Code.RECIPE_NOT_FOUND: 404,
     Code.UNAUTHORIZED: 401,
     Code.FORBIDDEN: 403,
     Code.UNSUPPORTED_OPERATION: 400,
@@ -42,6 +44,7 @@ _STATUSES = {
 _FAILED = 503
 """Something that an answer needs did not do what it should."""
 METHODS = ("GET", "HEAD", "POST")
+UNFORESEEN = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -76,7 +79,7 @@ class Rest:
             ##= man/spec/pages.md#tools
             ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or
             ##% not, and whether there are pages or not.
-            "tools": [_described(tool) for tool in registry.every() if tool.scope in granted],
+            "tools": [_described(tool) for tool in registry.usable() if tool.scope in granted],
         }
 
     async def _post_while_there(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +96,7 @@ class Rest:
         told = {REQUEST_ID: request}
         try:
             asked = _asked(body)
-            caller = Caller(scopes=scopes(), face=FACE, request=request)
+            caller = Caller(scopes=scopes(), face=REST, behind=_behind(scope), request=request, holder=holder())
             tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
@@ -102,8 +105,7 @@ class Rest:
             ##= man/spec/service.md#rest
             ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
             LOG.exception("%s failed", PATH)
-            internal = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
-            await refuse(scope, send, internal)
+            await refuse(scope, send, UNFORESEEN)
         else:
             ##= man/spec/service.md#rest
             ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
@@ -151,7 +153,7 @@ def _refusal(error: ToolError, told: Mapping[str, str]) -> Refusal:
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
     return Refusal(
-        status=_STATUSES.get(error.code, _FAILED),
+        status=STATUSES.get(error.code, _FAILED),
         code=error.code,
         message=message,
         hint=error.hint,
@@ -168,6 +170,13 @@ def _described(tool: Tool) -> dict[str, Any]:
         "inputSchema": {"properties": {}, "required": [], **input_schema(tool)},
         "scope": tool.scope.value,
     }
+
+
+def _behind(scope: Scope) -> str:
+    """The face of a server that has this one called, where its clients pay for each word."""
+    ##= man/spec/gateway.md#access
+    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
+    return MCP if headers_named(scope, AUDIENCE.encode()) == [MCP] else ""
 
 
 def _request_id(scope: Scope) -> str:

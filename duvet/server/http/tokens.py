@@ -45,10 +45,16 @@ class Tokens(Struct, frozen=True):
 
 def tokens(environ: Mapping[str, str]) -> Tokens:
     """The tokens that the environment sets; QueryError where they can't be meant."""
-    found = {ADMIN: _setting(environ, _ADMIN), READER: _setting(environ, _READER)}
-    if found[ADMIN] and found[ADMIN] == found[READER]:
+    reader, admin = written_tokens(environ)
+    return Tokens(tuple((_digest(token), holder) for holder, token in ((ADMIN, admin), (READER, reader)) if token))
+
+
+def written_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The reader's and the admin's as they are written, for who has to show them."""
+    reader, admin = _setting(environ, _READER), _setting(environ, _ADMIN)
+    if admin and admin == reader:
         raise QueryError(f"{_READER[0]} and {_ADMIN[0]} are the same", hint="readers would be admins")
-    return Tokens(tuple((_digest(token), holder) for holder, token in found.items() if token))
+    return reader, admin
 
 
 def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:

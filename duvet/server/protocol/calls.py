@@ -8,7 +8,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from duvet.server.caller import scopes
+from duvet.server.caller import holder, scopes
 from duvet.server.protocol.descriptions import description
 from duvet.server.protocol.naming import named_for
 from duvet.server.protocol.parts import Request, whole_list
@@ -18,10 +18,9 @@ from duvet.server.protocol.sampling import with_model
 from duvet.tools.ctx import Caller, Progress
 from duvet.tools.desk import Desk
 from duvet.tools.errors import ToolError
+from duvet.tools.faces import MCP
 from duvet.tools.registry import Registry
 from duvet.tools.tool import Tool
-
-FACE = "mcp"
 
 
 class Calls:
@@ -62,7 +61,8 @@ class Calls:
         arguments = params.arguments or {}
         caller = Caller(
             scopes=scopes(),
-            face=FACE,
+            face=MCP,
+            holder=holder(),
             request=str(request.request_id),
             progress=_progress(request),
         )

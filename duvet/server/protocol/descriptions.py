@@ -20,7 +20,7 @@ def description(tool: Tool) -> types.Tool:
         output_schema=output_schema(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads,
-            destructive_hint=False,
+            destructive_hint=tool.replaces,
             idempotent_hint=tool.is_idempotent,
             open_world_hint=False,
         ),

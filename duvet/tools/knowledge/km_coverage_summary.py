@@ -37,7 +37,7 @@ async def summary(asked: Input, ctx: Ctx) -> Answer:
         )
 
     whole = await ask(ctx, question)
-    face, limit = ctx.caller.face, asked.limit
+    face, limit = ctx.caller.audience, asked.limit
     report = replace(
         whole,
         artifacts=brief(whole.artifacts, limit, face, _ARTIFACTS),

@@ -10,6 +10,7 @@ from duvet.knowledge.graph.node import MOST_OTHERS, Around, Which, around
 from duvet.knowledge.graph.shapes import Relationship, Shown
 from duvet.knowledge.reports.shapes import Told
 from duvet.tools.ctx import Ctx
+from duvet.tools.errors import Code
 from duvet.tools.knowledge.known import TOOL_LABELS, ask, most, require_text, room, within
 from duvet.tools.tool import Answer, Tool
 
@@ -34,7 +35,7 @@ async def node(asked: Input, ctx: Ctx) -> Answer:
     """A node of the graph with its edges."""
     name, limit = require_text("node_id", asked.node_id, _NODE_ID), most(asked.limit, _MOST)
     found = await ask(ctx, lambda known: around(known.store, name, Which(asked.relationships), limit))
-    edges = tuple(within(found.relationships, room(ctx.caller.face, limit, _USUAL)))
+    edges = tuple(within(found.relationships, room(ctx.caller.audience, limit, _USUAL)))
     is_cut = found.is_cut or len(edges) < len(found.relationships)
     more = "give a higher limit" if limit < _MOST else "more of them are never told at once"
     step = f"There are more edges than these {len(edges)}: {more}." if is_cut else _other_way(asked, found)
@@ -59,4 +60,5 @@ GRAPH_NODE = Tool(
     output=Output,
     handler=node,
     labels=TOOL_LABELS,
+    failures=(Code.INVALID_IDENTIFIER,),
 )

@@ -42,7 +42,7 @@ async def surroundings(asked: Input, ctx: Ctx) -> Answer:
     """A subsystem with what is reached from it."""
     name, limit = require_text("name", asked.name, _NAME), most(asked.limit, _MOST)
     has_files = asked.include_artifacts is not False
-    space = room(ctx.caller.face, limit, _USUAL)
+    space = room(ctx.caller.audience, limit, _USUAL)
     wish = Wish(
         depth=most(asked.depth, _DEEPEST),
         limit=limit,
@@ -51,7 +51,9 @@ async def surroundings(asked: Input, ctx: Ctx) -> Answer:
         include_artifacts=has_files,
     )
     found = await ask(ctx, lambda known: subsystem(known.store, name, wish))
-    artifacts = brief(found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.face, _HALVES)
+    artifacts = brief(
+        found.artifacts, MOST_ARTIFACTS if asked.include_artifacts else None, ctx.caller.audience, _HALVES
+    )
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
     cut = f"{len(artifacts)} of {len(found.artifacts)} files shown: include_artifacts=true lists them."

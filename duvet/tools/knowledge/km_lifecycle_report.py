@@ -37,7 +37,7 @@ async def report(asked: Input, ctx: Ctx) -> Answer:
         )
 
     whole = await ask(ctx, question)
-    shown = _brief(whole, asked.limit, ctx.caller.face)
+    shown = _brief(whole, asked.limit, ctx.caller.audience)
     return Answer(value=shown, warning=cut(whole, shown))
 
 

@@ -16,6 +16,7 @@ from duvet.store.errors import BusyError, DamagedError, MissingError, StoreError
 from duvet.store.replacing import can_be_replaced
 from duvet.tools.ctx import Ctx
 from duvet.tools.errors import Code, MissingArgumentError, ToolError
+from duvet.tools.faces import MCP, SHELL
 from duvet.tools.paging import MOST_BYTES, fitting
 from duvet.tools.services import KNOWLEDGE
 
@@ -29,7 +30,6 @@ _Row = TypeVar("_Row")
 TOOL_LABELS = ("knowledge",)
 _MADE_AGAIN = (MissingError, VersionError, DamagedError)
 """What is well again once everything was taken in."""
-SHELL, MCP = "shell", "mcp"
 NOTHING = "nothing was taken in of this project yet"
 MOST_HISTORY = 100
 # What is higher counts as the highest: it is told, and not checked.
@@ -52,7 +52,7 @@ async def ask(ctx: Ctx, question: Callable[[OpenStore], Result]) -> Result:
     except IdentifierError as error:
         raise ToolError(Code.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
-        raise _refused(error, ctx.caller.face, knowledge.rules().root) from error
+        raise store_refusal(error, ctx) from error
 
 
 def _turn() -> CapacityLimiter:
@@ -74,17 +74,19 @@ def _turns() -> RunVar[CapacityLimiter | None]:
     return RunVar("duvet_knowledge_turn")
 
 
-def _refused(error: StoreError, face: str, root: str) -> ToolError:
+def store_refusal(error: StoreError, ctx: Ctx) -> ToolError:
+    """Why the store can't be used, in words that fit whoever asks."""
     ##= man/spec/knowledge.md#tools
     ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
     ##% and the server goes on.
     message = NOTHING if isinstance(error, MissingError) else f"{os.path.basename(error.path)}: {error.message}"
-    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, face, root))
+    return ToolError(Code.UPSTREAM_ERROR, message, _hint(error, ctx))
 
 
-def _hint(error: StoreError, face: str, root: str) -> str:
-    if face == SHELL:
-        return _hint_for_people(error, root)
+def _hint(error: StoreError, ctx: Ctx) -> str:
+    if ctx.caller.face == SHELL:
+        knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE)
+        return _hint_for_people(error, knowledge.rules().root if knowledge else "")
     if isinstance(error, BusyError):
         return error.hint
     # Agents have no shell.

@@ -12,6 +12,7 @@ from duvet.knowledge.pages.named import Requirement, requirements_of
 from duvet.knowledge.pages.notes import Notes
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
+from duvet.tools.faces import MCP
 from duvet.tools.pages.notes import Slug, ask, notes, require_text, text_of
 from duvet.tools.paging import MOST_BYTES
 from duvet.tools.tool import Answer, Tool
@@ -21,8 +22,6 @@ HINT = "list_pages has the slugs"
 
 _MOST = 4_000_000
 """Characters, and bytes of JSON: no answer has more of the text."""
-_CUT = "mcp"
-"""The face whose answers are short unless more is asked for: agents pay for them."""
 
 
 class Input(Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,7 +81,7 @@ def _part(text: str, asked: Input, face: str) -> str:
     rest = text[asked.offset :]
     if asked.limit is not None:
         return rest[: asked.limit]
-    if face != _CUT or len(rest.encode()) <= MOST_BYTES:
+    if face != MCP or len(rest.encode()) <= MOST_BYTES:
         return rest
     return rest.encode()[:MOST_BYTES].decode(errors="ignore")
 

@@ -7,14 +7,13 @@ from msgspec.structs import replace
 from duvet.knowledge.pages.notes import Notes
 from duvet.tools.context import Context
 from duvet.tools.ctx import Ctx
+from duvet.tools.faces import REST
 from duvet.tools.pages.notes import Row, ask, notes, row
 from duvet.tools.paging import Wish, more, page_of
 from duvet.tools.tool import Answer, Tool
 from duvet.tools.trace.arguments import Part
 
 _NAME = "list_pages"
-_WHOLE = "rest"
-"""The face whose lists have no parts."""
 
 
 async def pages(asked: Part, ctx: Ctx) -> Answer:
@@ -23,7 +22,7 @@ async def pages(asked: Part, ctx: Ctx) -> Answer:
     def question(context: Context, known: Notes) -> Answer:
         ##= man/spec/pages.md#tools
         ##% By `/api/mcp`, `list_pages` MUST answer all pages unless `limit` says otherwise.
-        size = 0 if ctx.caller.face == _WHOLE else context.page_size
+        size = 0 if ctx.caller.face == REST else context.page_size
         wish = Wish((_NAME, replace(asked, limit=None, cursor=None)), asked.cursor, asked.limit, size)
         rows, page = page_of(context.once(_rows), wish, key=lambda one: one.slug, row=lambda one: one)
         return Answer(value=rows, page=page, next_step=more(len(rows), page))

@@ -42,6 +42,9 @@ PLACES: dict[str, dict[tuple[str | int, ...], tuple[Place, Place]]] = {
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join(10 * [f'*{before}'])}]\n" for before, name in zip("abcdef", "bcdefg", strict=True)
 )
+LONG = f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a]\nc: d\ne: *a\n"
+LONG_KEYS = f"a: &a {{ ? {'x' * 500_000} : 1 }}\nb:\n" + "- *a\n" * 9
+DIGITS = f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n"
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
 
 
@@ -195,14 +198,17 @@ def test_what_is_refused_of_json(text: str, said: str) -> None:
         (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: more than 64 levels"),
         ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 more than 100,000 values"),
         (BOMB, "yaml", "5:29+2 more than 100,000 values"),
+        (LONG, "yaml", "4:4+2 more than 4,194,304 characters of texts and keys"),
+        (LONG_KEYS, "yaml", "10:3+2 more than 4,194,304 characters of texts and keys"),
+        (DIGITS, "yaml", "2:3158+2 more than 4,194,304 characters of texts and keys"),
         (CHAIN, "yaml", "64:12+4 nested too deeply: more than 64 levels"),
     ],
-    ids=range(9),
+    ids=range(12),
 )
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% A file that is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values once its aliases
-    ##% are followed MUST be refused.
+    ##% A file that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
+    ##% characters of texts and keys once its aliases are followed, MUST be refused.
     assert refusal(text, ending) == said
 
 

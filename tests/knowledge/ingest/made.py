@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from duvet.config.schema import IngestRule
@@ -12,7 +13,7 @@ from duvet.project import Project
 from duvet.queries.catalogue import Catalogue
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Kind
+from duvet.store.records import Filters, Kind, Run
 
 LONG_AGO = 1_700_000_000
 PLAIN = IngestRule(semantic=False)
@@ -72,3 +73,15 @@ def kinds(folder: Path) -> dict[str, Kind]:
         return {path: one.kind for path, one in store.artifacts().items()}
     finally:
         store.close()
+
+
+def last(folder: Path) -> Run:
+    with closing(opened(folder)) as store:
+        return store.runs(limit=1)[0]
+
+
+def found(folder: Path, *words: str) -> list[str]:
+    """The pieces that hold every one of these words."""
+    with closing(opened(folder)) as store:
+        numbers = [number for number, _ in store.lexical(words, Filters(), 50, every=True)]
+        return sorted(one.id for one in store.chunks(numbers))

@@ -57,6 +57,16 @@ def test_what_is_not_of_the_project_is_left_out(tmp_path: Path) -> None:
     )
 
 
+def test_what_was_left_unfinished(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% What was left unfinished by those who were killed MUST NOT be taken in, in whichever folder it is.
+    left = ".t-0-18.md.16748-1765d643927350aa.new"
+    names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
+    folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})
+    assert found(folder) == ("docs/.a.new", "docs/new.md")
+
+
 def test_patterns_choose(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test

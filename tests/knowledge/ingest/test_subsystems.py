@@ -12,7 +12,7 @@ from duvet.knowledge.ingest.imports import imports_of
 from duvet.knowledge.ingest.kinds import kind_of
 from duvet.knowledge.ingest.roots import roots_of
 from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
-from duvet.model import ProblemsError, Severity
+from duvet.model import Severity
 from duvet.tree.memory import MemoryTree
 from tests.knowledge.ingest.made import LEDGER, opened, taken, written
 
@@ -205,45 +205,6 @@ def test_what_wins() -> None:
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 
-@pytest.mark.parametrize("path", ["subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"])
-def test_where_the_catalogue_is(path: str) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% Subsystems MUST be read from the first of `subsystems.yaml`, `subsystems.yml` and `subsystems.json` at the top, in
-    ##% `.duvet`, in `.metadata` or in `docs`.
-    files = {path: b'{"a": {"paths": "x"}}', "docs/subsystems.json": b'{"b": {}}'}
-    assert [one.name for one in read_catalogue(MemoryTree(files))] == ["a"]
-    assert [one.name for one in read_catalogue(MemoryTree({path: b'{"subsystems": {"c": {}}}'}))] == ["c"]
-
-
-BAD = {
-    b"a: [1]\n": (1, "invalid type"),
-    b"a:\n  path: x\n": (2, "unknown field `path`"),
-    b"a:\n  tags: {}\n": (2, "invalid type"),
-    b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
-    b"a: &x [*x]\n": (1, "an alias of nothing"),
-    b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
-    b"a: {\n": (2, "YAML parse error"),
-    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
-    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
-    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
-}
-
-
-def test_how_critical_a_subsystem_is() -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% How critical a subsystem is MUST be `low`, `medium`, `high` or `critical`, in whatever case.
-    text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
-    assert [one.criticality for one in read_catalogue(MemoryTree({"subsystems.yaml": text}))] == ["low", "high", "", ""]
-    with pytest.raises(ProblemsError) as error:
-        read_catalogue(MemoryTree({"subsystems.yaml": b"a: {criticality: hihg}\n"}))
-    assert [(one.message, one.hint) for one in error.value.problems] == [
-        ('"hihg" is no criticality', "did you mean high?")
-    ]
-
-
 def test_what_is_depended_on_and_is_not_there() -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
@@ -256,16 +217,3 @@ def test_what_is_depended_on_and_is_not_there() -> None:
         ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),
     ]
     assert not any(one.severity is Severity.ERROR for one in found)
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_what_is_wrong_with_the_catalogue_is_told(text: bytes) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% What is wrong with that file MUST be an error with its line, and nothing be taken in.
-    with pytest.raises(ProblemsError) as error:
-        read_catalogue(MemoryTree({"docs/subsystems.yaml": text}))
-    line, message = BAD[text]
-    problem = error.value.problems[0]
-    assert (problem.path, problem.place.line) == ("docs/subsystems.yaml", line)
-    assert message in problem.message

@@ -10,32 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.errors import DuvetError
-from duvet.knowledge.ingest.embedding import SIZE
 from duvet.knowledge.ingest.taking import Wishes, take_in
-from duvet.progress import Progress
 from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.store.errors import BusyError
-from duvet.store.records import SPACE, Filters, Kind, Removed, Run
+from duvet.store.records import Kind, Removed, Run
 from duvet.tree.memory import MemoryTree
 from tests.histories import commit, git, history
-from tests.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, opened, project, taken, written
-
-DUMMY = Wishes(dummy=True)
-
-
-def last(folder: Path) -> Run:
-    with closing(opened(folder)) as store:
-        return store.runs(limit=1)[0]
-
-
-def found(folder: Path, *words: str) -> list[str]:
-    """The pieces that hold every one of these words."""
-    with closing(opened(folder)) as store:
-        numbers = [number for number, _ in store.lexical(words, Filters(), 50, every=True)]
-        return sorted(one.id for one in store.chunks(numbers))
+from tests.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, found, last, opened, project, taken, written
 
 
 def test_a_run_is_recorded(tmp_path: Path) -> None:
@@ -190,135 +170,6 @@ def test_subsystems_are_brought_up_to_date_without_reading_anything_again(tmp_pa
         tool = store.artifacts()["tool.sh"]
         assert (tool.subsystem, tool.criticality, tool.tags) == ("Tools", "low", ("t",))
         assert store.artifacts()["docs/ledger/design.md"].subsystem == "LEDGER"
-
-
-def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
-    wanted = IngestRule()
-    folder = written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
-
-    def spaces() -> tuple[bytes | None, int]:
-        with closing(opened(folder)) as store:
-            return store.kept(SPACE), sum(len(one.numbers) for one in store.segments() if one.rows)
-
-    taken(folder, wanted, DUMMY)
-    first, count = spaces()
-    assert first and count == 20
-    written(folder, {f"docs/more{number}.md": f"# More {number}\n" for number in range(4)})
-    taken(folder, wanted)
-    second, count = spaces()
-    assert second != first and count == 24
-    written(folder, {"docs/last.md": "# Last of all\n"})
-    taken(folder, wanted)
-    assert spaces() == (second, 25)
-    written(folder, {f"docs/many{number}.md": f"# Many words {number}\n" for number in range(10)})
-    taken(folder, wanted)
-    third, count = spaces()
-    assert third not in (first, second) and count == 35
-    taken(folder, PLAIN)
-    assert spaces() == (b"", 0)
-
-
-def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
-    fitted = []
-    for total in (20, 24, 16, 25, 20, 19):
-        for number in range(25):
-            path = tmp_path / f"docs/{number}.md"
-            if number < total:
-                written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n"})
-            else:
-                path.unlink(missing_ok=True)
-        taken(tmp_path, IngestRule(), DUMMY)
-        with closing(opened(tmp_path)) as store:
-            fitted.append((store.chunk_total(), int.from_bytes(store.kept(SIZE) or b"")))
-    assert fitted == [(20, 20), (24, 20), (16, 20), (25, 25), (20, 25), (19, 19)]
-
-
-def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A trace that can't be read MUST be a warning of the run, which goes on without it.
-    folder = written(tmp_path, {**LEDGER, ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\nsource = 1\n"})
-    outcome = taken(folder)
-    assert outcome.run.success and outcome.run.chunk_count == 7
-    assert [words.partition(":")[0] for words in outcome.run.warnings] == [".duvet/config.toml"]
-
-
-def test_a_run_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
-    folder = written(tmp_path, LEDGER)
-    taken(folder)
-    with closing(opened(folder)) as store:
-        before = store.artifacts()
-    written(folder, {"tool.sh": "echo other\n", "subsystems.yaml": "a: 1\n"})
-    with pytest.raises(DuvetError, match="invalid type"):
-        taken(folder)
-    with closing(opened(folder)) as store:
-        assert store.artifacts() == before and found(folder, "other") == []
-        failed = store.runs(limit=1)[0]
-    assert not failed.success and failed.error.startswith("subsystems.yaml:1: ")
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [(ValueError("a \udcff"), "ValueError: a \\xff"), (KeyboardInterrupt(), "KeyboardInterrupt")],
-)
-def test_a_run_that_fails_in_a_way_that_nobody_thought_of(tmp_path: Path, error: BaseException, reason: str) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
-    folder = written(tmp_path, LEDGER)
-    taken(folder)
-    written(folder, {"tool.sh": "echo other\n"})
-
-    def catalogue() -> Catalogue:
-        raise error
-
-    with pytest.raises(type(error)):
-        taken(folder, catalogue=catalogue)
-    assert (last(folder).success, last(folder).error, found(folder, "other")) == (False, reason, [])
-
-
-def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% Whoever asks while a run is under way MUST be answered as before it.
-    folder = written(tmp_path, LEDGER)
-    taken(folder)
-    written(folder, {"tool.sh": "echo other\n"})
-    asked: list[list[str]] = []
-
-    class Asking(Progress):
-        """Asks once the files are written down."""
-
-        def end(self, outcome: str) -> None:
-            if outcome.startswith("Read "):
-                asked.extend((found(folder, "echo"), found(folder, "other")))
-
-    with closing(opened(folder)) as store:
-        take_in(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
-    assert asked == [["tool.sh::0"], []]
-    assert found(folder, "other") == ["tool.sh::0"]
-
-
-def test_a_run_waits_for_another_one_only_for_a_while(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
-    assert Wishes().patience == 10
-    folder = written(tmp_path, LEDGER)
-    with closing(opened(folder)) as store, store.writing(), pytest.raises(BusyError):
-        taken(folder, wishes=Wishes(patience=0.1))
-    assert taken(folder).run.success
 
 
 def test_files_in_memory_are_taken_in(tmp_path: Path) -> None:

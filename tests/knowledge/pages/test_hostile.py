@@ -56,6 +56,7 @@ def test_what_is_no_text_is_left_out(name: str) -> None:
 
 FRONTS = {
     "a bomb of aliases": BOMB + "---\n# T\n",
+    "a bomb of long texts": f"---\na: &a {'x' * 60_000}\nb: [{'*a,' * 80}]\n---\n# T\n",
     "nested deeply": "---\na: " + "[" * 100 + "]" * 100 + "\n---\n# T\n",
     "no YAML": "---\na: [\n---\n# T\n",
     "no table": "---\n- a\n---\n# T\n",
@@ -68,8 +69,8 @@ FRONTS = {
 def test_front_matter_that_is_wrong(text: str) -> None:
     ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% Front matter that is no YAML, nested too deeply, or stands for too many values MUST be left aside with a warning, and
-    ##% the page kept.
+    ##% Front matter that is no YAML, nested too deeply, or stands for too many values or characters MUST be left aside with
+    ##% a warning, and the page kept.
     files: dict[str, str | bytes] = {"docs/a.md": text}
     assert [(page.slug, page.title) for page in notes_of(files).pages] == [("a", "T")]
     assert [(code, where.split(":")[0]) for code, where, _ in told(files)] == [("DUV102", "docs/a.md")]

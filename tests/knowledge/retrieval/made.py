@@ -15,6 +15,7 @@ from duvet.search.vectors.protocol import Embedder
 from duvet.store.opening import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import SPACE, Kind, Node, Relation, Taken
+from tests.search.vectors.made import embedder
 from tests.store.made import edge, node, symbol, taken
 
 DAY = 86_400.0
@@ -50,6 +51,10 @@ FILES = (
     taken("tests/test_boil.py", CHECK, kind=Kind.TEST, subsystem="Kettle", namespace="tests", git_timestamp=NOW),
 )
 PATHS = [one.artifact.path for one in FILES]
+MODEL = embedder()
+ALONE = "found by words alone: "
+PIECE = "src/kettle/boil.py::1"
+BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
 
 
 def _requirement(key: str, text: str) -> Node:

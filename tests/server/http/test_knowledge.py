@@ -196,4 +196,8 @@ async def test_the_pack_is_off_unless_it_is_asked_for(duvet_command: str, projec
             make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {}}})})
             assert (await post(client, "km-graph-node", node_id=NODES[0].id))[1]["status"] == "ok"
             make(project, {"duvet.config.json": json.dumps({"store": {"path": "other/store.db"}, **CONFIG})})
+            # But for where it is kept, which is for who starts a server to say.
+            assert (await post(client, "km-graph-node", node_id=NODES[0].id))[0] == 200
+    with Command(duvet_command, project) as command:
+        async with asking(command.where) as client:
             assert (await post(client, "km-graph-node", node_id=NODES[0].id))[0] == 503

@@ -18,6 +18,10 @@ from tests.server.http.serving import BOTH, READER, asking, call, serving
 
 pytestmark = pytest.mark.anyio
 API = "/api/mcp"
+CALLS = 600
+"""So many lines that no pipe takes them."""
+LONG = ("abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C))))
+"""Names of arguments that make lines longer than a page."""
 
 
 def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
@@ -137,6 +141,11 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
             await client.post(API, json=given, headers={"x-request-id": "r-1"})
         _, _, err = command.end()
     (told,) = [json.loads(line) for line in err.splitlines()]
+    ##= man/spec/gateway.md#telemetry
+    ##= type=test
+    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
+    ##% `knowledge`, and how long it is where it is of another.
+    assert told.pop("warning") == "str(164)"
     assert told.pop("time").endswith("Z") and told.pop("duration_ms") > 0 and told.pop("bytes_out") > 1
     assert told == {
         "level": "info",
@@ -148,3 +157,25 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
         "bytes_in": 24,
         "arguments": "query=str(12)",
     }
+
+
+@pytest.mark.parametrize("names", ["", *LONG])
+async def test_nobody_reads_the_log(duvet_command: str, project: Path, names: str) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
+    ##% with the next one.
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
+    with Command(duvet_command, project) as command:
+        async with asking(command.where) as client:
+            asked = {"tool": "coverage_summary", "input": {name * 80: 1 for name in names}}
+            for _ in range(CALLS):
+                assert (await client.post(API, json=asked)).status_code == (400 if names else 200)
+            log = command.process.stderr
+            assert log is not None
+            told = [json.loads(log.readline()) for _ in range(10)]
+            assert (await client.post(API, json=asked)).status_code == (400 if names else 200)
+        command.process.terminate()
+        told += [json.loads(line) for line in log]
+    (missed,) = [one["lines_left_out_before"] for one in told if "lines_left_out_before" in one]
+    assert missed > 0 and len(told) + missed == CALLS + 1

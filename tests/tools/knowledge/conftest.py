@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.tools.knowledge.made import Asking, asking
+from tests.tools.knowledge.upkept import ledger
 
 
 @pytest.fixture
 def known(tmp_path: Path) -> Iterator[Asking]:
     with asking(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Asking]:
+    """A project that nothing was taken in of yet."""
+    with ledger(tmp_path / "ledger") as found:
         yield found

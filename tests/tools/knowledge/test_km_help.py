@@ -17,6 +17,12 @@ NAMES = [
     "km-coverage-summary",
     "km-lifecycle-report",
     "km-ingest-status",
+    "km-ingest-trigger",
+    "km-feedback-submit",
+    "km-backup-trigger",
+    "km-recipe-run",
+    "km-upload",
+    "km-storetext",
 ]
 
 

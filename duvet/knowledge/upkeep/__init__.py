@@ -1,0 +1,1 @@
+"""What keeps what is known of a project fed, safe and accounted for."""

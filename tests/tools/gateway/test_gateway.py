@@ -1,0 +1,74 @@
+"""Where a gateway may be, and what is shown there."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.errors import QueryError
+from duvet.tools.gateway.gateway import Gateway, gateway_at
+from duvet.tools.tool import Scope
+
+WRONG = {
+    "not_a_url": "nowhere",
+    "another_scheme": "ftp://example.org",
+    "no_host": "https://",
+    "user_and_password": "https://user:geheim@example.org",
+    "user": "https://geheim@example.org",
+    "query": "https://example.org/?token=geheim",
+    "empty_query": "https://example.org/?",
+    "fragment": "https://example.org/#geheim",
+    "blank": "https://example.org/geheim x",
+    "line": "https://example.org/\ngeheim",
+    "backslash": "https://example.org\\@geheim",
+    "port": "https://example.org:99999/geheim",
+    "brackets": "https://[geheim/",
+    "not_ascii": "https://exämple.org/geheim",
+    "clear_text": "http://geheim.example.org",
+    "all_addresses": "http://0.0.0.0:80/geheim",
+}
+
+
+##= man/spec/gateway.md#access
+##= type=test
+##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an error
+##% at the start that doesn't show it.
+@pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
+def test_what_can_be_no_gateway(url: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        gateway_at(url, None, None)
+    assert "KM_GATEWAY_URL is not" in caught.value.message
+    assert "geheim" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_on_this_machine_without_encryption() -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
+    for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
+        assert not gateway_at(url, None, None).base.endswith("/")
+    with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
+        gateway_at("http://example.org", None, None)
+
+
+def test_tokens_are_not_shown() -> None:
+    found = gateway_at("https://example.org:444/team", "secret-1", "secret-2")
+    assert "secret" not in repr(found)
+    assert (found.authority, found.is_local) == ("example.org:444", False)
+    assert found.tokens == ("KM_READER_TOKEN", "KM_ADMIN_TOKEN")
+
+
+def shown(gateway: Gateway) -> list[str | None]:
+    found = [gateway.token(scope) for scope in (Scope.READER, Scope.MAINTAINER)]
+    return [None if one is None else one.reveal() for one in found]
+
+
+def test_which_token_for_which_scope() -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and one
+    ##% for maintainers with the admin's token alone.
+    url = "https://example.org"
+    assert shown(gateway_at(url, "r", "a")) == ["r", "a"]
+    assert shown(gateway_at(url, "r", None)) == ["r", None]
+    assert shown(gateway_at(url, None, "a")) == ["a", "a"]
+    assert shown(gateway_at(url, None, None)) == [None, None]
