@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 
 import msgspec
 
@@ -58,11 +59,17 @@ def checked_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 def _check_required(tool: Tool, given: Mapping[str, object]) -> None:
     ##= man/spec/mcp.md#tools
     ##% Of the arguments that are wrong, one that is missing MUST be named first.
-    for field in msgspec.structs.fields(tool.input):
-        if field.required and field.encode_name not in given:
+    for name in _required(tool.input):
+        if name not in given:
             unknown = _unknown(tool, given)
-            said = f"{unknown.message}: {unknown.hint}" if unknown else _hint(tool, field.encode_name)
-            raise MissingArgumentError(field.encode_name, said)
+            said = f"{unknown.message}: {unknown.hint}" if unknown else _hint(tool, name)
+            raise MissingArgumentError(name, said)
+
+
+@cache
+def _required(input: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The arguments that can't be left out; to look that up takes longer than many a call."""
+    return tuple(field.encode_name for field in msgspec.structs.fields(input) if field.required)
 
 
 def _check_names(tool: Tool, arguments: Mapping[str, object]) -> None:
