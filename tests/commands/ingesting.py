@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.running import environment, listen
+from tests.commands.running import start
 from tests.knowledge.ingest.made import LEDGER, opened, written
 
 WITHOUT_VECTORS = {"duvet.config.yaml": "ingest: {semantic: false}\n"}
@@ -26,13 +26,4 @@ def known(folder: Path) -> list[str]:
 
 
 def started(command: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [command, "ingest"],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=listen,  # noqa: PLW1509 - there are no threads that hold anything
-    )
+    return start(command, folder, "ingest")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.commands.made import make
+from tests.commands.running import Run, runner
 from tests.knowledge.stored import fill
 from tests.tools.made import FILES
 
@@ -40,3 +43,13 @@ def with_recipes(folder: Path) -> Path:
     """A project that was taken in, and that has a recipe."""
     # Without a configuration of the service: the tools are switched on all the same.
     return fill(make(folder, {**FILES, "recipes/look.yaml": LOOK}))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return with_recipes(tmp_path / "pot")
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return runner(duvet_command, project)

@@ -7,18 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.recipes import LOOK, with_recipes
-from tests.commands.running import Run, files, runner
+from tests.commands.recipes import LOOK, duvet, project
+from tests.commands.running import Run, files
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return with_recipes(tmp_path / "pot")
-
-
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
+__all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
 
 
 def test_which_there_are(duvet: Run, project: Path) -> None:

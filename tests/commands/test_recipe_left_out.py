@@ -8,18 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.made import make
-from tests.commands.recipes import LOOK, with_recipes
-from tests.commands.running import Run, runner
+from tests.commands.recipes import LOOK, duvet, project
+from tests.commands.running import Run
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return with_recipes(tmp_path / "pot")
-
-
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
+__all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
 
 
 def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:

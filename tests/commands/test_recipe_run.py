@@ -6,23 +6,13 @@ import json
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.commands.made import make
-from tests.commands.recipes import WAIT, with_recipes
-from tests.commands.running import Run, runner, start
+from tests.commands.recipes import WAIT, duvet, project
+from tests.commands.running import Run, start
 from tests.commands.terminals import Terminal
 from tests.specs.serving import LONGEST
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return with_recipes(tmp_path / "pot")
-
-
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
+__all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
 
 
 def test_a_run(duvet: Run) -> None:
