@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.specs.serving import Held, serving
+from tests.unit.specs.serving import Held, serving
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("DUVET_SHARED") or ROOT.parent / "shared").resolve()

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.commands.running import Run, runner
-from tests.test_conformance import copy_with_links
+from tests.cli.running import Run, runner
+from tests.slow.test_conformance import copy_with_links
 
 PROJECTS = ("h3-704b37a", "s2n-tls-132053b")
 STATUSES = ("not started", "in progress", "needs tests", "done")

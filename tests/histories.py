@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.commands.made import make
+from tests.cli.made import make
 
 ENVIRON = {
     "GIT_CONFIG_GLOBAL": os.devnull,

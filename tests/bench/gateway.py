@@ -29,7 +29,7 @@ from tests.bench.notes import post
 from tests.bench.server import Figure, render
 from tests.bench.talking import talking
 from tests.bench.talking_http import serving_at
-from tests.knowledge.generated import written_tree
+from tests.unit.knowledge.generated import written_tree
 
 CALLS = 200
 TOKEN = "bench-0123456789abcdef"

@@ -36,7 +36,7 @@ from tests.bench.notes import post
 from tests.bench.server import Figure, render
 from tests.bench.talking_http import talking_http
 from tests.bench.workloads import make_tree
-from tests.knowledge.generated import written_tree
+from tests.unit.knowledge.generated import written_tree
 
 FILES = 20_000
 CALLS = 200

@@ -13,8 +13,8 @@ from tests.bench.quoting import COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, cases
 from tests.bench.server import ARGUMENTS, Figure, asked_of, edited, render
 from tests.bench.talking import talking
 from tests.bench.trees import Edit
-from tests.commands.made import make
-from tests.commands.made_tea import TEA_PROJECT
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
 
 BUDGET = Budget(1.5, 2.5)
 

@@ -12,8 +12,8 @@ from tests.bench.measure import FailedError
 from tests.bench.options import ROOT
 from tests.bench.server import asked_of
 from tests.bench.talking_http import talking_http
-from tests.commands.made import make
-from tests.commands.made_tea import TEA_PROJECT
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the memory of another process is one of Linux")
 

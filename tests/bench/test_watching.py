@@ -10,7 +10,7 @@ import pytest
 from tests.bench.measure import FailedError
 from tests.bench.trees import Edit
 from tests.bench.watching import Row, Wait, render, waits
-from tests.commands.made import KETTLE, make
+from tests.cli.made import KETTLE, make
 
 
 def test_each_edit_is_answered(duvet_command: str, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.tools.desk import Desk
 from duvet.tools.registry import Registry
 from tests.interop.fixtures import Fixtures
-from tests.server.http.serving import accounts
-from tests.server.opened import PAGE_SIZE, opened
+from tests.unit.server.http.serving import accounts
+from tests.unit.server.opened import PAGE_SIZE, opened
 
 
 def main(folder: str) -> None:

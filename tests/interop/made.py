@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import json
 
-from tests.commands.made import make
-from tests.commands.made_tea import TEA_PROJECT
-from tests.server.plan import plan_of
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.unit.server.plan import plan_of
 
 
 def written(folder: Path) -> tuple[Path, Path]:

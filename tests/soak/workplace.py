@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.commands.made import make
-from tests.tools.installed import install_made, install_tutorial
-from tests.tools.made import FILES
+from tests.cli.made import make
+from tests.unit.tools.installed import install_made, install_tutorial
+from tests.unit.tools.made import FILES
 
 EDITED = "src/main.rs"
 _CONFIG = """\

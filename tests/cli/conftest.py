@@ -1,0 +1,80 @@
+"""A small project, as it is and reported on, and the command in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import KETTLE, make
+from tests.cli.running import NOBODY, Run, run, runner
+from tests.cli.watched import Watch, Watched
+from tests.unit.queries.made import FILES
+
+
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    """A project in which nothing is wrong."""
+    return make(tmp_path / "kettle", KETTLE)
+
+
+@pytest.fixture
+def duvet(duvet_command: str, kettle: Path) -> Run:
+    """The installed command in the project."""
+    return runner(duvet_command, kettle)
+
+
+@pytest.fixture
+def tea(duvet_command: str, tmp_path: Path) -> Run:
+    """The command in a project with requirements in every state."""
+    return runner(duvet_command, make(tmp_path / "tea", FILES))
+
+
+@pytest.fixture(scope="session")
+def reported_once(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with every file that a report writes, for all tests to copy."""
+    folder = make(tmp_path_factory.mktemp("reported") / "kettle", KETTLE)
+    assert runner(duvet_command, folder)("report").code == 0
+    return folder
+
+
+@pytest.fixture
+def public(duvet_command: str) -> Iterator[Path]:
+    """A project where a user without rights may do everything."""
+    with tempfile.TemporaryDirectory() as temporary:
+        os.chmod(temporary, 0o755)
+        folder = make(Path(temporary) / "kettle", KETTLE)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))
+        try:
+            done = run(duvet_command, folder, "-q", "report", before=NOBODY)
+        except FileNotFoundError:
+            pytest.skip("no setpriv to step down with")
+        if done.code:
+            pytest.skip(f"a user without rights can't run the command: {done.err}")
+        yield folder
+
+
+@pytest.fixture
+def reported(reported_once: Path, kettle: Path) -> Path:
+    """The project with every file that a report writes."""
+    shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
+    return kettle
+
+
+@pytest.fixture
+def watch(kettle: Path, duvet_command: str) -> Iterator[Watch]:
+    """Watches the project until the end of the test."""
+    begun: list[Watched] = []
+
+    def begin(*args: str, **environ: str) -> Watched:
+        begun.append(Watched(duvet_command, kettle, *args, **environ))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.end()

@@ -1,0 +1,95 @@
+"""Runs the installed command in a clean environment, as a process of its own (see `tests/zygote.py`)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tests import zygote
+
+Before = tuple[str, ...]
+"""A command that runs another one."""
+
+# Root may do everything, so it steps down.
+NOBODY: Before = (
+    ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    if sys.platform != "win32" and os.getuid() == 0
+    else ()
+)
+
+
+class Done(NamedTuple):
+    """How a process ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Run(Protocol):
+    """Runs the command in a folder that it belongs to."""
+
+    def __call__(self, *args: str, environ: Mapping[str, str] = ..., **more: Any) -> Done: ...
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Variables without which a process can't run, and no elapsed times, which differ from run to run."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "SYSTEMROOT")}
+    return {**kept, "LANG": "C.UTF-8", "DUVET_INTERNAL_CI": "true", **more}
+
+
+def listen() -> None:
+    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def run(
+    command: str, folder: Path, *args: str, environ: Mapping[str, str] | None = None, before: Before = (), **more: Any
+) -> Done:
+    """The outcome of the command with these arguments; nobody types anything, and `before` stands before it."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    given = {"cwd": folder, "env": environment(**(environ or {})), **streams, **more}
+    done = zygote.run([command, *args], timeout=60, before=before, **given)
+    out, err = ((stream or b"").decode(errors="replace") for stream in (done.stdout, done.stderr))
+    return Done(done.returncode, out, err.replace(str(folder), "<project>"))
+
+
+def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
+    """The command at work."""
+    return subprocess.Popen(
+        [command, *args],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen,  # noqa: PLW1509 - there are no threads that hold anything
+    )
+
+
+def runner(command: str, folder: Path) -> Run:
+    """The command in a folder."""
+    return partial(run, command, folder)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every regular file below a folder by its path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _regular(folder)}
+
+
+def times(folder: Path) -> dict[str, int]:
+    """When every regular file below a folder was written."""
+    return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in _regular(folder)}
+
+
+def _regular(folder: Path) -> Iterator[Path]:
+    """The cache is left out: it is no result, and differs from run to run."""
+    found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache/" not in path.as_posix())
+    return (path for path in found if path.is_file() and not path.is_symlink())

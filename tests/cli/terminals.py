@@ -1,0 +1,120 @@
+"""A terminal that a command draws on: a pseudo-terminal, and what can be seen on it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tests.cli.running import environment
+from tests.unit.specs.serving import LONGEST
+from tests.zygote import spawn
+
+_CUT = re.compile(r"\x1b(?:\[[?0-9;]*)?\Z")
+_SEQUENCE = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]|\r|\n|[^\x1b\r\n]+")
+
+
+class Terminal:
+    """A command whose standard error is a terminal of so many columns."""
+
+    def __init__(self, command: str, folder: Path, *args: str, columns: int = 80, term: str = "xterm") -> None:
+        self.reader, writer = pty.openpty()
+        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = spawn(
+            [command, "--color", "never", *args],
+            cwd=folder,
+            env=environment(TERM=term, NO_PROXY="127.0.0.1"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=writer,
+        )
+        os.close(writer)
+        self.written = b""
+
+    def until(self, line: str) -> None:
+        """Read until this line is the last one that was drawn; an AssertionError where that does not come."""
+        while self.shown.drawn[-1:] != [line]:
+            assert select.select([self.reader], [], [], LONGEST)[0] and self._read(), self.shown.drawn
+
+    def code(self) -> int:
+        """The exit code, after all has been read."""
+        while self._read():
+            pass
+        os.close(self.reader)
+        return self.process.wait(LONGEST)
+
+    @property
+    def shown(self) -> Screen:
+        """What can be seen."""
+        return Screen(self.written.decode(errors="ignore"))
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self.reader, 1 << 16)
+        except OSError:
+            # Nobody holds the other end any more.
+            return False
+        self.written += data
+        return data != b""
+
+
+class Screen:
+    """What a terminal makes of what is written to it; sequences that are not known here are a surprise."""
+
+    def __init__(self, written: str) -> None:
+        self.lines = [""]
+        self.drawn: list[str] = []
+        """Each line that was drawn, without blanks at its end, as often as it was drawn anew."""
+        self.has_cursor = True
+        self._row = 0
+        for sequence in _SEQUENCE.findall(_CUT.sub("", written)):
+            self._draw(sequence)
+
+    def _draw(self, sequence: str) -> None:
+        if sequence == "\n":
+            self._row += 1
+            self.lines += [""] * (self._row + 1 - len(self.lines))
+        elif sequence == "\x1b[1A":
+            self._row -= 1
+        elif sequence == "\x1b[2K":
+            self.lines[self._row] = ""
+        elif sequence in ("\x1b[?25l", "\x1b[?25h"):
+            self.has_cursor = sequence.endswith("h")
+        elif sequence != "\r":
+            assert not sequence.startswith("\x1b"), sequence
+            self.lines[self._row] += sequence
+            self.drawn.append(self.lines[self._row].rstrip())
+
+
+def shown(command: str, folder: Path, *args: str, columns: int = 80, **environ: str) -> str:
+    """What the command writes to a standard output that is a terminal of so many columns."""
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = spawn(
+        [command, *args],
+        cwd=folder,
+        env=environment(TERM="xterm", **environ),
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    written = b"".join(_pieces(reader))
+    process.wait(LONGEST)
+    os.close(reader)
+    return written.decode().replace("\r\n", "\n")
+
+
+def _pieces(reader: int) -> Iterator[bytes]:
+    """What is written until the other end is closed, which is an error on some systems."""
+    with suppress(OSError):
+        while piece := os.read(reader, 65536):
+            yield piece

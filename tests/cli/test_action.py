@@ -1,0 +1,119 @@
+"""The GitHub Action: what it asks of GitHub, and what its scripts do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import yaml
+
+from tests.cli.made import KETTLE, SOURCE, make
+from tests.conftest import ROOT
+
+ACTION: dict[str, Any] = yaml.decode((ROOT / "action.yml").read_bytes())
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+SCRIPTS = {step["name"]: step for step in STEPS if "run" in step}
+DEFAULTS = {name: one["default"] for name, one in ACTION["inputs"].items()}
+WRONG = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    """The folder for what a job needs, in which duvet has been installed."""
+    folder = tmp_path / "runner"
+    folder.mkdir()
+    (folder / "duvet").symlink_to(Path(sys.executable).parent.parent)
+    return folder
+
+
+def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """A step, run as GitHub runs it."""
+    known = {f"inputs.{key}": value for key, value in {**DEFAULTS, **inputs}.items()}
+    known["steps.install.outputs.duvet"] = str(temporary / "duvet" / "bin" / "duvet")
+    step = SCRIPTS[name]
+    filled = {
+        key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: known[found[1]], text) for key, text in step["env"].items()
+    }
+    environ = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "RUNNER_TEMP": str(temporary), "GITHUB_ACTIONS": "true"}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=project / known["inputs.working-directory"],
+        env={**environ, **filled},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_github_understands_it() -> None:
+    command = [
+        str(Path(sys.executable).with_name("check-jsonschema")),
+        "--builtin-schema",
+        "vendor.github-actions",
+        "action.yml",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "ok -- validation done\n")
+
+
+def test_no_input_is_code() -> None:
+    assert [name for name, step in SCRIPTS.items() if "${{" in step["run"]] == []
+    assert {step["shell"] for step in SCRIPTS.values()} == {"bash"}
+
+
+def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
+    text = (ROOT / "action.yml").read_text()
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == DEFAULTS.keys()
+
+
+def test_scripts_are_sound(tmp_path: Path) -> None:
+    for step in SCRIPTS.values():
+        assert subprocess.run(["bash", "-nc", step["run"]], check=False).returncode == 0
+
+
+def test_the_gate_passes(tmp_path: Path, temporary: Path) -> None:
+    project = make(tmp_path / "kettle", KETTLE)
+    assert run("Run the gate", project, temporary, gate="report").returncode == 0
+    assert run("Run the gate", project, temporary).returncode == 0
+    (project / ".duvet" / "snapshot.txt").write_text("")
+    assert run("Run the gate", project, temporary).returncode == 1
+
+
+def test_the_gate_annotates(tmp_path: Path, temporary: Path) -> None:
+    project = make(tmp_path / "kettle", {**KETTLE, "src/b.rs": WRONG})
+    done = run("Run the gate", project, temporary)
+    assert done.returncode == 1
+    marked = [line.partition(",col=")[0] for line in done.stdout.splitlines() if line.startswith("::")]
+    assert marked == ["::error file=src/b.rs,line=2"]
+
+
+def test_arguments_are_words_and_nothing_else(tmp_path: Path, temporary: Path) -> None:
+    project = make(tmp_path / "kettle", KETTLE)
+    hostile = "--json $(touch${IFS}made);touch made\n* `touch made`"
+    done = run("Run the gate", project, temporary, gate="report", arguments=hostile)
+    assert done.returncode == 2
+    assert "Got unexpected extra arguments (made * `touch made`)" in done.stderr
+    assert sorted(path.name for path in project.iterdir()) == [".duvet", "spec.md", "src"]
+
+
+@pytest.mark.parametrize("source", [SOURCE, WRONG])
+def test_the_page_is_written_whatever_is_wrong(source: str, tmp_path: Path, temporary: Path) -> None:
+    project = make(tmp_path / "all", {f"kettle/{name}": text for name, text in {**KETTLE, "src/a.rs": source}.items()})
+    inputs = {"working-directory": "kettle"}
+    done = run("Write the page", project, temporary, **inputs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (temporary / "duvet-page" / "duvet.html").read_text().startswith("<!doctype html>")
+    assert not (project / "kettle" / ".duvet" / "snapshot.txt").exists()
+    uploaded = next(step for step in STEPS if step["name"] == "Upload the page")
+    assert uploaded["with"]["path"] == "${{ runner.temp }}/duvet-page/duvet.html"
+
+
+def test_a_page_that_cant_be_written_fails_nothing(tmp_path: Path, temporary: Path) -> None:
+    project = make(tmp_path / "kettle", {".duvet/config.toml": "x = ["})
+    done = run("Write the page", project, temporary)
+    assert (done.returncode, (temporary / "duvet-page" / "duvet.html").exists()) == (0, False)

@@ -1,0 +1,132 @@
+"""On real projects, every command that counts or lists agrees with the JSON report of awslabs duvet's format."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.running import runner
+from tests.golden_projects import STATUSES, Golden, Key, Requirement, golden, key_of, numbers_of
+
+# pytest looks for the fixture by its name here.
+__all__ = ["golden"]
+
+
+class OwedLess(NamedTuple):
+    """A golden project in which most of a specification's requirements are not applicable."""
+
+    project: Golden
+    freed: frozenset[Key]
+    owed: dict[Key, Requirement]
+    """As the report has them without the entry."""
+
+
+@pytest.fixture
+def owed_less(golden: Golden, duvet_command: str, tmp_path: Path) -> OwedLess:
+    chapters = Counter((path, section.split(".")[0]) for path, section, _ in golden.requirements if "-" in section)
+    ((path, chapter), _), *_ = chapters.most_common(1)
+    folder = tmp_path / "owed less"
+    shutil.copytree(golden.folder, folder, symlinks=True)
+    config = folder / ".duvet" / "config.toml"
+    _, rest = config.read_text().split("\n", 1)
+    entry = f"[[not-applicable]]\ntarget = '{path}#{chapter}'\nreason = 'It is elsewhere.'\n"
+    config.write_text(f"'$schema' = 'duvet-cli/config/v1'\n{rest}\n{entry}")
+    freed = frozenset(key for key in golden.requirements if key[0] == path and key[1].split(".")[0] == chapter)
+    owed = {key: one for key, one in golden.requirements.items() if key not in freed}
+    return OwedLess(Golden(runner(duvet_command, folder), folder), freed, owed)
+
+
+def test_what_is_not_applicable(owed_less: OwedLess) -> None:
+    project, freed, owed = owed_less
+    found = Counter(one.status for one in owed.values())
+    excepted = sum(one.excepted for one in owed.values())
+    done, among = found["done"] - excepted, len(owed) - excepted
+    assert project.summary.endswith(
+        f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted, "
+        f"{len(freed)} not applicable\n"
+    )
+    assert [entry["requirements"] for entry in project.report["not_applicable"]] == [len(freed)]
+    counts = f"{found['not started']} of {len(owed)} requirements uncited; {len(freed)} not applicable\n"
+    assert project.duvet("uncited").err == counts
+    assert project.keys("uncited") == {key for key, one in owed.items() if one.status == "not started"}
+    assert project.keys("uncited", "--todo") == {key for key, one in owed.items() if one.todos}
+    assert project.keys("uncited", *(f"--status={one.replace(' ', '-')}" for one in STATUSES)) == owed.keys()
+    left = {key for key, one in owed.items() if one.status != "done"}
+    assert project.keys("prioritize", "--limit", "0") == left
+    assert project.keys("prioritize", "--limit", "0", "--all", "--status", "done") == freed | owed.keys() - left
+    shown = [one["numbers"] for one in project.specifications]
+    assert {name: sum(one[name] for one in shown) for name in (*numbers_of([]), "not_applicable")} == {
+        **numbers_of(list(owed.values())),
+        "requirements": len(freed) + len(owed),
+        "not_applicable": len(freed),
+    }
+
+
+def test_the_summary(golden: Golden) -> None:
+    found = Counter(one.status for one in golden.requirements.values())
+    excepted = sum(one.excepted for one in golden.requirements.values())
+    done, among = found["done"] - excepted, len(golden.requirements) - excepted
+    verdict = f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted\n"
+    assert golden.summary.endswith(verdict)
+    *_, numbers = (line for line in golden.summary.splitlines() if line.endswith(f" {excepted}"))
+    assert numbers.split()[-4:-1] == [str(found[name]) for name in ("needs tests", "in progress", "not started")]
+
+
+def test_uncited(golden: Golden) -> None:
+    uncited = golden.with_status("not started")
+    assert golden.keys("uncited") == uncited
+    assert golden.duvet("uncited").err == f"{len(uncited)} of {len(golden.requirements)} requirements uncited\n"
+
+
+def test_the_gate(golden: Golden) -> None:
+    weights = ["MUST", "SHOULD", "MAY", None]
+    levels = [golden.requirements[key].level for key in golden.with_status("not started")]
+    for number, gate in enumerate(("must", "should", "may", "any"), 1):
+        breaking = sum(level in weights[:number] for level in levels)
+        assert breaking
+        last = golden.duvet("uncited", "--fail-on", gate, "--limit", "1").err.splitlines()[-1]
+        assert last == f"FAIL: {breaking} of them break --fail-on {gate}"
+
+
+def test_untested(golden: Golden) -> None:
+    assert golden.keys("uncited", "--untested") == {
+        key
+        for key, one in golden.requirements.items()
+        if one.status == "needs tests" or (one.status != "done" and not one.tests)
+    }
+
+
+def test_to_do(golden: Golden) -> None:
+    rows = golden.rows("uncited", "--todo")
+    assert {key_of(row): len(row["todos"]) for row in rows} == {
+        key: one.todos for key, one in golden.requirements.items() if one.todos
+    }
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_each_status(status: str, golden: Golden) -> None:
+    wanted, expected = status.replace(" ", "-"), golden.with_status(status)
+    assert golden.keys("uncited", "--status", wanted) == expected
+    assert golden.keys("prioritize", "--limit", "0", "--status", wanted) == expected
+    assert golden.keys("search", "--limit", "0", "--status", wanted, "--raw", everything(golden)) == expected
+
+
+def everything(golden: Golden) -> str:
+    """A query that each requirement answers: the name of its specification."""
+    return " OR ".join(f'specification : "{one["name"]}"' for one in golden.specifications)
+
+
+def test_priorities(golden: Golden) -> None:
+    rows = golden.rows("prioritize", "--all", "--limit", "0")
+    assert [row["rank"] for row in rows] == [*range(1, len(golden.requirements) + 1)]
+    assert {key_of(row): (row["status"], row["level"], row["todo_count"]) for row in rows} == {
+        key: (one.status, one.level, one.todos) for key, one in golden.requirements.items()
+    }
+    left = golden.rows("prioritize", "--limit", "0")
+    assert [key_of(row) for row in left] == [key_of(row) for row in rows if row["status"] != "done"]
+    said = golden.duvet("prioritize").err
+    assert said == f"20 of {len(left)} requirements listed, most urgent first\n"

@@ -1,0 +1,215 @@
+"""`duvet ask` as a process, against a provider on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duvet.llm.asking import NOTHING
+from duvet.llm.errors import SETTING_UP
+from tests.cli.examples import examples
+from tests.cli.made import make
+from tests.cli.running import Done, Run, files
+from tests.cli.searching import find, tea
+from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.specs.serving import at_work
+
+__all__ = ["find", "tea"]  # fixtures, which tests ask for by name
+
+KEY = "sk-very-secret-1234"
+SOURCES = """\
+[1] tea.md#serving (MAY, not started)
+    tea.md:11
+    Cups MAY be warmed.
+
+[2] Serving (tea.md#serving)
+    tea.md:9
+    Cups MAY be warmed.
+    The server MUST pour within five minutes.
+"""
+ANSWERED = f"They may be [1].\n\n{SOURCES}"
+FLAG = "warning: the answer names no source: hold it against them before you believe it\n"
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with at_work(Wire()) as server:
+        yield server
+        server.over.set()
+
+
+def config(wire: Wire, **more: Any) -> str:
+    return json.dumps({"providers": {"one": {"baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}}})
+
+
+def failed(message: str, hint: str) -> Done:
+    return Done(1, SOURCES, f"error: {message}\n  = help: {hint}\n\nencountered 1 errors\n")
+
+
+def test_an_answer(find: Run, tea: Path, wire: Wire) -> None:
+    ##= man/spec/ask.md#answers
+    ##= type=test
+    ##% `duvet ask` MUST NOT write anything but the cache.
+    make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY")})
+    wire.plan(openai_says("They may be [1] [7]."))
+    before = files(tea)
+    done = find("ask", "cups", environ={"MY_KEY": KEY})
+    warning = "warning: the model named sources that there are not; they are left out: [7]\n"
+    assert done == Done(0, ANSWERED, warning)
+    assert files(tea) == before
+    (asked,) = wire.asked
+    assert (asked.body["model"], asked.headers["authorization"]) == ("small", f"Bearer {KEY}")
+    assert asked.body["messages"][1]["content"].endswith("\nQuestion: cups\n")
+
+
+def test_a_proxy_is_no_way_to_this_machine(find: Run, tea: Path, wire: Wire) -> None:
+    make(tea, {"duvet.config.json": config(wire)})
+    wire.plan(openai_says("They may be [1]."))
+    assert (
+        find("ask", "cups", environ={"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}).out
+        == ANSWERED
+    )
+
+
+def test_json(find: Run, tea: Path, wire: Wire) -> None:
+    make(tea, {"models.yaml": f"providers: {{one: {{kind: anthropic, baseUrl: '{wire.url}', defaultModel: small}}}}\n"})
+    wire.plan(anthropic_says("Maybe."))
+    done = find("ask", "cups", "--config", "models.yaml", "--format", "json")
+    found = json.loads(done.out)
+    assert (done.code, done.err) == (0, FLAG)
+    assert [*found] == ["answer", "sources", "model", "warnings"]
+    assert (found["answer"], found["model"]) == ("Maybe.", "one/small")
+    assert found["warnings"] == [FLAG.removeprefix("warning: ").rstrip()]
+    assert found["sources"] == [
+        {
+            "number": 1,
+            "kind": "requirement",
+            "title": "tea.md#serving (MAY, not started)",
+            "full_path": f"/specifications/tea/sections/serving/requirements/{found['sources'][0]['full_path'][-12:]}",
+            "file_path": "tea.md",
+            "line_number": 11,
+            "text": "Cups MAY be warmed.",
+        },
+        {
+            "number": 2,
+            "kind": "section",
+            "title": "Serving (tea.md#serving)",
+            "full_path": "/specifications/tea/sections/serving",
+            "file_path": "tea.md",
+            "line_number": 9,
+            "text": "Cups MAY be warmed.\nThe server MUST pour within five minutes.",
+        },
+    ]
+    assert find("-q", "ask", "cups", "--config", "models.yaml").err == ""
+
+
+def test_nobody_is_set_up(find: Run) -> None:
+    ##= man/spec/ask.md#choosing
+    ##= type=test
+    ##% Where no model can be used, duvet MUST say how to set one up.
+    ##= man/spec/ask.md#answers
+    ##= type=test
+    ##% Where no model answers, `duvet ask` MUST print the sources all the same, and exit with 1.
+    ##= man/spec/ask.md#choosing
+    ##= type=test
+    ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
+    environ = {"OPENAI_API_KEY": KEY}
+    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETTING_UP)
+    done = find("ask", "cups", "--format", "json")
+    assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message", "hint"),
+    [
+        (
+            refuses(401, f"wrong key {KEY}"),
+            "one refuses the key (401): wrong key ***",
+            "check the key that `providers.one.apiKey` names",
+        ),
+        (
+            refuses(429, "slow down", retry_after="3600"),
+            "one takes no more for now (429): slow down",
+            "try again in 3600 seconds",
+        ),
+        (
+            Reply(500),
+            "one is out of order (500)",
+            "",
+        ),
+        (
+            Reply(body=b"{"),
+            "one answers what is no JSON",
+            "does `kind` say which protocol it speaks?",
+        ),
+        (
+            Reply(body=b"x", stops_before="headers"),
+            "one has not answered within 0.3 seconds",
+            "`timeout` of the provider says how long an answer may take",
+        ),
+    ],
+)
+def test_a_provider_that_fails(reply: Reply, message: str, hint: str, find: Run, tea: Path, wire: Wire) -> None:
+    ##= man/spec/ask.md#answers
+    ##= type=test
+    ##% Where no model answers, `duvet ask` MUST print the sources all the same, and exit with 1.
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    timeout = 0.3 if reply.stops_before else 60
+    make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
+    wire.plan(reply)
+    done = find("ask", "cups", environ={"MY_KEY": KEY})
+    expected = failed(message, hint)
+    assert done == (expected if hint else expected._replace(err=expected.err.replace("  = help: \n", "")))
+
+
+def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
+    ##= man/spec/ask.md#answers
+    ##= type=test
+    ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
+    make(tea, {"duvet.config.json": config(wire)})
+    assert find("ask", "coffee") == Done(1, f"{NOTHING}\n", "")
+    nothing: dict[str, Any] = {"answer": NOTHING, "sources": [], "model": None, "warnings": []}
+    assert json.loads(find("ask", "coffee", "--format", "json").out) == nothing
+    assert wire.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "JSON parse error at line 1, column 2"),
+        ('{"providers": []}', "providers: invalid type: sequence, expected a table"),
+        ('{"providers": {"one": {"apiKey": "$NOT_THERE"}}}', "NOT_THERE"),
+    ],
+)
+def test_a_wrong_configuration(text: str, message: str, find: Run, tea: Path) -> None:
+    make(tea, {"duvet.config.json": text})
+    done = find("ask", "cups")
+    assert (done.code, done.out, message in done.err, "duvet.config.json" in done.err) == (1, "", True, True)
+
+
+def test_a_key_that_is_written_out_is_not_shown(find: Run, tea: Path) -> None:
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    make(tea, {"duvet.config.json": json.dumps({"providers": {"one": {"apiKey": KEY}}})})
+    done = find("ask", "cups")
+    assert (done.code, KEY in done.err, "providers" in done.err) == (1, False, True)
+
+
+def test_misused(find: Run) -> None:
+    assert [find("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("example", examples("ask"))
+def test_examples(example: list[str], find: Run, tea: Path, wire: Wire) -> None:
+    one = json.loads(config(wire))["providers"]["one"]
+    make(tea, {name: json.dumps({"providers": {"local": one}}) for name in ("duvet.config.json", "models.yaml")})
+    wire.plan(openai_says("So it is [1]."))
+    done = find(*example)
+    assert (done.code, done.err, "So it is [1]." in done.out) == (0, "", True)

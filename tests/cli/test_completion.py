@@ -1,0 +1,212 @@
+"""`duvet completion`: what shells are told, and what they make of it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from duvet.project import Project
+from duvet.queries.catalogue import SHOWN
+from duvet.reports.problem_format import ProblemFormat
+from tests.cli.examples import examples
+from tests.cli.made import make
+from tests.cli.running import Done, Run, environment, files, run, runner
+from tests.unit.specs.serving import LONGEST
+
+
+def asked(shell: str, *words: str) -> dict[str, str]:
+    """What the script of a shell asks about the last of these words, which follow the name of the command."""
+    if shell == "fish":
+        return {"_DUVET_COMPLETE": "fish_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": words[-1]}
+    return {
+        "_DUVET_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": f"duvet {' '.join(words)}",
+        "COMP_CWORD": str(len(words)),
+    }
+
+
+def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
+    """What bash would complete the last of these words to."""
+    script = """
+        source /dev/stdin <<< "$(duvet completion bash)"
+        compopt() { COMPREPLY=("$2"); }
+        COMP_WORDS=(duvet "$@") COMP_CWORD=$#
+        _duvet_completion duvet
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    path = f"{Path(duvet_command).parent}{os.pathsep}{os.environ['PATH']}"
+    done = runner("bash", folder)("--norc", "-c", script, "bash", *words, environ={"PATH": path})
+    assert (done.code, done.err) == (0, "")
+    return done.out.split("\n")[:-1]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("rep",), ["report"]),
+        (("--off",), [""]),
+        (("help", "rep"), ["report"]),
+        (("-q", "-C", ".", "rep"), ["report"]),
+        (("report", "--off"), ["--offline"]),
+        (("report", "--format", ""), [one.value for one in ProblemFormat]),
+        (("report", "--format", "=", "s"), ["sarif"]),
+        (("report", "--format", "="), [one.value for one in ProblemFormat]),
+        (("report", "--format", "=", "json", "--off"), ["--offline"]),
+        (("report", "--json", ""), ["default"]),
+        (("report", "--lcov", ""), ["dirnames"]),
+        (("validate", "src/a.rs", ""), ["default"]),
+        (("completion", "z"), ["zsh"]),
+        (("recipe", "va"), ["validate"]),
+        (("recipe", "run", "s"), ["stale-audit", "subsystem-freshness"]),
+        (("recipe", "validate", "s"), ["default"]),
+        (("--color", "al"), ["always"]),
+        (("frobnicate", "x"), [""]),
+        (("report", "--frobnicate", "x"), [""]),
+        (("report", "'"), [""]),
+    ],
+)
+def test_bash(words: tuple[str, ...], expected: list[str], kettle: Path, duvet_command: str) -> None:
+    ##= man/spec/completion.md#asking
+    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##% values.
+    assert bash(kettle, duvet_command, *words) == expected
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_lists_every_subcommand(kettle: Path, duvet_command: str) -> None:
+    from duvet.cli import COMMANDS
+
+    assert bash(kettle, duvet_command, "") == list(COMMANDS)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
+    (kettle / "a file.json").touch()
+    reader, writer = pty.openpty()
+    path = f"{Path(duvet_command).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = environment(PATH=path, HOME=str(kettle), TERM="dumb", INPUTRC=os.devnull)
+    with subprocess.Popen(
+        ["bash", "--norc", "-i"], cwd=kettle, env=environ, stdin=writer, stdout=writer, stderr=writer, process_group=0
+    ) as shell:
+        os.close(writer)
+        typed = b"PS1=\nsource <(duvet completion bash)\nduvet unc\t--fail-on shou\t\nduvet config --config-path a\t\n"
+        os.write(reader, typed + b"exit\n")
+        shown = b""
+        # Reading from a terminal that nobody writes to any more is an error.
+        with suppress(OSError):
+            while select.select([reader], [], [], LONGEST)[0] and (part := os.read(reader, 4096)):
+                shown += part
+        assert shell.wait(LONGEST) == 1
+    os.close(reader)
+    assert b"duvet uncited --fail-on should " in shown
+    assert rb"duvet config --config-path a\ file.json " in shown
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -> None:
+    done = duvet("completion", shell)
+    assert (done.code, done.err) == (0, "")
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"no {shell} to read the script")
+    (kettle / "script").write_text(done.out)
+    assert run(program, kettle, "-n", "script") == Done(0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("shell", "words", "answer"),
+    [
+        ("zsh", ("rep",), "plain\nreport\nCheck every citation and report what is covered.\n"),
+        ("fish", ("rep",), "plain,report\tCheck every citation and report what is covered.\n"),
+        ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
+        ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
+        ("zsh", ("report", "--off"), "plain\n--offline\nDownload nothing.\n"),
+        ("fish", ("report", "--json", "x"), "file,x\n"),
+        ("zsh", ("nothing", "x"), ""),
+        ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),
+        ("fish", ("prioritize", "--prompt", "w"), "plain,write_test\n"),
+        ("powershell", ("rep",), ""),
+        ("", ("rep",), ""),
+    ],
+)
+def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
+    ##= man/spec/completion.md#asking
+    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##% values.
+    ##= man/spec/completion.md#asking
+    ##% What can't be completed MUST be answered with nothing, not even an error.
+    assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"COMP_WORDS": "duvet x"},
+        {"COMP_WORDS": "duvet x", "COMP_CWORD": "y"},
+        {"COMP_WORDS": "", "COMP_CWORD": "9"},
+        {"COMP_WORDS": "duvet -C /nowhere uncited --spec", "COMP_CWORD": "5"},
+    ],
+)
+def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> None:
+    ##= man/spec/completion.md#asking
+    ##% What can't be completed MUST be answered with nothing, not even an error.
+    done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
+    assert (done.code, done.err) == (0, "")
+
+
+def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/completion.md#asking
+    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    question = asked("zsh", "uncited", "--spec", "s")
+    before = files(kettle)
+    assert duvet(environ=question).out == ""
+    duvet("uncited")
+    make(kettle, {"spec.md": "# Pot\n"})
+    assert duvet(environ=question).out == "plain\nspec\nKettle\n"
+    assert files(kettle).keys() == before.keys()
+
+
+def test_references(kettle: Path, duvet: Run) -> None:
+    duvet("uncited")
+    ids = [id[:SHOWN] for id in Project(str(kettle)).catalogue.ids]
+    answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}
+    assert answers == {
+        '""': ["plain,spec", *(f"plain,{id}" for id in ids)],
+        ids[0][:4]: [f"plain,{ids[0]}"],
+        "src/": ["file,src/"],
+    }
+
+
+def test_names_of_another_folder(kettle: Path, tmp_path: Path, duvet: Run) -> None:
+    duvet("uncited")
+    done = duvet(environ=asked("bash", "-C", "kettle", "uncited", "--section", ""), cwd=tmp_path)
+    assert done == Done(0, "plain,kettle\nplain,heating\nplain,pouring\n", "")
+
+
+def test_names_drive_no_terminal(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"spec.md": "# Kett\x1b[31mle\n\n## Heating\n\nThe kettle MUST boil water.\n"})
+    duvet("uncited")
+    done = duvet(environ=asked("zsh", "uncited", "--spec", ""))
+    assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
+
+
+@pytest.mark.parametrize("words", examples("completion"), ids=" ".join)
+def test_examples(words: list[str], duvet: Run) -> None:
+    done = duvet(*words[: words.index(">")])
+    assert (done.code, done.err) == (0, "")
+    assert "_DUVET_COMPLETE=" in done.out
+
+
+def test_an_unknown_shell(duvet: Run) -> None:
+    done = duvet("completion", "tcsh")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("'tcsh' is not one of 'bash', 'zsh', 'fish'.\n")

@@ -1,0 +1,241 @@
+"""`duvet mcp --check` and `--describe`, and what the configuration of the service makes of the server."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.cli.made import make
+from tests.cli.running import Run, run, runner
+from tests.conftest import ROOT
+from tests.unit.server.http.command import Command
+from tests.unit.server.wire import Wire
+from tests.unit.tools.made import FILES
+
+GOOD = """
+server:
+  name: pot
+  title: The pot
+  version: "3"
+  mode: http
+  port: 8999
+toolPacks:
+  introspect: {}
+providers:
+  local: { baseUrl: "http://127.0.0.1:9/v1", defaultModel: small }
+routing:
+  brief: { model: local }
+workflows:
+  audit:
+    description: Counts
+    steps: [{ id: count, tool: coverage_summary }]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "pot", FILES)
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return runner(duvet_command, project)
+
+
+def test_what_would_be_served(duvet: Run, project: Path) -> None:
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
+    assert duvet("mcp", "--check").out.splitlines()[:2] == [
+        "configuration  none (defaults)",
+        "server         duvet 0.1.0, stdio",
+    ]
+    make(project, {"duvet.config.yaml": GOOD})
+    done = duvet("mcp", "--check")
+    lines = done.out.splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert lines[:2] == ["configuration  duvet.config.yaml (found)", "server         pot 3, http at 127.0.0.1:8999"]
+    assert lines[3:] == [
+        "pack           introspect: duvet_server_info, duvet_health",
+        "pack           workflows: workflow.audit",
+        "provider       local: openai",
+        "routing        brief: local",
+    ]
+
+
+WRONG = {
+    "server: { mode: htp }": "server.mode: unknown variant `htp`",
+    "toolPacks: { trase: {} }": 'there is no pack "trase"',
+    "toolPacks: { trace: { tools: { get_sektion: false } } }": 'the pack trace has no tool "get_sektion"',
+    "workflows: { a: { description: x, steps: [{ id: s, tool: no_tool }] } }": "duvet.config.yaml:1:",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
+    ##% them are.
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
+    make(project, {"duvet.config.yaml": text})
+    done = duvet("mcp", "--check")
+    assert (done.code, WRONG[text] in done.err, "Traceback" in done.err) == (1, True, False)
+
+
+PROVIDER = "providers: { a: { baseUrl: %s, defaultModel: x } }"
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "http://example.org/v1", "'https://u:p@example.org'"])
+def test_providers_that_can_not_be_reached_so(duvet: Run, project: Path, url: str) -> None:
+    make(project, {"duvet.config.yaml": PROVIDER % url})
+    done = duvet("mcp", "--check")
+    assert (done.code, "duvet.config.yaml:1:" in done.err, "providers.a.baseUrl" in done.err) == (1, True, True)
+
+
+def test_where_it_would_listen(duvet: Run, duvet_command: str, project: Path) -> None:
+    assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
+    open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
+    assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
+    environ = {"DUVET_READER_TOKEN": "secret"}
+    allowed = run(duvet_command, project, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
+    assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
+    make(project, {"duvet.config.yaml": "server: { mode: http, host: 999.1.1.1 }"})
+    assert duvet("mcp", "--check").code == 1
+
+
+def test_the_project_is_checked_too(duvet: Run, project: Path) -> None:
+    make(project, {".duvet/config.toml": "x = {"})
+    done = duvet("mcp", "--check")
+    assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
+
+
+MISNAMED = """
+toolPacks:
+  trase: {}
+  trace:
+    enabled: true
+    tools:
+      get_sektion: false
+      get_section: true
+      zzz: true
+  workflows:
+    tools: { workflow.awdit: false }
+workflows:
+  audit:
+    description: Counts
+    steps: [{ id: count, tool: coverage_summary }]
+"""
+TOLD = """\
+error: toolPacks.trase: there is no pack "trase" [DUV005]
+ --> duvet.config.yaml:3:3
+  = help: did you mean trace?
+
+error: toolPacks.trace.tools.get_sektion: the pack trace has no tool "get_sektion" [DUV005]
+ --> duvet.config.yaml:7:7
+  = help: did you mean get_section?
+
+error: toolPacks.trace.tools.zzz: the pack trace has no tool "zzz" [DUV005]
+ --> duvet.config.yaml:9:7
+  = help: there are validate_citation, search_requirements, get_requirement_status, list_uncited_requirements, \
+list_invalid_citations, get_citation_context, resolve_spec_id, get_prioritized_requirements, validate_citations, \
+get_requirement, get_section, suggest_citation, coverage_summary
+
+error: toolPacks.workflows.tools."workflow.awdit": the pack workflows has no tool "workflow.awdit" [DUV005]
+ --> duvet.config.yaml:11:14
+  = help: did you mean workflow.audit?
+
+error: there is no pack "introspekt"
+  = help: did you mean introspect?
+
+encountered 5 errors
+"""
+
+
+def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
+    ##% them are.
+    make(project, {"duvet.config.yaml": MISNAMED})
+    done = duvet("mcp", "--check", "--pack", "introspekt")
+    assert (done.code, done.out, done.err) == (1, "", TOLD)
+
+
+def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
+    ##= man/spec/service.md#workflows
+    ##= type=test
+    ##% A workflow with a fault MUST NOT be offered as a tool, and `duvet mcp --check` MUST list the faults with their
+    ##% places.
+    bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
+    make(project, {"duvet.config.yaml": GOOD.rstrip() + bad})
+    tools = json.loads(duvet("tools", "--format", "json").out)
+    assert [row["name"] for row in tools if row["pack"] == "workflows"] == ["workflow.audit"]
+    done = duvet("mcp", "--check")
+    assert done.code == 1
+    assert 'workflows.bad.steps[0].tool: there is no tool "coverage_sumary"' in done.err
+    health = json.loads(duvet("call", "duvet_health").out)
+    assert (health["status"], health["problems"]) == (
+        "degraded",
+        ["the workflow bad is faulty: `duvet mcp --check` says why"],
+    )
+    assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
+
+
+def test_the_server_starts_as_it_is_configured(duvet_command: str, project: Path) -> None:
+    make(project, {"duvet.config.yaml": GOOD.replace("mode: http\n  port: 8999", "mode: stdio")})
+    wire = Wire(duvet_command, project)
+    try:
+        hello = wire.greet()["result"]
+        assert hello["serverInfo"]["name"] == "pot"
+        names = [tool["name"] for tool in wire.ask("tools/list", {})["result"]["tools"]]
+        assert names[-3:] == ["duvet_server_info", "duvet_health", "workflow.audit"]
+        for name in ("workflow.audit", "workflow_audit"):
+            ##= man/spec/service.md#workflows
+            ##= type=test
+            ##% A workflow MUST be the tool `workflow.NAME`, found as `workflow_NAME` too, which only those may call who
+            ##% may call every tool in it.
+            result = wire.ask("tools/call", {"name": name, "arguments": {}})["result"]
+            assert result["structuredContent"]["status"] == "success"
+    finally:
+        wire.kill()
+
+
+def test_http_without_a_flag(duvet_command: str, project: Path) -> None:
+    """`--stdio` and `--http` say otherwise."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    make(project, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
+    with Command(duvet_command, project, address=None) as command:
+        assert command.first == f"duvet mcp: serving http://127.0.0.1:{port}/mcp\n"
+    done = run(duvet_command, project, "mcp", "--stdio")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert run(duvet_command, project, "mcp", "--stdio", "--http", "0").code == 2
+
+
+def test_a_configuration_that_is_wrong_serves_nothing(duvet_command: str, project: Path) -> None:
+    make(project, {"duvet.config.json": '{"server": {"port": 0}, "serfer": {}}'})
+    done = run(duvet_command, project, "mcp")
+    assert (done.code, done.out) == (1, "")
+    assert "server.port" in done.err and "did you mean `server`?" in done.err
+
+
+def test_the_description_is_pinned(duvet: Run, project: Path, snapshot: Snapshot) -> None:
+    make(project, {"duvet.config.yaml": GOOD})
+    described: dict[str, Any] = json.loads(duvet("mcp", "--describe").out)
+    described["instructions"] = described["instructions"].splitlines()[0]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "server"
+    snapshot.assert_match(json.dumps(described, indent=1, ensure_ascii=False) + "\n", "describe.json")
+
+
+def test_by_its_other_name(duvet_command: str, project: Path) -> None:
+    command = str(Path(duvet_command).with_name("contextive-mcp"))
+    done = run(command, project, "--check")
+    assert (done.code, done.out.splitlines()[0]) == (0, "configuration  none (defaults)")

@@ -1,0 +1,215 @@
+"""`duvet report --format`: what is wrong, for programs, and where it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.reports.problem_format import ProblemFormat
+from tests.cli.examples import examples
+from tests.cli.made import SOURCE, make
+from tests.cli.running import Done, Run, files
+from tests.cli.test_report_outputs import WRONG
+from tests.conftest import ROOT
+
+TEXT = "error: could not find text in section"
+COMMAND = "::error file=src/a.rs,line=5,col=5,endColumn=26,title=DUV050 quote-not-found::could not find text in"
+ON_GITHUB = {"GITHUB_ACTIONS": "true"}
+FOR_PROGRAMS = [one for one in ProblemFormat if one is not ProblemFormat.TEXT]
+SUFFIXES = {"json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
+TWO_RESULTS = """\
+Usage: duvet report [OPTIONS]
+Try 'duvet report --help' for help.
+
+Error: only one result can go to standard output; give the others a file
+"""
+
+
+@pytest.fixture
+def wrong(kettle: Path) -> Path:
+    """The project with citations that are wrong."""
+    return make(kettle, {"src/a.rs": WRONG})
+
+
+@pytest.mark.parametrize("format", FOR_PROGRAMS)
+def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, duvet: Run, snapshot: Snapshot) -> None:
+    ##= man/spec/problems.md#formats
+    ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
+    ##% nothing is wrong.
+    ##= man/spec/problems.md#formats
+    ##% Problems MUST be told as text on standard error, unless they were asked for on standard output.
+    done = duvet("report", "--format", format)
+    assert done.code == 1
+    assert done.err.endswith("\nFAIL: 3 problems, 3 requirements not cited\n")
+    assert TEXT not in done.err
+    snapshot.snapshot_dir = ROOT / "tests/gold/problems"
+    snapshot.assert_match(done.out, f"report.{SUFFIXES[format]}")
+
+
+@pytest.mark.parametrize("format", FOR_PROGRAMS)
+def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
+    ##% nothing is wrong.
+    expected = (ROOT / f"tests/gold/problems/none.{SUFFIXES[format]}").read_text()
+    assert duvet("-q", "report", "--format", format) == Done(0, expected, "")
+    assert duvet("-q", "report", "--format", format, "--output", "new/x") == Done(0, "", "")
+    assert files(kettle)["new/x"].decode() == expected
+
+
+@pytest.mark.parametrize("format", ProblemFormat)
+def test_a_file_holds_the_same_and_people_read_on(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% Problems MUST be told as text on standard error, unless they were asked for on standard output.
+    poured = duvet("-q", "report", "--format", format, "--output", "-")
+    written = duvet("-q", "report", "--format", format, "--output", "problems")
+    assert (poured.code, written.code, written.out, poured.err) == (1, 1, "", "")
+    assert files(wrong)["problems"].decode() == poured.out
+    assert written.err == duvet("-q", "report").err
+    if format is ProblemFormat.TEXT:
+        assert poured.out == written.err
+
+
+def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+    done = duvet("-q", "report", "--format", "json", "--output", "problems.json")
+    assert done == Done(0, "", "")
+    assert json.loads(files(kettle)["problems.json"])["warnings"] == 1
+
+
+@pytest.mark.parametrize("format", ProblemFormat)
+def test_an_earlier_run_gives_the_same(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
+    options = ("report", "--format", format, "--output", "-")
+    found, known, uncached = duvet(*options), duvet(*options), duvet("--no-cache", *options)
+    assert "Checked that nothing has changed" in known.err
+    assert found.out == known.out == uncached.out != ""
+
+
+def test_strict_makes_errors_of_warnings(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+    done = duvet("-q", "report", "--strict", "--format", "sarif")
+    run = json.loads(done.out)["runs"][0]
+    levels = [run["results"][0]["level"], run["tool"]["driver"]["rules"][0]["defaultConfiguration"]["level"]]
+    assert (done.code, levels) == (1, ["error", "warning"])
+
+
+@pytest.mark.parametrize("format", FOR_PROGRAMS)
+def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% What keeps a run from its end MUST be written in the format that was asked for.
+    make(kettle, {".duvet/config.toml": "'$schema' = 1\nwhat = 2\n"})
+    done = duvet("report", "--format", format)
+    assert (done.code, done.err) == (1, "")
+    assert "DUV002" in done.out and "DUV004" in done.out
+
+
+def test_on_github(wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
+    ##% to standard output, unless another result does.
+    done = duvet("report", environ=ON_GITHUB)
+    assert done.out == duvet("report", "--format", "github").out
+    assert done.err.count(TEXT) == 1
+    assert COMMAND in done.out
+
+
+def test_on_github_those_who_want_errors_alone_get_no_warnings(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+    assert duvet("-q", "report", environ=ON_GITHUB) == Done(0, "", "")
+    assert duvet("report", environ=ON_GITHUB).out.startswith("::warning file=src/a.rs,line=1,")
+    assert duvet("-q", "report", "--format", "github").out.startswith("::warning file=src/a.rs,line=1,")
+
+
+@pytest.mark.parametrize(
+    ("args", "environ"),
+    [
+        (("--format", "text"), ON_GITHUB),
+        (("--output", "problems.txt"), ON_GITHUB),
+        (("--format", "sarif", "--output", "problems.sarif"), ON_GITHUB),
+        ((), {"GITHUB_ACTIONS": "false"}),
+        ((), {"GITHUB_ACTIONS": ""}),
+    ],
+)
+def test_no_workflow_commands(args: tuple[str, ...], environ: dict[str, str], wrong: Path, duvet: Run) -> None:
+    done = duvet("report", *args, environ=environ)
+    assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
+
+
+def test_on_github_another_result_has_standard_output(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
+    ##% to standard output, unless another result does.
+    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+    done = duvet("report", "--json", "-", environ=ON_GITHUB)
+    assert list(json.loads(done.out)) == list(json.loads(files(kettle)[".duvet/reports/report.json"]))
+
+
+def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#github
+    ##% The path of a workflow command MUST begin at the root of the repository.
+    workspace = {"GITHUB_WORKSPACE": str(tmp_path)}
+    inside = COMMAND.replace("src/", "kettle/src/")
+    assert COMMAND in duvet("report", "--format", "github", environ={"GITHUB_WORKSPACE": str(tmp_path / "kett")}).out
+    assert inside in duvet("report", "--format", "github", environ=workspace).out
+    (tmp_path / ".git").mkdir()
+    assert inside in duvet("report", "--format", "github").out
+    (tmp_path / "kettle/.git").write_text("gitdir: elsewhere\n")
+    assert COMMAND in duvet("report", "--format", "github", environ=workspace).out
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--format", "json", "--json", "-"),
+        ("--format", "sarif", "--output", "-", "--html", "/dev/stdout"),
+        ("--output", "-", "--json-v2", "-"),
+        ("--json", "-", "--html", "-"),
+    ],
+)
+def test_two_results_for_standard_output(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% Two results for standard output MUST be wrong usage.
+    before = files(kettle)
+    assert duvet("report", *args) == Done(2, "", TWO_RESULTS)
+    assert files(kettle) == before
+
+
+def test_a_result_and_problems_in_a_file(kettle: Path, duvet: Run) -> None:
+    done = duvet("-q", "report", "--json", "-", "--format", "junit", "--output", "problems.xml")
+    assert (done.code, done.out[:1], done.err) == (0, "{", "")
+    assert ElementTree.fromstring(files(kettle)["problems.xml"]).tag == "testsuites"
+
+
+def test_a_file_that_cannot_be_written(wrong: Path, duvet: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% Problems that can't be written MUST be told.
+    done = duvet("-q", "report", "--format", "json", "--output", "src")
+    assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
+    assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err
+
+
+def test_a_file_that_holds_it_already_is_left_alone(wrong: Path, duvet: Run) -> None:
+    for _ in range(2):
+        duvet("report", "--format", "sarif", "--output", "problems.sarif")
+        os.utime(wrong / "problems.sarif", ns=(1, 1))
+    duvet("report", "--format", "sarif", "--output", "problems.sarif")
+    assert (wrong / "problems.sarif").stat().st_mtime_ns == 1
+
+
+@pytest.mark.parametrize("words", [words for words in examples("report") if "--format" in words], ids=" ".join)
+def test_examples(words: list[str], kettle: Path, duvet: Run) -> None:
+    assert duvet("-q", *words) == Done(0, "", "")
+    assert files(kettle)[words[-1]].decode() == (ROOT / "tests/gold/problems/none.sarif").read_text()
+
+
+def test_an_unknown_format(duvet: Run) -> None:
+    done = duvet("report", "--format", "xml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'.\n")

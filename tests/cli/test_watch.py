@@ -1,0 +1,224 @@
+"""`duvet report --watch`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
+from tests.cli.running import Run, files, run
+from tests.cli.watched import WAITING, Told, Watch
+from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+PASS = "PASS: 1 of 3 applicable requirements done (33 %), 0 excepted"
+HALF = SOURCE.partition("\n\n")[0]
+"""Code without a test."""
+NONE_PASS = "PASS: 0 of 3 applicable requirements done (0 %), 0 excepted"
+WRONG = SOURCE.replace("boil water", "cook")
+WRONG_FAIL = "FAIL: 2 problems, 3 requirements not cited"
+HEATING = ".duvet/requirements/spec/heating.toml"
+
+
+def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% Each further run MUST begin with the names of some files that have changed.
+    other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
+    once = [run(duvet_command, other, "report").err]
+    for text in (HALF, WRONG):
+        (other / "src" / "a.rs").write_text(text)
+        once.append(run(duvet_command, other, "report").err)
+    watched = watch("report", "--watch")
+    assert watched.until() == once[0] + WAITING
+    for text, err in zip((HALF, WRONG), once[1:], strict=True):
+        save_by_rename("src/a.rs", text)(kettle)
+        assert watched.until() == f"     Changed src/a.rs\n{err}{WAITING}"
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+    assert files(kettle) == files(other)
+
+
+STEPS: dict[str, tuple[Edit, Told]] = {
+    "a source is edited": (append("src/a.rs"), Told("src/a.rs", 0, PASS)),
+    "a source is saved by renaming": (save_by_rename("src/a.rs", HALF), Told("src/a.rs", 0, NONE_PASS)),
+    "a source is saved with a backup": (save_with_backup("src/a.rs", WRONG), Told("src/a.rs", 2, WRONG_FAIL)),
+    "a source is new": (create("src/b.rs", HALF), Told("src/b.rs", 0, PASS)),
+    "a source is new in a new folder": (
+        create("src/deep/b.rs", WRONG),
+        Told("src/deep/b.rs", 2, "FAIL: 2 problems, 2 requirements not cited"),
+    ),
+    "a source is deleted": (
+        delete("src/a.rs"),
+        Told("src/a.rs", 0, NONE_PASS),
+    ),
+    "a source is renamed": (move("src/a.rs", "src/b.rs"), Told("src/a.rs, src/b.rs", 0, PASS)),
+    "a folder is renamed": (
+        move("src", "code"),
+        Told("src/a.rs", 0, NONE_PASS),
+    ),
+    "the configuration": (
+        save_by_rename(".duvet/config.toml", CONFIG.replace(".rs", ".c")),
+        Told(".duvet/config.toml", 0, NONE_PASS),
+    ),
+    "the specification": (
+        save_by_rename("spec.md", SPECIFICATION.replace("boil", "cook")),
+        Told("spec.md", 2, "FAIL: 2 problems, 3 requirements not cited"),
+    ),
+    "a requirement file": (append(HEATING), Told(HEATING, 0, PASS)),
+    "a report is deleted": (delete(".duvet/reports/report.json"), Told(".duvet/reports/report.json", 0, PASS)),
+    "the snapshot is changed": (append(".duvet/snapshot.txt"), Told(".duvet/snapshot.txt", 0, PASS)),
+}
+
+
+@pytest.mark.parametrize("edit, told", STEPS.values(), ids=STEPS)
+def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
+    watched = watch("report", "--watch")
+    watched.until()
+    edit(kettle)
+    assert watched.told() == told
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
+def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% What a run itself has written MUST NOT be taken for a change.
+    # Patterns look through the folders that the reports are written to.
+    text = (
+        CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"
+    )
+    make(kettle, {".duvet/config.toml": text, "src/b.rs": SOURCE})
+    watched = watch(*options, "report", "--watch", "--lcov", "lcov", "--json-v2", "src/deep/v2.json")
+    watched.until()
+    for count in range(8):
+        save_by_rename("src/a.rs", SOURCE if count % 2 else HALF)(kettle)
+        assert watched.told() == Told("src/a.rs", 0, PASS)
+        create(f"src/{count}.rs", HALF)(kettle)
+        assert watched.told() == Told(f"src/{count}.rs", 0, PASS)
+    # Another run before this would have told of itself.
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+
+
+def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for that
+    ##% before something that it is made from has changed.
+    report = kettle / ".duvet" / "reports" / "report.json"
+    watched = watch("report", "--watch")
+    watched.until()
+    for _ in range(2):
+        report.unlink()
+        assert watched.told() == Told(".duvet/reports/report.json", 0, PASS)
+        report.write_text("another's")
+        append("src/a.rs")(kettle)
+        assert watched.told().changed.endswith("src/a.rs")
+        assert report.read_text() != "another's"
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+
+
+def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
+    watched = watch("report", "--watch")
+    watched.until()
+    save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)
+    assert watched.until() == (
+        "     Changed .duvet/config.toml\n"
+        "error: TOML parse error at line 1, column 10: invalid value [DUV001]\n"
+        " --> .duvet/config.toml:1:10\n"
+        "  |\n"
+        "1 | nothing =\n"
+        "  |          ^\n"
+        "\n"
+        f"encountered 1 errors\n{WAITING}"
+    )
+    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+    assert watched.told() == Told(".duvet/config.toml", 0, PASS)
+    delete(".duvet/config.toml")(kettle)
+    assert watched.told().changed == ".duvet/config.toml"
+
+
+def test_wrong_from_the_start(kettle: Path, watch: Watch) -> None:
+    make(kettle, {".duvet/config.toml": "nothing =\n"})
+    watched = watch("report", "--watch")
+    watched.until()
+    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+    assert watched.told() == Told(".duvet/config.toml", 0, PASS)
+
+
+def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% Changes that come together SHOULD cause one run.
+    (kettle / "away").mkdir()
+    for count in range(5):
+        create(f"away/{count}.rs")(kettle)
+    watched = watch("report", "--watch")
+    watched.until()
+    move("away", "src/more")(kettle)
+    assert watched.told().changed == "src/more/0.rs, src/more/1.rs, src/more/2.rs and 2 more"
+    assert watched.interrupted()[0] == 130
+
+
+def test_with_other_options(kettle: Path, duvet: Run, watch: Watch) -> None:
+    duvet("report")
+    before = files(kettle)
+    watched = watch("-C", "src/..", "report", "--watch", "--ci", "--html", "page.html", "--json", "-")
+    assert PASS in watched.until()
+    save_by_rename("src/a.rs", HALF)(kettle)
+    assert watched.told() == Told("src/a.rs", 1, "FAIL: 1 problem, 2 requirements not cited, 1 without tests")
+    code, out, _ = watched.interrupted()
+    assert code == 130 and out.count('"annotations"') == 2
+    written = {"page.html", *(f".duvet/reports/report.{kind}" for kind in ("html", "json"))}
+    after = files(kettle)
+    assert b"1 problem" in after["page.html"]
+    assert {name for name in after if after[name] != before.get(name)} == {"src/a.rs", *written}
+
+
+def test_quiet(kettle: Path, watch: Watch) -> None:
+    make(kettle, {"src/a.rs": WRONG})
+    watched = watch("-q", "report", "--watch")
+    assert watched.until("encountered 2 errors\n").startswith("error: could not find text in section")
+    # It doesn't say when it waits; a change before that is no less one.
+    save_by_rename("src/a.rs", WRONG.partition("\n\n")[0])(kettle)
+    assert watched.until("encountered 1 errors\n").startswith("error: could not find text in section")
+    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+
+
+def test_without_cache(kettle: Path, watch: Watch) -> None:
+    watched = watch("--no-cache", "report", "--watch")
+    watched.until()
+    append("src/a.rs")(kettle)
+    assert watched.told() == Told("src/a.rs", 0, PASS)
+    assert not (kettle / ".duvet" / "cache").exists()
+
+
+def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
+    duvet("report")
+    watched = watch("report", "--watch", "--prune")
+    watched.until()
+    save_by_rename("spec.md", SPECIFICATION.replace("The spout MAY drip.", "No."))(kettle)
+    assert watched.told().changed == "spec.md"
+    assert not (kettle / ".duvet/requirements/spec/pouring.toml").exists()
+    append("src/a.rs")(kettle)
+    assert watched.told().changed == "src/a.rs"
+
+
+def test_a_configuration_of_the_service_that_is_wrong_for_a_time(kettle: Path, watch: Watch) -> None:
+    make(kettle, {"duvet.config.yaml": "pages: 1\n"})
+    watched = watch("report", "--watch")
+    assert "error: pages: " in watched.until()
+    save_by_rename("duvet.config.yaml", "pages: []\n")(kettle)
+    assert watched.told() == Told("duvet.config.yaml", 0, PASS)

@@ -1,0 +1,186 @@
+"""`duvet workflow`"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import make
+from tests.cli.running import Run, runner, start
+from tests.cli.terminals import Terminal
+from tests.unit.llm.wire import Reply, Wire, openai_says
+from tests.unit.specs.serving import LONGEST, at_work
+from tests.unit.tools.made import FILES
+
+CONFIG = """
+providers:
+  local: {{ baseUrl: "{url}/v1", defaultModel: small, apiKey: $POT_KEY, retries: 0 }}
+workflows:
+  audit:
+    description: Looks for requirements that nothing cites, and sums them up
+    variables:
+      level: {{ description: Which level, default: MUST }}
+      most: {{ type: integer, default: 5 }}
+    steps:
+      - id: open
+        tool: list_uncited_requirements
+        params: {{ level: "${{vars.level}}", limit: "${{vars.most}}" }}
+        assert: [{{ path: total, notEquals: 0 }}]
+        capture: [{{ name: first, path: "result.result[0].text" }}]
+      - id: summary
+        model: local
+        prompt: "In a word: ${{captures.first}}"
+    outputs: {{ summary: "${{steps.summary.result.text}}", most: "${{vars.most}}" }}
+"""
+BAD = """
+  bad:
+    description: Wrong
+    steps: [{ id: a, tool: no_such_tool }]
+"""
+
+
+@pytest.fixture
+def provider() -> Iterator[Wire]:
+    """Who answers for models."""
+    with at_work(Wire()) as server:
+        yield server
+        server.over.set()
+
+
+@pytest.fixture
+def project(tmp_path: Path, provider: Wire) -> Path:
+    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=provider.url)})
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return partial(runner(duvet_command, project), environ={"POT_KEY": "sk-pot-1234"})
+
+
+def test_a_run(duvet: Run, provider: Wire) -> None:
+    provider.plan(openai_says("Lids."))
+    done = duvet("workflow", "run", "audit", "--var", "most=2")
+    assert (done.code, done.err) == (0, "")
+    assert "open     success" in done.out and done.out.endswith("Outputs\n  summary  Lids.\n  most     2\n")
+    (asked,) = provider.asked
+    assert asked.headers["authorization"] == "Bearer sk-pot-1234"
+    assert asked.body["messages"][-1]["content"] == "In a word: Errors in handling MUST be told."
+
+
+def test_a_run_for_programs(duvet: Run, provider: Wire) -> None:
+    provider.plan(openai_says("Lids."))
+    run = json.loads(duvet("workflow", "run", "audit", "--json", '{"level": "SHOULD"}', "--format", "json").out)
+    assert (run["status"], run["outputs"]) == ("success", {"summary": "Lids.", "most": 5})
+    assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
+
+
+def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
+    provider.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
+    done = duvet("workflow", "run", "audit")
+    assert done.code == 1
+    assert "code     model_failed" in done.out and "sk-pot-1234" not in f"{done.out}{done.err}"
+    done = duvet("workflow", "run", "audit", "--var", "level=unspecified")
+    assert done.code == 1 and "code     assert_failed" in done.out
+    assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
+
+
+@pytest.fixture
+def slow(project: Path, provider: Wire) -> Path:
+    """The project, whose model does not answer."""
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
+    provider.plan(Reply(body=b"x", stops_before="headers"))
+    return project
+
+
+def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
+    ##= man/spec/workflows.md#reports
+    ##= type=test
+    ##% People at a terminal MUST be told of each step before it begins.
+    terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
+    terminal.until("1/2 summary")
+    terminal.process.send_signal(signal.SIGINT)
+    assert (terminal.code(), terminal.shown.lines) == (130, ["0/2 open", "1/2 summary", "", "interrupted", ""])
+
+
+def test_an_interruption(slow: Path, duvet_command: str) -> None:
+    ##= man/spec/workflows.md#reports
+    ##= type=test
+    ##% Who interrupts a run MUST be shown what was done.
+    process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")
+    assert process.stderr is not None
+    assert any(line == "1/2 summary\n" for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONGEST)
+    run = json.loads(out)
+    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    assert (run["status"], run["error"]["code"]) == ("error", "cancelled")
+    opened, summary = run["steps"]
+    # It is told of before it begins.
+    assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
+
+
+FAULTS = {
+    "refused": (Reply(401, b"{}"), "unauthorized"),
+    "too many": (Reply(429, b"{}", {"retry-after": "1"}), "rate_limited"),
+    "broken": (Reply(500, b"oops"), "unavailable"),
+    "slow": (Reply(body=b"x", stops_before="headers"), "timeout"),
+    "cut": (Reply(body=openai_says("Lids.").body, is_cut=True), "unavailable"),
+    "no JSON": (Reply(body=b"{"), "malformed"),
+    "nothing": (openai_says(""), "malformed"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, name: str) -> None:
+    reply, cause = FAULTS[name]
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text().replace("retries: 0", "retries: 0, timeout: 0.5"))
+    provider.plan(reply)
+    run = json.loads(duvet("workflow", "run", "audit", "--format", "json").out)
+    assert (run["error"]["code"], run["error"]["step"], run["error"]["cause"]) == ("model_failed", "summary", cause)
+    assert len(provider.asked) == 1
+
+
+def test_which_there_are(duvet: Run, project: Path) -> None:
+    assert duvet("workflow").out == (
+        "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
+    )
+    shown = json.loads(duvet("workflow", "show", "audit").out)
+    assert [step["id"] for step in shown["steps"]] == ["open", "summary"]
+    make(project, {"duvet.config.yaml": "{}"})
+    assert duvet("workflow").out == ""
+
+
+def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
+    assert duvet("workflow", "check").err == "1 workflow, no errors\n"
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text() + BAD)
+    assert duvet("workflow", "check", "audit").code == 0
+    for words in (("check",), ("check", "bad"), ("run", "bad")):
+        done = duvet("workflow", *words)
+        assert (done.code, done.out) == (1, "")
+        assert 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"' in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("run",), 2, "`run` needs the NAME of a workflow"),
+        (("show",), 2, "`show` needs the NAME of a workflow"),
+        (("list", "--var", "a=1"), 2, "only `run` is told anything"),
+        (("run", "audit", "--var", "most"), 2, "--var takes NAME=VALUE"),
+        (("run", "audit", "--var", "most=x"), 2, "most: expected int, got str"),
+        (("run", "audit", "--var", "moist=1"), 2, 'workflow.audit has no argument "moist"'),
+        (("run", "audti"), 1, "did you mean audit?"),
+        (("walk",), 2, "'walk'"),
+    ],
+)
+def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
+    done = duvet("workflow", *words)
+    assert (done.code, done.out, message in done.err) == (code, "", True)

@@ -1,0 +1,76 @@
+"""`duvet report --watch` at work: what it writes from one waiting to the next."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.cli.running import environment
+from tests.unit.specs.serving import LONGEST
+from tests.zygote import spawn
+
+WAITING = "    Watching for changes; Ctrl-C ends it\n"
+
+
+class Told(NamedTuple):
+    """What one run has told."""
+
+    changed: str
+    """The names that it began with."""
+    problems: int
+    verdict: str
+
+
+class Watched:
+    """The process; it has to be told when a run is over, for it never ends by itself."""
+
+    def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
+        self.process = spawn(
+            [command, *args],
+            cwd=folder,
+            env=environment(**environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._unread = b""
+
+    def until(self, end: str = WAITING) -> str:
+        """All that it writes up to this text; an AssertionError where that does not come."""
+        assert self.process.stderr is not None
+        handle = self.process.stderr.fileno()
+        while end.encode() not in self._unread:
+            assert select.select([handle], [], [], LONGEST)[0], self._unread.decode()
+            data = os.read(handle, 1 << 16)
+            assert data, self._unread.decode()
+            self._unread += data
+        told, self._unread = self._unread.split(end.encode(), 1)
+        return told.decode() + end
+
+    def told(self) -> Told:
+        """What the next run has told, up to its waiting."""
+        lines = self.until().splitlines()
+        assert lines[0].startswith("     Changed ")
+        verdicts = [line for line in lines if line.startswith(("PASS", "FAIL"))]
+        problems = sum(line.startswith(("error", "warning")) for line in lines)
+        return Told(lines[0].removeprefix("     Changed "), problems, " ".join(verdicts))
+
+    def interrupted(self) -> tuple[int, str, str]:
+        """Its exit code, and all that it has written and nobody has read."""
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=LONGEST)
+        return self.process.returncode, out.decode(), (self._unread + err).decode()
+
+    def end(self) -> None:
+        """Whatever the test has come to, nothing is left running."""
+        self.process.kill()
+        self.process.communicate()
+
+
+Watch = Callable[..., Watched]
+"""Begins to watch the project."""

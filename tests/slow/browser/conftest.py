@@ -1,0 +1,86 @@
+"""A browser for the tests of the page, and pages for the browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chromium import chromium_program
+from tests.slow.browser.reports import Report, Reports
+from tests.unit.reports.made_states import FILES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.slow.browser.visits import Visits
+
+
+def lacking(what: str) -> None:
+    """Skip a test for want of something, or fail it where everything has to be there."""
+    if os.environ.get("DUVET_REQUIRE_BROWSER"):
+        pytest.fail(f"{what}, and DUVET_REQUIRE_BROWSER is set")
+    pytest.skip(what)
+
+
+# The driver keeps an event loop running, which other tests must not meet.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of this folder."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        lacking("playwright is not installed: pip install playwright")
+    found = chromium_program()
+    if found is None:
+        lacking("no chromium on PATH: apt install chromium, or name one in DUVET_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visits]:
+    """Opens pages; what must not happen during a visit fails the test."""
+    from tests.slow.browser.visits import Visits
+
+    with Visits(browser) as visits:
+        yield visits
+    assert visits.faults == []
+
+
+@pytest.fixture(scope="session")
+def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Reports of the command."""
+    return Reports(duvet_command, tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="session")
+def states(reports: Reports) -> Report:
+    """A small project with a requirement in each state."""
+    return reports.of("states", FILES)
+
+
+@pytest.fixture(scope="session")
+def s2n(reports: Reports, shared: Path) -> Report:
+    """A real project with 798 requirements."""
+    return reports.golden(shared, "s2n-tls-132053b")
+
+
+@pytest.fixture(scope="session")
+def h3(reports: Reports, shared: Path) -> Report:
+    """A real project with one specification."""
+    return reports.golden(shared, "h3-704b37a")
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The program that looks for what shuts people out."""
+    path = os.environ.get("DUVET_AXE")
+    if not path:
+        lacking("DUVET_AXE doesn't name axe.min.js: npm install axe-core brings it")
+    return Path(str(path)).read_text()

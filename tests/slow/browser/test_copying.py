@@ -1,0 +1,220 @@
+"""What the panel copies."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from duvet.model import Annotation, Kind
+from duvet.sources.comments import scan
+from duvet.sources.edit import annotation_lines
+from duvet.sources.enclosing import enclosed, pair_of
+from duvet.sources.style import Style
+from duvet.specs.requirement_files import read
+from tests.slow.browser.reports import Report, Reports
+from tests.slow.browser.visits import Visits, come_back
+
+SPECIFICATION = """\
+# Tea
+
+## Hot=Water
+
+The "water" MUST be hot, which is to say that it has bubbles in it,
+that it makes the noise of a small train far away, that steam \\ comes out of
+it — dampf, пар, 湯気 — and that nobody who has a finger puts that finger into
+it, *bold* or `brave` or [both](https://tea.example/a-very-long-address/that-has-no-blanks/and-so-cannot-be/wrapped-anywhere).
+
+Cups MUST be dry.
+"""
+CONFIG = """\
+'$schema' = "duvet-cli/config/v1"
+
+[[source]]
+pattern = "src/*.rs"
+
+[[source]]
+pattern = "src/*.c"
+comment-style = { meta = "*=", content = "*#" }
+
+[[source]]
+pattern = "tests/*.py"
+comment-style = { meta = "##=", content = "##%" }
+type = "test"
+
+[[specification]]
+source = "tea=cups.md"
+
+[report.html]
+enabled = true
+issue-link = "https://git.example/org/tea/issues/"
+"""
+FILES = {
+    ".duvet/config.toml": CONFIG,
+    "tea=cups.md": SPECIFICATION,
+    "src/a.rs": "",
+    "src/a.c": "",
+    "tests/a.py": "",
+}
+TARGET = "tea=cups.md#hot-water"
+KINDS = {
+    "implementation": Kind.CITATION,
+    "test": Kind.TEST,
+    "implication": Kind.IMPLICATION,
+    "exception": Kind.EXCEPTION,
+    "todo": Kind.TODO,
+}
+STYLES = {
+    "src/*.rs": Style(),
+    "src/*.c": Style("*=", "*#"),
+    "tests/*.py": Style("##=", "##%", Kind.TEST),
+}
+REASON = 'tea is served "iced" in summer, \\ and in winter nobody comes here to drink any of it, hot or not'
+
+
+@pytest.fixture(scope="session")
+def tea(reports: Reports) -> Report:
+    """A project with comments in three styles, and with words that are hard to write down."""
+    return reports.of("copying", FILES)
+
+
+def opened(visit: Visits, tea: Report) -> Page:
+    """The page with the first requirement in the panel."""
+    page = visit(f"{tea.url}#tea-cups/hot-water", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("pre a").first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    return page
+
+
+def copied(page: Page, kind: str, form: str = "comment") -> str:
+    """What a button of the panel puts on the clipboard."""
+    page.click(f"#panel [data-do={form}][data-kind={kind}]")
+    expect(page.locator("#panel [role=status]")).to_contain_text("Copied: ")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
+    return annotation.kind, annotation.target, annotation.quote, annotation.reason
+
+
+def quote_of(page: Page) -> str:
+    return page.locator("#panel blockquote").inner_text()
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_comments(visit: Visits, tea: Report, style: str, kind: str) -> None:
+    ##= man/spec/page.md#copying
+    ##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
+    page = opened(visit, tea)
+    page.select_option("#panel .style select", style)
+    page.fill("#panel .reason", REASON)
+    text = copied(page, kind)
+    annotations, problems = scan("source", text, STYLES[style])
+    reason = REASON if kind == "exception" else ""
+    assert [said(one) for one in annotations] == [(KINDS[kind], TARGET, quote_of(page), reason)]
+    assert problems == []
+    assert [line for line in text.splitlines() if len(line) > 80 and "https://" not in line] == []
+    assert ("type=" in text) == (KINDS[kind] is not STYLES[style].kind)
+
+
+def test_a_comment_is_wrapped_as_duvet_wraps_it(visit: Visits, tea: Report) -> None:
+    page = opened(visit, tea)
+    for pattern, style in STYLES.items():
+        page.select_option("#panel .style select", pattern)
+        pair = pair_of(pattern, style.meta)
+        lines = annotation_lines(style, " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
+        written = enclosed(lines, "", pair) if pair else lines
+        assert copied(page, "test") == "".join(f"{line}\n" for line in written)
+
+
+@pytest.mark.parametrize("reason", [REASON, ""])
+def test_toml(visit: Visits, tea: Report, reason: str) -> None:
+    page = opened(visit, tea)
+    page.fill("#panel .reason", reason)
+    text = copied(page, "exception", "toml") + copied(page, "todo", "toml")
+    annotations, problems = read("more.toml", text.encode())
+    assert [said(one) for one in annotations] == [
+        (Kind.EXCEPTION, TARGET, quote_of(page), reason),
+        (Kind.TODO, TARGET, quote_of(page), ""),
+    ]
+    assert problems == []
+
+
+def test_the_style_is_remembered(visit: Visits, tea: Report) -> None:
+    page = opened(visit, tea)
+    page.select_option("#panel .style select", "src/*.c")
+    come_back(page, style="src/*.c")
+    assert page.input_value("#panel .style select") == "src/*.c"
+    page.keyboard.press("c")
+    expect(page.locator("#panel [role=status]")).to_have_text("Copied: comment, implementation.")
+    assert str(page.evaluate("navigator.clipboard.readText()")).startswith(
+        "/*\n *= source=tea=cups.md#hot-water\n *# The"
+    )
+
+
+def test_the_target_and_places(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("pre a").nth(1).click()
+    page.click("#panel [data-do=target]")
+    expect(page.locator("#panel [role=status]")).to_have_text("Copied: target.")
+    assert page.evaluate("navigator.clipboard.readText()") == "tea.md#pot"
+    page.click("#panel .references button >> nth=1")
+    expect(page.locator("#panel [role=status]")).to_have_text("Copied: src/a.rs:4.")
+    assert page.evaluate("navigator.clipboard.readText()") == "src/a.rs:4"
+
+
+def test_the_key_copies_from_the_list(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#requirements", permissions=["clipboard-read", "clipboard-write"])
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    expect(page.locator("#notice")).to_have_text("Copied: comment, implementation.")
+    assert page.evaluate("navigator.clipboard.readText()") == "//= tea.md#milk\n//# The pot MUST be warm.\n"
+
+
+WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })"
+
+
+def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
+    page = opened(visit, tea)
+    page.add_init_script(WITHOUT_CLIPBOARD)
+    page.reload()
+    button = page.locator("#panel [data-do=comment][data-kind=test]")
+    button.click()
+    expect(page.locator("#panel [role=status]")).to_have_text("Copied: comment, test.")
+    expect(page.locator(".by-hand")).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
+    ##= man/spec/page.md#copying
+    ##% Where the browser does not let the page copy, the text MUST be shown selected.
+    page = opened(visit, tea)
+    page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
+    page.reload()
+    page.click("#panel [data-do=toml][data-kind=todo]")
+    area = page.locator("#panel .by-hand")
+    expect(area).to_be_focused()
+    annotations, _ = read("more.toml", area.input_value().encode())
+    assert [said(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]
+    assert page.evaluate("getSelection().toString()") == area.input_value()
+    page.click("#panel [data-do=toml][data-kind=exception]")
+    expect(area).to_have_count(1)
+
+
+def test_a_new_issue(visit: Visits, tea: Report) -> None:
+    page = opened(visit, tea)
+    href = page.locator("#panel .issue a").get_attribute("href")
+    url = urlsplit(str(href))
+    assert f"{url.scheme}://{url.netloc}{url.path}" == "https://git.example/org/tea/issues/new"
+    asked = parse_qs(url.query)
+    assert asked["labels"] == ["compliance,compliance:MUST,spec:Tea"]
+    assert asked["body"] == [f"> {quote_of(page)}\n\n{TARGET}\n"]
+    assert asked["title"][0].startswith('hot-water: The "water" MUST be hot')
+
+
+def test_no_issues(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot")
+    page.locator("pre a").first.click()
+    expect(page.locator("#panel .issue")).to_be_hidden()

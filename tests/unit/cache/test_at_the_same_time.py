@@ -1,0 +1,117 @@
+"""Many runs in one project at the same time: each says what is right, and none is in another one's way."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from duvet.cache.blobs import Blobs
+from duvet.cache.contents import State, contents
+from duvet.tree.disk import CACHE_FOLDER
+from duvet.unfinished import is_unfinished
+from tests.cli.made import KETTLE, make
+from tests.cli.running import start
+from tests.unit.cache.here import run_here, said
+from tests.unit.cache.twins import state
+
+TEXTS = (
+    "//= spec.md#heating\n//# The kettle MUST boil water.\n",
+    "//= spec.md#pouring\n//# The spout MAY drip.\n",
+    "//= spec.md#heating\n//# It SHOULD whistle when done.\n" * 2,
+)
+MANY = {f"src/{number}.rs": TEXTS[number % 3] for number in range(60)}
+
+
+class Answer(NamedTuple):
+    """What a run says, and the report that it alone has written."""
+
+    code: int
+    err: str
+    report: bytes
+
+
+def options(number: int) -> tuple[str, ...]:
+    """Each run has a report of its own, beside those that all of them write."""
+    kind = ("--json", "--json-v2", "--html")[number % 3]
+    return (*((), ("--strict",), ("--prune",))[number % 3], kind, f"out{number}")
+
+
+def finished(processes: Iterable[subprocess.Popen[str]], folder: Path) -> Iterator[Answer]:
+    for number, process in enumerate(processes):
+        _, err = process.communicate(timeout=60)
+        yield Answer(process.returncode, said(err), (folder / f"out{number}").read_bytes())
+
+
+def without_cache(folder: Path, number: int) -> Answer:
+    done = run_here(folder, "--no-cache", "report", *options(number))
+    return Answer(done.code, said(done.err), (folder / f"out{number}").read_bytes())
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether everything in the cache is good, and nobody left anything unfinished."""
+    blobs = Blobs(str(folder / CACHE_FOLDER))
+    unfinished = [path for path in folder.rglob("*") if is_unfinished(path.name)]
+    return {item.state for item in contents(blobs)} == {State.GOOD} and not unfinished
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
+    folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
+    plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
+    for text in TEXTS[:2]:
+        make(folder, {"src/a.rs": text})
+        make(plain, {"src/a.rs": text})
+        processes = [start(duvet_command, folder, "report", *options(number)) for number in range(count)]
+        right = [without_cache(plain, number) for number in range(count)]
+        assert list(finished(processes, folder)) == right
+        assert is_whole(folder)
+        assert state(folder) == state(plain)
+
+
+def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer MUST be the same with the cache and without it.
+    ##= man/spec/page.md#code
+    ##= type=test
+    ##% The code MUST be of the same text of its source as the comment above it, whoever writes to that in between.
+    folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
+    right: list[set[Answer]] = [set() for _ in range(8)]
+    for text in TEXTS:
+        plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY, "src/a.rs": text})
+        for number in range(8):
+            right[number].add(without_cache(plain, number))
+    processes = [start(duvet_command, folder, "report", *options(number)) for number in range(8)]
+    texts = cycle(TEXTS)
+    while any(process.poll() is None for process in processes):
+        # In one step, as every source is read in one.
+        make(tmp_path, {"new": next(texts)})
+        (tmp_path / "new").replace(folder / "src" / "a.rs")
+    given = zip(finished(processes, folder), right, strict=True)
+    assert [answer for answer, answers in given if answer not in answers] == []
+    assert is_whole(folder)
+    for number in range(8):
+        kept = run_here(folder, "report", *options(number))
+        written = state(folder)
+        assert (kept.code, state(folder)) == (run_here(folder, "--no-cache", "report", *options(number)).code, written)
+
+
+def test_one_clears_the_cache_that_others_use(duvet_command: str, tmp_path: Path) -> None:
+    folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
+    plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
+    right = [without_cache(plain, number) for number in range(4)]
+    processes = [start(duvet_command, folder, "report", *options(number)) for number in range(4)]
+    cleared = set()
+    while any(process.poll() is None for process in processes):
+        cleared.add(run_here(folder, "cache", "--clear").code)
+    assert list(finished(processes, folder)) == right
+    assert cleared == {0}
+    assert state(folder) == state(plain)

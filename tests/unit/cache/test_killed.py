@@ -1,0 +1,102 @@
+"""Runs that are killed at any moment: what they were about to write is there or is not, and the next run is right."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from duvet.cache.blobs import Blobs
+from duvet.cache.contents import State, contents
+from duvet.tree.disk import CACHE_FOLDER
+from duvet.unfinished import is_unfinished
+from tests.cli.running import environment
+from tests.unit.cache import edits, house
+from tests.unit.cache.twins import Twins, state, tick
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+
+KILLS = int(os.environ.get("DUVET_KILLS", "20"))
+PROGRAM = """
+import os, signal, sys
+left, folder = int(sys.argv.pop(1)), os.getcwd()
+def look(event, args):
+    global left
+    path = args[0] if args and isinstance(args[0], str) else "/"
+    if (event == "open" or event.startswith("os.")) and os.path.abspath(path).startswith(folder):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(look)
+from duvet.cli import main
+main()
+"""
+"""The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
+time."""
+EDITS = (edits.write, edits.append, edits.swap_letters, edits.delete, edits.specify, edits.require, edits.mend)
+# What a killed run leaves must not be among what the next one reads.
+OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
+
+
+def killed_before(moment: int, folder: Path, *args: str) -> int:
+    """The exit code of a run that is killed at some moment, if it has not ended before."""
+    command = [sys.executable, "-c", PROGRAM, str(moment), "report", *args]
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, timeout=60, check=False
+    ).returncode
+
+
+def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
+    """The same for the installed command, and after some time, wherever it is then."""
+    with subprocess.Popen(
+        [command, "report", *args],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def whole(folder: Path) -> dict[str, object]:
+    """What there is but for files that nobody finished."""
+    return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
+
+
+def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#keeping
+    ##= type=test
+    ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
+    twins = Twins(tmp_path, house.fill)
+    choice = random.Random(KILLS)
+    codes: list[int] = []
+    while codes.count(-signal.SIGKILL) < KILLS:
+        for _ in range(choice.randrange(3)):
+            twins.change(choice.choice(EDITS), choice.randrange(1 << 30))
+        options = choice.choice(OPTIONS)
+        before = whole(twins.kept)
+        if choice.randrange(4):
+            codes.append(killed_before(choice.randrange(1, 90), twins.kept, *options))
+        else:
+            codes.append(killed_after(choice.uniform(0.05, 0.3), duvet_command, twins.kept, *options))
+        left = whole(twins.kept)
+        now = twins.time(choice)
+        kept, plain = twins.answers(*options, now=now)
+        right = whole(twins.plain)
+        assert (kept, whole(twins.kept)) == (plain, right), codes
+        # Nothing but what was there and what is right has been in the place of a report.
+        assert [name for name in {**before, **left} if left.get(name) not in (before.get(name), right.get(name))] == []
+        assert {item.state for item in contents(Blobs(str(twins.kept / CACHE_FOLDER)))} <= {State.GOOD}
+        if now is not None:
+            tick(tmp_path)
+    assert set(codes) <= {-signal.SIGKILL, 0, 1}

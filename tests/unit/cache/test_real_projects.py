@@ -1,0 +1,125 @@
+"""Whatever is done to real projects, the answer is the same with the cache and without it."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.cache.twins import SEEDS, Edit, Twins, tick
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")
+
+
+def _files(folder: Path) -> list[Path]:
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and ".duvet/cache" not in path.as_posix())
+    return [path for path in found if path.suffix not in (".json", ".html", ".lcov")]
+
+
+def _one(folder: Path, choice: random.Random) -> Path:
+    """A file that somebody may have changed: annotations more often than anything else."""
+    files = _files(folder)
+    kind = choice.choice(((".rs", ".c", ".h", ".php", ".py"), (".rs", ".c", ".py"), (".md", ".txt"), (".toml",)))
+    return choice.choice([path for path in files if path.suffix in kind] or files)
+
+
+def _paragraph(path: Path, choice: random.Random) -> bytes:
+    """Lines that belong together, such as an annotation."""
+    found: list[bytes] = re.findall(rb"(?m)(?:^.*\S.*\n)+", path.read_bytes())
+    return choice.choice(found or [b""])
+
+
+def _spoil(folder: Path, choice: random.Random) -> None:
+    """Two letters change places in a file that stays as long and as old as it was."""
+    path = _one(folder, choice)
+    info, part = path.stat(), _paragraph(path, choice)
+    at = choice.randrange(max(1, len(part) - 1))
+    path.write_bytes(path.read_bytes().replace(part, part[:at] + part[at : at + 2][::-1] + part[at + 2 :]))
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def _drop(folder: Path, choice: random.Random) -> None:
+    path = _one(folder, choice)
+    path.write_bytes(path.read_bytes().replace(_paragraph(path, choice), b"\n"))
+
+
+def _copy(folder: Path, choice: random.Random) -> None:
+    path = _one(folder, choice)
+    path.write_bytes(path.read_bytes() + b"\n" + _paragraph(path, choice))
+
+
+def _lose(folder: Path, choice: random.Random) -> None:
+    _one(folder, choice).unlink()
+
+
+def _rename(folder: Path, choice: random.Random) -> None:
+    path = _one(folder, choice)
+    path.rename(path.with_name(f"other{path.suffix}"))
+
+
+def _touch(folder: Path, choice: random.Random) -> None:
+    os.utime(_one(folder, choice))
+
+
+def _exchange(folder: Path, choice: random.Random) -> None:
+    """Two files change places."""
+    path, other = _one(folder, choice), _one(folder, choice)
+    path.rename(folder / "between")
+    if other.exists():
+        other.rename(path)
+    (folder / "between").rename(other)
+
+
+GOLDEN = {
+    "dataplane-7b1f4a0": ".",
+    "h3-704b37a": ".",
+    "aws-lc-vectors-4899c8c": "third_party/vectors",
+    "pkd-formal-2df5db9c": ".",
+    "s2n-tls-132053b": ".",
+}
+ALL_REPORTS = ("--json", "out.json", "--json-v2", "out2.json", "--html", "page.html", "--lcov", "cover")
+
+
+@pytest.mark.parametrize("seed", range(max(1, SEEDS // 3)))
+@pytest.mark.parametrize("name", GOLDEN)
+def test_random_edits_of_real_projects(name: str, seed: int, shared: Path, tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer MUST be the same with the cache and without it.
+    origin = shared / "golden" / name / "project"
+
+    def fill(folder: Path) -> None:
+        copy_with_links(origin, folder)
+        for path in (folder, *folder.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755)
+
+    def mend(folder: Path, choice: random.Random) -> None:
+        """Everything is as it was in the beginning, but for what is new."""
+        for path in _files(origin):
+            copy = folder / path.relative_to(origin)
+            if not copy.is_file() or copy.read_bytes() != path.read_bytes():
+                copy.unlink(missing_ok=True)
+                copy.write_bytes(path.read_bytes())
+
+    twins = Twins(tmp_path, fill, GOLDEN[name])
+    choice = random.Random(f"{name} {seed}")
+    edits: tuple[Edit, ...] = (_spoil, _drop, _drop, _copy, _copy, _lose, _rename, _touch, _exchange, mend)
+    history: list[str] = []
+    for step in range(8):
+        for _ in range(choice.choice((0, 1, 2, 2)) if step else 0):
+            edit, number = choice.choice(edits), choice.randrange(1 << 30)
+            twins.change(edit, number)
+            history.append(f"{edit.__name__} {number}")
+        now = twins.time(choice)
+        history.append(f"{now}")
+        kept, plain = twins.answers("--offline", *ALL_REPORTS, now=now, SHA="main")
+        assert kept == plain, history
+        assert twins.states()[0] == twins.states()[1], history
+        if now is not None:
+            tick(tmp_path)

@@ -1,0 +1,155 @@
+"""Work that asks a tree, and files that work has written."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from duvet.cache.cache import Cache
+from duvet.errors import FetchError, UnreadableError
+from duvet.specs.library import Library
+from duvet.specs.resolve import locate
+from duvet.tree.disk import DiskTree
+from tests.unit.cache.opened import LATER, Work, opened
+
+
+def run_of_tree(root: Path, work: Work, how: str = "how", now: int = LATER, **environ: str) -> str:
+    cache = opened(root, now, **environ)
+
+    def ask() -> str:
+        return f"{work()} of {cache.tree.exists('b')} {cache.environ.get('NAME')}"
+
+    return cache.of_tree("tree", str, how, ask)
+
+
+def test_work_on_a_tree_is_done_once(root: Path) -> None:
+    work = Work()
+    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of False None"] * 2
+    assert work.done == 1
+    (root / "b").touch()
+    assert [run_of_tree(root, work) for _ in range(2)] == ["answer of True None"] * 2
+    assert work.done == 2
+    run_of_tree(root, work, "another way")
+    assert work.done == 3
+
+
+def test_work_on_a_tree_and_a_clock_that_jumps_back(root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% What was kept at a time that is yet to come MUST NOT be used.
+    work = Work()
+    for now, done in ((LATER, 1), (LATER - 1, 2), (LATER, 2)):
+        run_of_tree(root, work, now=now)
+        assert work.done == done
+
+
+def test_work_that_asked_for_a_variable(root: Path) -> None:
+    work = Work()
+    for value in ("secret", "secret", "other"):
+        run_of_tree(root, work, NAME=value)
+    assert work.done == 2
+    assert b"other" not in (root / ".duvet" / "cache" / "tree").read_bytes().partition(b"answer")[0]
+
+
+def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
+    work, done = Work(), []
+    for number in (30, 31, 31, 30, None, 1, 1, 31):
+        today = None if number is None else date(2030, 2 if number == 1 else 1, number)
+        cache = Cache(DiskTree(str(root)), {}, LATER, today=today)
+        day = date(2030, 1, 30)
+
+        def ask() -> str:
+            is_over = today is not None and day < today  # noqa: B023
+            cache.dated(day.isoformat(), is_over)  # noqa: B023
+            return f"{work()} {is_over}"
+
+        assert cache.of_tree("tree", str, "how", ask) == f"answer {today is not None and day < today}"
+        done.append(work.done)
+    assert done == [1, 2, 2, 3, 3, 4, 4, 4]
+
+
+def test_work_that_asked_for_all_variables(root: Path) -> None:
+    work = Work()
+    for _ in range(2):
+        cache = opened(root, NAME="value")
+        assert cache.of_tree("tree", str, "how", lambda: f"{work()} {sorted(cache.environ)} {len(cache.environ)}")  # noqa: B023
+    assert work.done == 2
+
+
+def test_a_fault_is_not_kept(root: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
+    work = Work()
+    (root / "folder").mkdir()
+    for _ in range(2):
+        cache = opened(root)
+
+        def ask() -> str:
+            with pytest.raises(UnreadableError):
+                cache.tree.read("folder")  # noqa: B023
+            return work()
+
+        cache.of_tree("tree", str, "how", ask)
+    assert work.done == 2
+
+
+def test_a_file_that_is_known_to_hold_some_bytes(root: Path) -> None:
+    cache = opened(root)
+    assert not cache.holds("a", b"one")
+    cache.wrote("a", b"one")
+    cache.save()
+    assert opened(root).holds("a", b"one")
+    assert not opened(root).holds("a", b"two")
+    (root / "a").write_text("two")
+    assert not opened(root).holds("a", b"one")
+
+
+def test_a_file_that_was_not_written_after_all(root: Path) -> None:
+    cache = opened(root)
+    cache.wrote("a", b"two")
+    cache.save()
+    assert not opened(root).holds("a", b"two")
+
+
+def test_a_file_that_is_read_and_written(root: Path) -> None:
+    cache = opened(root)
+    cache.tree.read("a")
+    (root / "a").write_text("two")
+    cache.wrote("a", b"two")
+    cache.keep("run", "how", "answer")
+    cache.save()
+    cache = opened(root)
+    assert cache.recall("run", str, "how") is None
+    assert cache.tree.read("a") == b"two" and cache.holds("a", b"two")
+    cache.wrote("a", b"two")
+    cache.keep("run", "how", "answer")
+    assert opened(root).recall("run", str, "how") == "answer"
+
+
+def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
+    for text in (b"one", b"two"):
+        cache = opened(root)
+        assert not cache.holds("a", text)
+        (root / "a").write_bytes(text)
+        cache.wrote("a", text)
+        cache.keep("run", "how", "answer")
+        cache.save()
+        assert opened(root).recall("run", str, "how") == "answer"
+
+
+def test_a_download_that_fails(tmp_path: Path) -> None:
+    ##= man/spec/cache.md#freshness
+    ##= type=test
+    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
+    cache = Cache(DiskTree(str(tmp_path)), {})
+    library = Library(cache.tree, "specs", lambda wanted: {url: FetchError("no answer") for url in wanted}, "", cache)
+    with pytest.raises(FetchError):
+        library.load(locate("https://tea.example/spec.md"))
+    cache.keep("question", "how", 1)
+    assert Cache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None

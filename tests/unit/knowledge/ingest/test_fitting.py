@@ -1,0 +1,63 @@
+"""When vectors are made again."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from duvet.config.schema import IngestRule
+from duvet.knowledge.ingest.embedding import SIZE
+from duvet.knowledge.ingest.taking import Wishes
+from duvet.store.records import SPACE
+from tests.unit.knowledge.ingest.made import PLAIN, opened, taken, written
+
+DUMMY = Wishes(dummy=True)
+
+
+def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
+    ##% when the model is another.
+    wanted = IngestRule()
+    folder = written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
+
+    def spaces() -> tuple[bytes | None, int]:
+        with closing(opened(folder)) as store:
+            return store.kept(SPACE), sum(len(one.numbers) for one in store.segments() if one.rows)
+
+    taken(folder, wanted, DUMMY)
+    first, count = spaces()
+    assert first and count == 20
+    written(folder, {f"docs/more{number}.md": f"# More {number}\n" for number in range(4)})
+    taken(folder, wanted)
+    second, count = spaces()
+    assert second != first and count == 24
+    written(folder, {"docs/last.md": "# Last of all\n"})
+    taken(folder, wanted)
+    assert spaces() == (second, 25)
+    written(folder, {f"docs/many{number}.md": f"# Many words {number}\n" for number in range(10)})
+    taken(folder, wanted)
+    third, count = spaces()
+    assert third not in (first, second) and count == 35
+    taken(folder, PLAIN)
+    assert spaces() == (b"", 0)
+
+
+def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#runs
+    ##= type=test
+    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
+    ##% when the model is another.
+    fitted = []
+    for total in (20, 24, 16, 25, 20, 19):
+        for number in range(25):
+            path = tmp_path / f"docs/{number}.md"
+            if number < total:
+                written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n"})
+            else:
+                path.unlink(missing_ok=True)
+        taken(tmp_path, IngestRule(), DUMMY)
+        with closing(opened(tmp_path)) as store:
+            fitted.append((store.chunk_total(), int.from_bytes(store.kept(SIZE) or b"")))
+    assert fitted == [(20, 20), (24, 20), (16, 20), (25, 25), (20, 25), (19, 19)]

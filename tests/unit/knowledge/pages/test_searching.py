@@ -1,0 +1,118 @@
+"""Searches in pages, and what answers a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.knowledge.pages.retrieval import passage, relevant, stems_of
+from duvet.knowledge.pages.searching import MOST, excerpt, search
+from tests.unit.knowledge.pages.made import index_of
+
+FILES: dict[str, str | bytes] = {
+    "docs/kettle.md": "---\ncreated: 2026-01-01\n---\n# Kettle\n\nWater boils. The TEAPOT is warm.\n",
+    "docs/tea.md": "---\ncreated: 2026-01-02\ntitle: Tea pot\n---\nLeaves.\n",
+    "docs/cups.md": "---\ncreated: 2026-01-03\n---\n# Cups\n\nOf pots and tea; warm is not the pot.\n",
+    "docs/caf\u00e9.md": "---\ncreated: 2026-01-04\n---\n# Caf\u00e9\n\nCAFE\u0301 \u0130stanbul \u05e9\u05dc\u05d5\u05dd (warm-up)\n",
+}
+
+
+def found(query: str) -> list[str]:
+    return [hit.slug for hit in search(index_of(FILES), query)]
+
+
+QUERIES = {
+    "teapot": ["kettle"],
+    "TEA": ["tea", "cups", "kettle"],
+    "tea pot": ["tea", "cups", "kettle"],
+    "pot tea": ["tea", "cups", "kettle"],
+    "is warm": ["kettle", "cups"],
+    "warm is": ["cups", "kettle"],
+    "warm": ["caf\u00e9", "cups", "kettle"],
+    "(warm-": ["caf\u00e9"],
+    "caf\u00c9": ["caf\u00e9"],
+    "\u05e9\u05dc\u05d5\u05dd": ["caf\u00e9"],
+    "boils leaves": [],
+    "created": [],
+    "nothing": [],
+    "pot is warm": ["kettle", "cups"],
+}
+
+
+@pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
+def test_what_is_found(query: str, expected: list[str]) -> None:
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% `search` MUST find the pages that hold every word of the query in their title or their text, whatever its case, also
+    ##% as a part of a longer word.
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
+    ##% before those that have them apart; others come the newest first.
+    assert found(query) == expected
+
+
+def test_no_more_than_twenty() -> None:
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% No more than 20 pages MUST be answered.
+    files: dict[str, str | bytes] = {
+        f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\ntea\n" for n in range(50)
+    }
+    hits = search(index_of(files), "tea")
+    assert len(hits) == MOST == 20
+    assert [hit.slug for hit in hits[:3]] == ["027", "026", "025"]
+
+
+def test_an_old_page_with_the_words_as_they_stand() -> None:
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
+    ##% before those that have them apart; others come the newest first.
+    files: dict[str, str | bytes] = {
+        f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\nwarm is the tea\n" for n in range(60)
+    }
+    files["docs/old.md"] = "---\ncreated: 2025-01-01\n---\nThe tea is\n  warmer.\n"
+    files["docs/long.md"] = "---\ncreated: 2024-01-01\ntitle: tea is\n---\nwarm\n"
+    index = index_of(files)
+    assert [hit.slug for hit in search(index, "TEA is warm")[:2]] == ["old", "027"]
+
+
+BEFORE, AFTER = "b" * 60, "a" * 110
+EXCERPTS = {
+    "in the middle": (f"{BEFORE}Hit{AFTER}", "hit", f"...{'b' * 50}Hit{'a' * 100}..."),
+    "at the beginning": (f"hit{AFTER}", "hit", f"hit{'a' * 100}..."),
+    "at the end": (f"{BEFORE}hit", "hit", f"...{'b' * 50}hit"),
+    "all of it": ("a hit", "hit", "a hit"),
+    "in the title alone": ("x" * 160, "hit", f"{'x' * 150}..."),
+    "the phrase before the words": ("two. one two", "one two", "two. one two"),
+    "over a line end": ("one\n  two", "one two", "one\n  two"),
+    "nothing": ("", "hit", ""),
+    "composed otherwise": ("cafe\u0301", "caf\u00e9", "caf\u00e9"),
+}
+
+
+@pytest.mark.parametrize(("text", "query", "expected"), EXCERPTS.values(), ids=EXCERPTS)
+def test_excerpts(text: str, query: str, expected: str) -> None:
+    ##= man/spec/pages.md#search
+    ##= type=test
+    ##% Each result MUST have an excerpt that shows the hit with up to 50 characters before it and 100 after it, and `...`
+    ##% where it is cut.
+    assert excerpt(text, query, query.split(" ")) == expected
+
+
+def test_what_answers_a_question() -> None:
+    index = index_of(FILES)
+    assert [page.slug for page in relevant(index, "When does the water boil?")] == ["kettle"]
+    assert [page.slug for page in relevant(index, "Which cups?")] == ["cups"]
+    assert relevant(index, "What about airplanes?") == []
+    assert relevant(index, "???") == []
+    assert stems_of("Why do the retries of connections fail?") == ("retr", "connection", "fail")
+
+
+def test_the_passage_that_says_the_most() -> None:
+    text = "one\n\ntwo\n\nthe kettle\n\nkettle of water\n" + "x" * 5000
+    part, lines = passage(text, ("kettle", "water"))
+    assert (part[:25], len(part), lines) == (text[:25], 1200, 0)
+    later = "y" * 1300 + "\n\nkettle of water"
+    assert passage(later, ("kettle", "water")) == ("kettle of water", 2)
+    assert passage("", ("a",)) == ("", 0)

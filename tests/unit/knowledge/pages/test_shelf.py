@@ -1,0 +1,109 @@
+"""What is read again, and what is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from duvet.knowledge.pages.files import find_pages
+from duvet.knowledge.pages.index import Index
+from duvet.knowledge.pages.notes import Notes
+from duvet.knowledge.pages.parsing import body_of, read_page
+from duvet.knowledge.pages.searching import search
+from duvet.knowledge.pages.shelf import Shelf, shelf_of
+from duvet.tree.disk import DiskTree
+from tests.cli.made import make
+from tests.unit.knowledge.pages.made import TRACE, project_in
+
+PAGES = {f"docs/{name}.md": f"# Page {name}\n\nabout {name}\n" for name in "abcde"}
+
+
+def made(folder: Path) -> Path:
+    """A project whose files are so old that their times tell all."""
+    make(folder, {**TRACE, **PAGES})
+    for path in folder.rglob("*"):
+        os.utime(path, (1000.0, 1000.0))
+    return folder
+
+
+def read(folder: Path, earlier: Shelf | None = None, *, kept: bool = False) -> Shelf:
+    project = project_in(folder, kept=kept)
+    return shelf_of(project, find_pages(project), earlier)
+
+
+def titles(shelf: Shelf) -> list[str]:
+    return sorted(page.title for page in shelf.pages)
+
+
+def test_one_page_is_read_again(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#freshness
+    ##= type=test
+    ##% When one page has been edited, no other MUST be read again as Markdown.
+    folder = made(tmp_path)
+    first = read(folder)
+    assert first.anew == {*PAGES}
+    assert read(folder, first).anew == frozenset()
+    make(folder, {"docs/c.md": "# Other\n", "docs/new.md": "# New\n"})
+    (folder / "docs/e.md").unlink()
+    second = read(folder, first)
+    assert second.anew == {"docs/c.md", "docs/new.md"}
+    assert titles(second) == ["New", "Other", "Page a", "Page b", "Page d"]
+
+
+def test_what_an_earlier_run_has_read(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    assert read(folder, kept=True).anew == {*PAGES}
+    assert read(folder, kept=True).anew == frozenset()
+    make(folder, {"docs/c.md": "# Other\n"})
+    again = read(folder, kept=True)
+    assert again.anew == {"docs/c.md"}
+    assert titles(again) == titles(read(folder))
+
+
+def test_a_page_that_is_gone(tmp_path: Path) -> None:
+    found = read_page(DiskTree(str(tmp_path)), "docs/gone.md")
+    assert (found.is_page, [one.message for one in found.problems]) == (
+        False,
+        ["No such file or directory (os error 2)"],
+    )
+
+
+def index_of(folder: Path, shelf: Shelf, earlier: Index | None = None) -> tuple[Index, list[str]]:
+    """An index, and the pages that it has looked into until it was made."""
+    looked: list[str] = []
+    project = project_in(folder)
+
+    def text(slug: str, path: str) -> str:
+        looked.append(slug)
+        return body_of(project.tree.read(path), path)
+
+    index = Index(Notes(shelf, project.catalogue), lambda page: text(page.slug, page.path), earlier)
+    return index, sorted(looked)
+
+
+def test_the_words_of_one_page_are_gone_through_again(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    first = read(folder)
+    base, looked = index_of(folder, first)
+    assert looked == ["a", "b", "c", "d", "e"]
+    make(folder, {"docs/c.md": "# Other\n\nabout cups\n", "docs/new.md": "# New\n\nabout tea\n"})
+    (folder / "docs/e.md").unlink()
+    second = read(folder, first)
+    index, looked = index_of(folder, second, base)
+    assert looked == ["c", "new"]
+    assert sorted(hit.slug for hit in search(index, "about")) == ["a", "b", "c", "d", "new"]
+    assert [hit.slug for hit in search(index, "about cups")] == ["c"]
+    assert search(index, "page c") == []
+    third, looked = index_of(folder, second, index)
+    assert looked == ["c", "new"]
+    assert search(third, "about") == search(index, "about")
+
+
+def test_where_much_has_changed_all_is_gone_through(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    first = read(folder)
+    base, _ = index_of(folder, first)
+    make(folder, {f"docs/new/{number}.md": "more" for number in range(201)})
+    index, looked = index_of(folder, read(folder, first), base)
+    assert len(looked) == 206
+    assert len(search(index, "more")) == 20

@@ -1,0 +1,189 @@
+"""The reports, from facts alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from duvet.config.schema import IngestRule
+from duvet.knowledge.reports.coverage import coverage
+from duvet.knowledge.reports.facts import facts_of
+from duvet.knowledge.reports.lifecycle import lifecycle
+from duvet.store.records import Edge, Kind, Node, Relation, Run
+from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
+
+BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
+REMOVED = [
+    {"path": "docs/gone.md", "artifact_type": "doc", "subsystem": "Tea", "digest": "d-gone", "status": "deleted"},
+    {
+        "path": "a.py",
+        "artifact_type": "code",
+        "subsystem": "",
+        "digest": "d-a",
+        "status": "renamed",
+        "renamed_to": "src/kettle/boil.py",
+    },
+]
+LIFECYCLE = {
+    "status": "ok",
+    "generated_at": NOW,
+    "generated_at_iso": "2027-01-15T08:00:00+00:00",
+    "run": BRIEF,
+    "thresholds": {"stale_days": 30},
+    "summary": {
+        "stale_docs": 2,
+        "isolated_nodes": 2,
+        "subsystems_missing_tests": 1,
+        "removed_artifacts": 2,
+        "stale_requirements": 1,
+    },
+    "isolated": {
+        "DesignDoc": [{"id": "DesignDoc:README.md", "path": "README.md", "name": "README.md"}],
+        "SourceFile": [
+            {"id": "SourceFile:src/odd::name:1.py", "path": "src/odd::name:1.py", "name": "src/odd::name:1.py"}
+        ],
+    },
+    "stale_docs": [
+        {"path": "README.md", "subsystem": "", "git_timestamp": OLD},
+        {"path": "docs/kettle.md", "subsystem": "Kettle", "git_timestamp": OLD},
+    ],
+    "missing_tests": [{"subsystem": "Tea", "source_files": 1, "test_cases": 0}],
+    "removed_artifacts": REMOVED,
+    "stale_requirements": [
+        {
+            "id": MUST_BOIL.id,
+            "full_path": MUST_BOIL.properties["full_path"],
+            "level": "MUST",
+            "status": "done",
+            "text": MUST_BOIL.properties["text"],
+            "files": [
+                {"path": "src/kettle/boil.py", "git_timestamp": OLD},
+                {"path": "tests/test_kettle.py", "git_timestamp": OLD},
+            ],
+        }
+    ],
+}
+
+
+def test_lifecycle() -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
+    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
+    ##% count, nor does an `__init__.py` of a single one.
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
+    ##% without pieces is not.
+    assert plain(lifecycle(facts(), NOW)) == LIFECYCLE
+
+
+def test_files_that_say_nothing_are_not_looked_at() -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
+    ##% count, nor does an `__init__.py` of a single one.
+    files = [
+        artifact("a/__init__.py", Kind.CODE, "a", chunk_count=1),
+        artifact("b/__init__.py", Kind.CODE, "b", chunk_count=2),
+        artifact("c/logo.svg", Kind.CODE, "c", chunk_count=0),
+        artifact("d/d.py", Kind.CODE, "d", chunk_count=1),
+        artifact("tests/d/__init__.py", Kind.TEST, "d", chunk_count=0),
+    ]
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
+    ##% without pieces is not.
+    nodes = [Node(label=one.label, key=one.path) for one in files]
+    found = lifecycle(facts_of(RUN, {one.path: one for one in files}, nodes, (), IngestRule()), NOW)
+    assert [one.subsystem for one in found.missing_tests] == ["b", "d"]
+    assert {label: [one.path for one in rows] for label, rows in found.isolated.items()} == {
+        "SourceFile": ["a/__init__.py", "b/__init__.py", "d/d.py"]
+    }
+
+
+def test_what_is_mended_vanishes() -> None:
+    fresh = {one.path: replace(one, git_timestamp=NEW) for one in ARTIFACTS}
+    fresh["tests/test_tea.py"] = artifact("tests/test_tea.py", Kind.TEST, "tea", chunk_count=1)
+    links = [
+        Edge(source="DesignDoc:README.md", relation=Relation.LINKS_TO, target="DesignDoc:docs/tea.md"),
+        Edge(source="SourceFile:src/odd::name:1.py", relation=Relation.CITES, target=MUST_BOIL.id),
+    ]
+    run = replace(RUN, removed=())
+    found: Any = plain(lifecycle(facts_of(run, fresh, NODES, [*EDGES, *links], IngestRule()), NOW))
+    assert set(found["summary"].values()) == {0}
+    for name in ("stale_docs", "missing_tests", "removed_artifacts", "stale_requirements"):
+        assert found[name] == []
+    assert found["isolated"] == {}
+
+
+def test_one_file_that_is_new_keeps_a_requirement_from_being_stale() -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
+    ##% `ingest.staleDays` days ago.
+    for time in (NEW, None):
+        known = {one.path: one for one in ARTIFACTS}
+        known["tests/test_kettle.py"] = replace(known["tests/test_kettle.py"], git_timestamp=time)
+        assert lifecycle(facts_of(RUN, known, NODES, EDGES, IngestRule()), NOW).stale_requirements == ()
+
+
+def test_the_configuration_says_what_is_old() -> None:
+    found = lifecycle(facts(IngestRule(stale_days=100)), NOW)
+    assert (found.thresholds.stale_days, found.stale_docs, found.stale_requirements) == (100, (), ())
+    assert len(lifecycle(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
+
+
+def test_coverage() -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
+    ##% totals MUST be those of its lists.
+    found: Any = plain(coverage(facts(IngestRule(include=("src/**",))), NOW))
+    rows = found.pop("artifacts")
+    assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]
+    assert rows[3] == {
+        "path": "src/kettle/boil.py",
+        "artifact_type": "code",
+        "subsystem": "Kettle",
+        "subsystem_criticality": "high",
+        "chunk_count": 2,
+        "coverage_ratio": 1.0,
+        "git_commit": "c1",
+        "git_timestamp": OLD,
+        "content_digest": "d-src/kettle/boil.py",
+        "skipped": "",
+    }
+    assert found == {
+        "status": "ok",
+        "generated_at": NOW,
+        "generated_at_iso": "2027-01-15T08:00:00+00:00",
+        "run": BRIEF,
+        "include_patterns": ["src/**"],
+        "summary": {
+            "artifact_total": 8,
+            "artifact_breakdown": {"code": 4, "doc": 3, "test": 1},
+            "chunk_count": 8,
+            "missing_artifacts": 1,
+            "removed_artifacts": 2,
+            "freshness": {
+                "ingested_at": NOW - 60,
+                "newest_change": NEW,
+                "oldest_change": OLD,
+                "without_timestamp": 1,
+            },
+        },
+        "missing_artifacts": [rows[4]],
+        "removed_artifacts": REMOVED,
+    }
+    assert (rows[4]["path"], rows[4]["skipped"]) == ("src/kettle/empty.py", "empty")
+
+
+def test_an_empty_project() -> None:
+    nothing = facts_of(Run(run_id="r", profile="p", started_at=1.0), {}, (), (), IngestRule())
+    assert coverage(nothing, NOW).summary.artifact_total == 0
+    assert lifecycle(nothing, NOW).summary.isolated_nodes == 0

@@ -1,0 +1,120 @@
+"""A project of two subsystems as it was taken in, and searches in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+from msgspec.structs import replace
+
+from duvet.knowledge.retrieval.asking import asked_of
+from duvet.knowledge.retrieval.engine import Engine
+from duvet.knowledge.retrieval.records import Response
+from duvet.search.vectors.protocol import Embedder
+from duvet.store.opening import open_store
+from duvet.store.protocol import Store
+from duvet.store.records import SPACE, Kind, Node, Relation, Taken
+from tests.unit.search.vectors.made import embedder
+from tests.unit.store.made import edge, node, symbol, taken
+
+DAY = 86_400.0
+NOW = 1_800_000_000.0
+BOIL = """\
+def boil(water):
+    return heat(water)
+class Spout:
+    def pourSlowly(self):
+"""
+LEAVES = "def steep(leaves):\n    wait(minutes=3)\n"
+GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"
+CHECK = "def test_boil():\n    assert boil(1) == 100\n"
+NOTES = "Old notes on porcelain.\nNothing about anything.\n"
+SYMBOLS = (
+    symbol("boil", "function", 1, 2),
+    symbol("Spout", "class", 3, 4),
+    symbol("Spout.pourSlowly", "method", 4, 4),
+)
+FILES = (
+    taken("docs/kettle.md", GUIDE, kind=Kind.DOC, subsystem="Kettle", namespace="docs", git_timestamp=NOW - 40 * DAY),
+    taken("docs/notes.txt", NOTES, kind=Kind.DOC, namespace="docs", tags=("Attic",)),
+    taken(
+        "src/kettle/boil.py",
+        BOIL,
+        symbols=SYMBOLS,
+        subsystem="Kettle",
+        criticality="high",
+        namespace="kettle",
+        git_timestamp=NOW - 2 * DAY,
+    ),
+    taken("src/tea/leaves.py", LEAVES, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
+    taken("tests/test_boil.py", CHECK, kind=Kind.TEST, subsystem="Kettle", namespace="tests", git_timestamp=NOW),
+)
+PATHS = [one.artifact.path for one in FILES]
+MODEL = embedder()
+ALONE = "found by words alone: "
+PIECE = "src/kettle/boil.py::1"
+BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
+
+
+def _requirement(key: str, text: str) -> Node:
+    target = key.partition("/")[0]
+    return node(f"Requirement:{key}", text, text=text, level="MUST", status="needs tests", target=target)
+
+
+NODES = (
+    *(Node(label=one.artifact.label, key=one.artifact.path) for one in FILES),
+    node("Subsystem:Kettle", criticality="high"),
+    node("Subsystem:Tea"),
+    _requirement("spec#heat/3b42c44e1122", "The kettle MUST boil."),
+    _requirement("spec#pour/99aabbccddee", "The kettle MUST pour slowly."),
+)
+EDGES = (
+    edge("DesignDoc:docs/kettle.md", Relation.DESCRIBES, "Subsystem:Kettle"),
+    edge("SourceFile:src/kettle/boil.py", Relation.BELONGS_TO, "Subsystem:Kettle"),
+    edge("SourceFile:src/tea/leaves.py", Relation.BELONGS_TO, "Subsystem:Tea"),
+    edge("TestCase:tests/test_boil.py", Relation.VALIDATES, "Subsystem:Kettle"),
+    edge("Subsystem:Tea", Relation.DEPENDS_ON, "Subsystem:Kettle"),
+    edge(
+        "SourceFile:src/kettle/boil.py",
+        Relation.CITES,
+        "Requirement:spec#heat/3b42c44e1122",
+        kinds=["implementation"],
+        lines=[1],
+    ),
+    edge(
+        "SourceFile:src/kettle/boil.py", Relation.CITES, "Requirement:spec#pour/99aabbccddee", kinds=["todo"], lines=[4]
+    ),
+)
+
+
+def filled(folder: Path, embedder: Embedder | None = None, files: tuple[Taken, ...] = FILES) -> Store:
+    """The store, with vectors where there is a model."""
+    store = open_store(str(folder / "store.db"), create=True)
+    texts = [(one, [one.text[piece.start : piece.end] for piece in one.pieces]) for one in files]
+    space = embedder.fitted([text for _, some in texts for text in some]) if embedder else None
+    with store.writing() as writing:
+        for one, pieces in texts:
+            writing.put(replace(one, vectors=space.rows(pieces)) if space else one)
+        writing.replace_graph(NODES, EDGES)
+        if space:
+            writing.keep(SPACE, space.data)
+    return store
+
+
+def engine(store: Store, embedder: Embedder | None = None, editor_uri: str | None = None) -> Engine:
+    return Engine(store, embedder, editor_uri, "/home/me/my tea", now=lambda: NOW)
+
+
+def found(engine: Engine, query: str, **more: Any) -> list[str]:
+    """The ids of what is found."""
+    return ids(engine.search(asked_of({"query": query, **more})))
+
+
+def ids(response: Response) -> list[str]:
+    return [result.chunk.chunk_id for result in response.results]
+
+
+def plain(value: object) -> Any:
+    """As JSON has it."""
+    return json.decode(json.encode(value))

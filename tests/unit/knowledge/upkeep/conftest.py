@@ -1,0 +1,19 @@
+"""What is kept of a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.knowledge.upkeep.places import Places
+from duvet.knowledge.upkeep.votes import submit
+from tests.unit.knowledge.stored import fill
+from tests.unit.knowledge.upkeep.made import places, vote
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Places:
+    found = places(fill(tmp_path / "tea"))
+    submit(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
+    return found

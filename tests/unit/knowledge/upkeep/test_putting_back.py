@@ -1,0 +1,106 @@
+"""Stores that are put in the place of others, whatever else happens to these meanwhile."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from duvet.knowledge.upkeep.backup import back_up
+from duvet.knowledge.upkeep.places import Places
+from duvet.knowledge.upkeep.putting_back import put_back
+from duvet.knowledge.upkeep.restoring import restore
+from duvet.store.errors import BusyError
+from duvet.store.opening import open_store
+from duvet.store.records import Run
+from tests.unit.knowledge.stored import fill
+from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, places
+from tests.unit.store.contents import everything
+from tests.unit.store.made import taken
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Places:
+    return places(fill(tmp_path / "tea"))
+
+
+@pytest.fixture
+def copy(kept: Places, tmp_path: Path) -> str:
+    path = str(tmp_path / "copy.db")
+    with closing(open_store(kept.store)) as store:
+        store.copy_to(path)
+    return path
+
+
+def run(kept: Places, name: str) -> None:
+    """One that has found nothing new."""
+    with closing(open_store(kept.store)) as store, store.writing() as writing:
+        writing.put_run(Run(run_id=name, profile="local", started_at=1.0))
+
+
+def runs(path: str) -> list[str]:
+    with closing(open_store(path)) as store:
+        return [one.run_id for one in store.runs()]
+
+
+def test_a_run_that_ends_meanwhile_is_kept(kept: Places, copy: str) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% A run that ends while a backup is put back MUST be in the backup of what was there before.
+    names = iter(["late", "later"])
+
+    def keep() -> str:
+        path = back_up(kept, kept.backups, CLOCK).path
+        for name in names:
+            run(kept, name)
+            break
+        return path
+
+    archive = put_back(kept, copy, keep, "", 1.0)
+    assert runs(kept.store) == ["r1"]
+    assert os.listdir(kept.backups) == [os.path.basename(archive)]
+    restore(kept, archive, CLOCK, keeps=False)
+    assert runs(kept.store) == ["later", "late", "r1"]
+
+
+def test_runs_that_never_end(kept: Places, copy: str) -> None:
+    def keep() -> str:
+        path = back_up(kept, kept.backups, CLOCK).path
+        run(kept, path)
+        return path
+
+    with pytest.raises(BusyError, match="again and again"):
+        put_back(kept, copy, keep, "", 1.0)
+    assert (len(runs(kept.store)), os.listdir(kept.backups)) == (6, [])
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_is_left_of_a_store_that_is_gone(kept: Places, tmp_path: Path, keeps: bool) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% What sqlite has left beside a store that is gone MUST NOT be taken for a part of the one that is put back.
+    archive = back_up(kept, str(tmp_path / "a.tgz"), CLOCK).path
+    with closing(open_store(kept.store)) as store:
+        before = everything(store)
+        with store.writing() as writing:
+            for number in range(50):
+                writing.put(taken(f"new/{number}.md", f"kettle {number}\n" * 500))
+        with closing(open_store(kept.store)) as reader, reader.reading():
+            reader.chunk_total()
+            # Who reads has it stay where it is.
+            with store.writing() as writing:
+                writing.remove("docs/tea.md")
+            log = Path(f"{kept.store}-wal").read_bytes()
+    assert len(log) > 32
+    os.unlink(kept.store)
+    Path(f"{kept.store}-wal").write_bytes(log)
+    found = restore(kept, archive, CLOCK, keeps=keeps)
+    with closing(open_store(kept.store)) as store:
+        assert everything(store) == before
+    if keeps:
+        assert os.path.basename(found.kept).startswith(f"km-backup-replaced-{STAMP}")
+        assert Path(found.kept, "store.db-wal").read_bytes() == log
+    else:
+        assert (found.kept, os.listdir(kept.backups)) == ("", [])

@@ -1,0 +1,217 @@
+"""Prompts, filled"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.errors import DuvetError, NotFoundError, QueryError
+from duvet.prompts.completing import completions
+from duvet.prompts.filling import filled_about
+from duvet.prompts.library import ABOUT_A_REQUIREMENT, described, prompts
+from duvet.prompts.system import SYSTEM
+from duvet.queries.references import Requirements
+from duvet.text import text_id
+from duvet.tools.context import Context
+from duvet.tools.registry import Registry
+from tests.cli.made_tea import SOURCE, TEA, TEA_PROJECT
+from tests.conftest import ROOT
+from tests.tokens import MOST, tokens
+from tests.unit.prompts.made import USUAL, context_of, text_for, text_of
+
+GOLD = ROOT / "tests" / "gold" / "prompts"
+WARM = "1dd64a535306"
+
+
+@pytest.fixture(scope="module")
+def tea() -> Context:
+    return context_of()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "given"),
+    [
+        ("implement", "implement_requirement", {"requirement": WARM}),
+        ("test", "write_test", {"requirement": "a541"}),
+        ("review", "review_citations", {}),
+        ("review_spec", "review_citations", {"spec": "rfc7168"}),
+        ("review_file", "review_citations", {"file": "tests"}),
+        ("triage", "triage_uncited", {}),
+        ("triage_level", "triage_uncited", {"spec": "tea.md", "level": "MAY"}),
+        ("section", "explain_section", {"section": "rfc7168#section-2"}),
+        ("section_empty", "explain_section", {"section": "/specifications/tea/sections/sugar"}),
+    ],
+)
+def test_text(file: str, name: str, given: dict[str, str], tea: Context, snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = GOLD
+    snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
+
+
+def test_a_requirement_that_is_known_already(tea: Context) -> None:
+    asked = Requirements((0,))
+    texts = [filled_about(name, asked, tea, Registry()) for name in ABOUT_A_REQUIREMENT]
+    path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
+    assert texts == [text_of(name, tea, requirement=path) for name in ABOUT_A_REQUIREMENT]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message", "hint"),
+    [
+        ("system", {"x": ""}, 'the prompt system has no argument "x"', "it takes none"),
+        ("triage_uncited", {"x": ""}, 'the prompt triage_uncited has no argument "x"', "it takes spec, level"),
+        ("triage_uncited", {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
+        (
+            "explain_section",
+            {"section": " "},
+            'the prompt explain_section needs the argument "section"',
+            "The section, as SPEC#SECTION or by the path of its resource.",
+        ),
+        ("triage_uncited", {"level": "shall"}, 'there is no level "shall"', "give one of must, should, may, none"),
+    ],
+)
+def test_arguments_that_can_not_be_understood(
+    name: str, given: dict[str, str], message: str, hint: str, tea: Context
+) -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    with pytest.raises(QueryError) as caught:
+        text_of(name, tea, **given)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message", "hint"),
+    [
+        (
+            "write_test",
+            {"requirement": "tea#pot"},
+            '"tea#pot" is no requirement',
+            "give the first digits of its id, or the path of its resource",
+        ),
+        (
+            "explain_section",
+            {"section": WARM},
+            f'"{WARM}" is no section',
+            "give it as SPEC#SECTION, or the path of its resource",
+        ),
+        ("triage_uncited", {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+        ("review_citations", {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+        ("review_citations", {"file": "src/pit.rs"}, 'no source is called "src/pit.rs"', "did you mean src/pot.rs?"),
+        (
+            "review_citations",
+            {"file": "../../etc/passwd"},
+            'no source is called "../../etc/passwd"',
+            "give the path of a source, or of a folder with some",
+        ),
+    ],
+)
+def test_what_is_not_there(name: str, given: dict[str, str], message: str, hint: str, tea: Context) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        text_of(name, tea, **given)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_everything_at_once_is_in_order() -> None:
+    unreasoned = SOURCE.replace("//= reason=Our cups are drawn on paper.\n", "")
+    text = text_of("review_citations", context_of(**{"src/pot.rs": unreasoned}), spec="tea", file="src")
+    assert re.findall(r"^- (\S+),.*: (.*)$", text, re.MULTILINE) == [
+        ("src/pot.rs:14", "this exception does not say why [DUV090]"),
+        ("src/pot.rs:26", 'missing section "milk" in tea.md [DUV043]'),
+        ("src/pot.rs:29", 'could not find text in section "pot" of tea.md [DUV050]'),
+    ]
+
+
+@pytest.mark.parametrize("name", [one.name for one in prompts() if one.name != SYSTEM])
+def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
+    given = {"requirement": WARM, "section": "tea#pot"}
+    wanted = {one.name: given[one.name] for one in described(name).arguments if one.required}
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
+    on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
+    named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
+    assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
+    assert [one.name for one in Registry() if one.name in off] == []
+
+
+def test_what_can_not_be_read_is_reviewed() -> None:
+    text = "//= tea.md#pot\n//= colour=black\n//# The pot\n\n//# The cup\n"
+    context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
+    unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
+    stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
+    for given in ({}, {"file": "src"}):
+        found = text_of("review_citations", context, **given)
+        wrong, _, doubtful = found.partition("## To look at")
+        assert (unread in wrong, stray in doubtful) == (True, True)
+    for given in ({"file": ".duvet"}, {"spec": "tea"}):
+        assert "src/pot.rs" not in text_of("review_citations", context, **given)
+
+
+def test_what_is_too_long_is_left_out_and_counted() -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
+    wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
+    cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300
+    context = context_of(**{"tea.md": TEA + many[8:], "src/pot.rs": wrong, "src/cited.rs": cited})
+    id = text_id("The pot number 1 MUST be warm.")
+    for name, given, said in (
+        ("triage_uncited", {}, "more are left out here: decide"),
+        ("review_citations", {}, "more are left out here: mend"),
+        ("explain_section", {"section": "tea#all"}, "more lines are left out here"),
+        ("implement_requirement", {"requirement": id}, r"more are left out here: `get_requirement` \(`duvet show"),
+    ):
+        text = text_of(name, context, **given)
+        assert (name, re.search(rf"^\d+ {said}", text, re.MULTILINE) is not None) == (name, True)
+        assert tokens(text) < MOST, name
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The pot number {} MUST be warm. ", "ポット {} は常に MUST 温かい状態で保たれる。 "]
+)
+def test_a_section_that_is_one_long_line(sentence: str) -> None:
+    long = "".join(map(sentence.format, range(2_000)))
+    text = text_of("explain_section", context_of(**{"tea.md": f"{TEA}\n## All\n\n{long}\n"}), section="tea#all")
+    assert re.search(r"^\d+ more lines are left out here", text, re.MULTILINE)
+    assert sentence.format(1).strip() in text
+    assert tokens(text) < MOST
+    assert tokens(text_of("triage_uncited", context_of(**{"tea.md": f"# All\n\n{long}\n"}))) < MOST
+
+
+def test_a_long_line_of_code_is_cut() -> None:
+    source = "//= tea.md#pot\n//# The pot MUST be warm.\n" + "x = " + "1 + " * 9_000 + "1;\n"
+    text = text_of("write_test", context_of(**{"src/pot.rs": source}), requirement=WARM)
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_a_project_without_anything() -> None:
+    context = context_of(**dict.fromkeys(TEA_PROJECT, ""))
+    assert "Nothing is left to triage." in text_of("triage_uncited", context)
+    assert "None is." in text_of("review_citations", context)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "found"),
+    [
+        ("requirement", "1DD", [WARM]),
+        ("spec", "", ["rfc7168", "tea"]),
+        ("section", "tea#p", ["tea#pot"]),
+        ("file", "src", ["src/pot.rs"]),
+        ("level", "m", ["must", "may"]),
+        ("nothing", "", []),
+    ],
+)
+def test_completions(argument: str, value: str, found: list[str], tea: Context) -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% Arguments MUST be completed with the ids, sections, files and levels that the project has.
+    assert completions(tea.catalogue, argument, value) == found
+
+
+def test_a_broken_configuration_is_told() -> None:
+    with pytest.raises(DuvetError):
+        context_of(**{".duvet/config.toml": "["})

@@ -1,0 +1,54 @@
+"""What is referred to in a project, as people would say it"""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet import MemoryTree, Project
+from duvet.errors import NotFoundError
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.places import Files
+from duvet.queries.references import File, Found, Requirements, Spot, Whole, find
+from tests.cli.made_tea import TEA_PROJECT
+
+MORE = {
+    "cafe.md": "# Place\n\n## Added\n\nA cafe MUST open.\n\n## Tee & Öl\n\n## 5bfb\n",
+    "src/1dd6.rs": "//= cafe.md#added\n//# A cafe MUST open.\n",
+    "src/c#.rs": "/*\n *= tea.md#sugar\n *\n *= tea.md#cup\n *# A cup MUST NOT leak.\n */\nint cup;\nint two;\n\nint three;\n",
+    "src/empty.rs": "",
+}
+CONFIG = TEA_PROJECT[".duvet/config.toml"] + (
+    '[[specification]]\nsource = "cafe.md"\n'
+    '[[source]]\npattern = "src/c#.rs"\ncomment-style = { meta = "*=", content = "*#" }\n'
+)
+FILES = {**TEA_PROJECT, **MORE, ".duvet/config.toml": CONFIG}
+TREE = MemoryTree({path: text.encode() for path, text in FILES.items()})
+CATALOGUE = Project(tree=TREE).catalogue
+ROOT = "/home/me/tea"
+WARM, ROUND, LID, LEAK = "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c79658776d2"
+PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for section in ("pot", "cup")]
+
+
+def found(reference: str) -> Found:
+    return find(CATALOGUE, reference, Files(TREE, ROOT))
+
+
+def shown(meant: Found, catalogue: Catalogue = CATALOGUE) -> list[str]:
+    """What is meant, as people would say it."""
+    match meant:
+        case Requirements(indexes):
+            return [catalogue.full_path_of(catalogue.requirements[index]) for index in indexes]
+        case Spot(specification, section):
+            return [f"{catalogue.specifications[specification].id}#{section}"]
+        case Whole(specification):
+            return [catalogue.specifications[specification].id]
+        case File(path, indexes):
+            return [path, *(str(catalogue.citations[number].line) for number in indexes)]
+    return [catalogue.citations[number].id for number in meant.indexes]
+
+
+def said(reference: str, files: Files | None = None) -> str:
+    """What is said where nothing, or too much, is meant."""
+    with pytest.raises(NotFoundError) as caught:
+        find(CATALOGUE, reference, files)
+    return f"{caught.value.message}\n{caught.value.hint}".rstrip()

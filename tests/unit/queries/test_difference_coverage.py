@@ -1,0 +1,72 @@
+"""Which requirements have lost or gained coverage from one state of a project to another."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from duvet.model import Level
+from duvet.queries.catalogue import Catalogue
+from duvet.queries.difference import compare
+from duvet.trace.states import State
+from tests.unit.queries.compared import WARM, catalogue, cites, told
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "status_then", "status_now", "lost"),
+    [
+        ("citation test", "citation", "done", "needs tests", ("tests",)),
+        ("citation test", "test", "done", "in progress", ("implementation",)),
+        ("citation test", "", "done", "not started", ("implementation", "tests")),
+        ("citation", "todo", "needs tests", "not started", ("implementation",)),
+        ("citation test implication", "implication", "done", "done", ("tests",)),
+        ("citation test", "exception", "done", "done", ("implementation", "tests")),
+        ("exception", "", "done", "not started", ()),
+    ],
+)
+def test_coverage_is_lost(was: str, now: str, status_then: str, status_now: str, lost: tuple[str, ...]) -> None:
+    ##= man/spec/diff.md#coverage
+    ##% A requirement whose status is lower than it was, or that has lost its implementation or its tests, MUST be told as
+    ##% having lost coverage.
+    difference = compare(_with(was), _with(now))
+    assert told(difference)["coverage_lost"] == [(status_then, status_now, lost, ())]
+    assert difference.losses == "1 requirement lost coverage" and not difference.coverage_gained
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "status_then", "status_now", "gained"),
+    [
+        ("", "citation", "not started", "needs tests", ("implementation",)),
+        ("citation", "citation test", "needs tests", "done", ("tests",)),
+        ("todo", "exception", "not started", "done", ()),
+        ("implication", "implication test", "done", "done", ("tests",)),
+    ],
+)
+def test_coverage_is_gained(was: str, now: str, status_then: str, status_now: str, gained: tuple[str, ...]) -> None:
+    ##= man/spec/diff.md#coverage
+    ##% A requirement whose status is higher than it was, or that has got an implementation or tests, MUST be told as
+    ##% having gained coverage, unless it has lost some.
+    difference = compare(_with(was), _with(now))
+    assert told(difference)["coverage_gained"] == [(status_then, status_now, (), gained)]
+    assert difference.losses == "" and not difference.coverage_lost
+
+
+def _with(kinds: str) -> Catalogue:
+    reason = "//= reason=too dear\n"
+    comments = [
+        cites(WARM, kind).replace("//#", f"{reason}//#") if kind == "exception" else cites(WARM, kind)
+        for kind in kinds.split()
+    ]
+    return catalogue(pot="".join(comments))
+
+
+def test_what_is_not_applicable_loses_nothing() -> None:
+    ##= man/spec/diff.md#coverage
+    ##% What is or was not applicable MUST NOT be told as a change of coverage.
+    was, now = catalogue(), catalogue(pot="")
+    settled = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in now.requirements)
+    now = replace(now, requirements=settled)
+    for pair in ((was, now), (now, catalogue(pot=""))):
+        difference = compare(*pair)
+        assert not difference.coverage_lost and not difference.coverage_gained
+    assert {card.level for card in now.requirements} == {Level.MUST, Level.SHOULD, Level.MAY}

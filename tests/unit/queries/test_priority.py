@@ -1,0 +1,110 @@
+"""What to work on next"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.model import Kind, Level
+from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
+from duvet.queries.filters import Filter
+from duvet.queries.priority import Priority, PriorityClass, prioritized, priority_of
+from duvet.trace.states import State, Status
+from tests.unit.queries.made import catalogue_of_files, texts
+
+CATALOGUE = catalogue_of_files()
+ORDER = [
+    "The leaves MUST be dry.",
+    "The cup MUST be warm and clean.",
+    "The host MUST smile.",
+    "The leaves MUST NOT be old.",
+    "The lid MUST fit.",
+    "Everybody SHOULD wait.",
+    "A biscuit MAY be offered.",
+    "Milk MAY be added.",
+    "The lid is round.",
+]
+CLASSES = {
+    Status.IN_PROGRESS: 0,
+    Status.NEEDS_TESTS: 0,
+    Status.NOT_STARTED: 1,
+    Status.DONE: 2,
+}
+
+
+def test_the_order_of_a_project() -> None:
+    ##= man/spec/queries.md#priorities
+    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter())) == ORDER
+
+
+DONE = ["The water MUST boil.", "Sugar SHOULD be brown.", "A lemon SHOULD be at hand."]
+
+
+def test_what_is_done_when_it_is_asked_for() -> None:
+    ##= man/spec/queries.md#priorities
+    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter(), finished=True)) == [
+        *ORDER[:5], DONE[0], ORDER[5], *DONE[1:], *ORDER[6:]
+    ]  # fmt: skip
+    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter(statuses=(Status.DONE,)))) == DONE
+
+
+def test_a_filter() -> None:
+    wanted = Filter(sections=("serving",), levels=(Level.MAY,))
+    assert texts(CATALOGUE, prioritized(CATALOGUE, wanted)) == ["A biscuit MAY be offered."]
+
+
+@pytest.mark.parametrize(
+    ("index", "priority"),
+    [
+        (0, Priority(Level.AUTO, PriorityClass.NOT_STARTED, 0)),
+        (2, Priority(Level.MUST, PriorityClass.FULLY_IMPLEMENTED, 0)),
+        (3, Priority(Level.MUST, PriorityClass.PARTIALLY_IMPLEMENTED, 1)),
+        (4, Priority(Level.MUST, PriorityClass.NOT_STARTED, 2)),
+        (5, Priority(Level.MUST, PriorityClass.PARTIALLY_IMPLEMENTED, 0)),
+    ],
+)
+def test_what_decides(index: int, priority: Priority) -> None:
+    assert priority_of(CATALOGUE, CATALOGUE.requirements[index]) == priority
+
+
+def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
+    """Requirements of these levels and states, with so many todos."""
+    todo = CitationCard("a.py", 1, Kind.TODO, "", "", "", "", "", -1, "", (), (0, 0))
+    citation = CitationCard("a.py", 2, Kind.CITATION, "", "", "", "", "", -1, "", (), (0, 0))
+    requirements = tuple(
+        RequirementCard(0, "s", str(number), level, state, 1, (0, *(1,) * todos))
+        for number, (level, state, todos) in enumerate(cards)
+    )
+    return Catalogue((SpecificationCard("a", "A", "a", "", "a", "a", ()),), requirements, (citation, todo), ())
+
+
+CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.integers(0, 2)))
+
+
+@given(CARDS)
+def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+    ##= man/spec/queries.md#priorities
+    ##% Requirements MUST be ranked by level: MUST, SHOULD, MAY, then those without one.
+    ##= man/spec/queries.md#priorities
+    ##% Those of one level MUST be ranked by class: partially implemented, not started, fully implemented.
+    ##= man/spec/queries.md#priorities
+    ##% Those of one class MUST be ranked by how many todos refer to them, most first.
+    ##= man/spec/queries.md#priorities
+    ##% What is alike in all of this MUST be ranked in the order of the specifications.
+    ranked = prioritized(made(cards), Filter(), finished=True)
+    assert sorted(ranked) == [*range(len(cards))]
+    for first, second in pairwise(ranked):
+        (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
+        place = (3 - level, CLASSES[state.status], 2 - todos, first)
+        assert place < (3 - next_level, CLASSES[next_state.status], 2 - next_todos, second)
+
+
+@given(CARDS)
+def test_what_is_done_is_left_out_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+    left = prioritized(made(cards), Filter())
+    assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

@@ -1,0 +1,80 @@
+"""What has changed, as a comment on a pull request."""
+
+from __future__ import annotations
+
+import pytest
+from pyromark import Markdown
+
+from duvet.queries.bases import Base
+from duvet.queries.difference import compare
+from duvet.reports.difference_markdown import render
+from duvet.terminal.outputs import rendered
+from tests.unit.queries.compared import catalogue
+
+BASE = Base("0123456789abcdef" * 2, "origin/main", True)
+
+
+def comment(*sentences: str) -> str:
+    """The comment about new sentences."""
+    specification = "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences)
+    difference = compare(catalogue(tea="# Tea\n", pot=""), catalogue(tea=specification, pot=""))
+    return rendered(lambda out: render(BASE, difference, out)).decode()
+
+
+def test_a_comment() -> None:
+    assert (
+        comment("It MUST be hot.")
+        == """\
+### duvet: no coverage lost
+
+Compared with `0123456789ab`, where this branch left `origin/main`.
+
+| | then | now |
+|---|--:|--:|
+| requirements | 0 | 1 |
+| applicable | 0 | 1 |
+
+<details>
+<summary>Requirements added: 1</summary>
+
+- `tea.md#tea` MUST; not started
+  - `It MUST be hot.`
+
+</details>
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It MUST `not` be ``code``.",
+        "`It` MUST end in `ticks`",
+        "It MUST </details> <script>alert(1)</script> &amp; | *so* _on_ [x](y) ![z](z) ~~no~~.",
+        "It MUST ping @everyone, close #1 and https://example.org/.",
+        "It MUST $x$ \\`escape\\` \\.",
+    ],
+)
+def test_text_from_files(text: str) -> None:
+    ##= man/spec/diff.md#markdown
+    ##% Text from files MUST be shown as it is, and MUST NOT act as Markdown, HTML or a mention.
+    html = Markdown().html(comment(text))
+    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    # Asterisks, brackets and ticks are shown as they are wherever code stands.
+    assert f"<code>{shown}</code>" in html
+    assert html.count("<code>") == 4
+
+
+def test_a_comment_that_is_too_long() -> None:
+    ##= man/spec/diff.md#markdown
+    ##% A comment MUST be shorter than GitHub allows, and MUST say how much is left out.
+    found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
+    shown = found.count("- `tea.md#tea` MUST")
+    assert 64_000 < len(found) < 65_536
+    assert "<summary>Requirements added: 2,000</summary>\n\n- `tea.md#tea` MUST; not started\n  - `Part 00000" in found
+    assert found.endswith(f"- and {2000 - shown:,} more, for which there is no room here\n\n</details>\n")
+
+
+def test_a_sentence_that_is_too_long() -> None:
+    found = comment(f"It MUST be {'very ' * 50_000}hot.")
+    assert len(found) < 1000 and "very …`\n" in found

@@ -1,0 +1,187 @@
+"""Requirements, references and sources on the page"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.unit.reports.made import finished
+from tests.unit.reports.made_pages import page, tree
+from tests.unit.reports.made_states import COMMENTS, CONFIG, FILES
+
+BLOB = "https://git.example/o/r/blob/main"
+HALF = """\
+//= tea.md#pot
+//# The pot MUST be warm.
+
+//= tea.md#pot
+//= type=test
+//# The pot
+
+//= tea.md#cup
+//# A cup
+
+//= tea.md#cup
+//= type=test
+//# A cup MUST be clean and
+//# MUST be dry.
+
+//= tea.md#milk
+//= type=exception
+//# The pot MUST be warm.
+"""
+
+
+def items(text: str) -> list[str]:
+    """What is listed below sections, less what is held back."""
+    return re.findall(r"(?m)^(?:<ul class=cited>)?<li id=[^>]*>(.*?)(?:<noscript>.*)?$", text)
+
+
+def words(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+def test_requirements_below_their_section() -> None:
+    ##= man/spec/page.md#requirements
+    ##% Each requirement MUST be listed below its section with its state, its level and the number of its citations of
+    ##% each kind.
+    more = COMMENTS + "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
+    assert [words(one) for one in items(page(finished(FILES | {"src/a.rs": more})))] == [
+        "… to do MAY Pots come first. 1 to do",
+        "✓ complete MUST The pot MUST be warm. 2 implementations, 1 test",
+        "◐ missing test SHOULD It SHOULD be round. 1 implementation",
+        "◑ missing implementation MAY It MAY be &lt;b&gt;brown&lt;/b&gt;. 1 test, 1 to do",
+        "⇒ implied MUST The lid MUST NOT be lost. 1 implication",
+        "◔ partial MUST A cup MUST be clean and MUST be dry. 1 implementation",
+        "∅ exception MAY A saucer MAY be used. 2 exceptions",
+        "… to do SHOULD A spoon SHOULD be silver ☕. 1 to do",
+        "✗ uncited MAY Sugar is OPTIONAL.",
+        "✗ uncited MUST The pot MUST be warm.",
+        "• cited 2 references to text that is no requirement",
+    ]
+
+
+def test_the_first_reference_is_linked_without_scripts_too() -> None:
+    found = [re.findall('href="(http[^"]*)"', one) for one in items(page(finished(FILES, BLOB)))]
+    assert found[:2] == [[f"{BLOB}/more/b.toml#L12"], [f"{BLOB}/src/a.rs#L1"]]
+    assert found[8:] == [[], [], []]
+
+
+def test_all_requirements_worst_first() -> None:
+    ##= man/spec/page.md#requirements
+    ##% All requirements MUST be listed in one table, those furthest from done first, and of these the most binding first.
+    rows = [
+        [words(cell) for cell in row.split("<td")] for row in re.findall("(?m)^<tr class=s.*", page(finished(FILES)))
+    ]
+    assert [" ".join(cell.partition(">")[2] for cell in (row[1], row[2], row[5], row[6])) for row in rows] == [
+        "✗ uncited MUST 0 0",
+        "✗ uncited MAY 0 0",
+        "… to do SHOULD 0 0",
+        "… to do MAY 0 0",
+        "◑ missing implementation MAY 0 1",
+        "◔ partial MUST 1 0",
+        "◐ missing test SHOULD 1 0",
+        "∅ exception MAY 0 0",
+        "⇒ implied MUST 1 0",
+        "✓ complete MUST 1 1",
+    ]
+
+
+def test_references_with_all_that_they_say() -> None:
+    ##= man/spec/page.md#references
+    ##% Each citation MUST be shown with its place, its reason, its feature, its tracking issue and its tags.
+    lists = re.findall(r"(?s)<noscript>(<dl.*?)</noscript>", page(finished(FILES, BLOB, "https://git.example/i")))
+    assert [re.sub(r"\s+", " ", words(one.replace("<", " <"))).strip() for one in lists] == [
+        "to do more/b.toml:12 feature later issue https://git.example/42 tagged order, style",
+        "implementation src/a.rs:1 test src/a.rs:4",
+        "implementation src/a.rs:8",
+        "test src/a.rs:11",
+        "implication src/a.rs:15",
+        "implementation src/a.rs:19",
+        "exception more/b.toml:7 we have none src/a.rs:22 saucers are out of fashion",
+        "to do src/a.rs:27 feature cutlery issue 7",
+        "implementation src/a.rs:33 exception src/a.rs:36 no reason given",
+    ]
+
+
+def test_what_a_state_does_not_tell() -> None:
+    ##= man/spec/page.md#references
+    ##% What a state does not tell MUST be said: that tests or code refer to a part only, or that an exception has no
+    ##% reason.
+    found = re.findall("<p class=lacks>(.*?)</p>", page(finished(FILES | {"src/a.rs": HALF})))
+    assert found == [
+        "implemented but only tested in part",
+        "tested but only implemented in part",
+        "excepted without a reason",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("src/a b.rs", "src/a%20b.rs"),
+        ("src/a#b?c.rs", "src/a%23b%3Fc.rs"),
+        ("src/100%.rs", "src/100%25.rs"),
+        ("src/é/☕.rs", "src/%C3%A9/%E2%98%95.rs"),
+        ('src/"<a>&amp;.rs', "src/%22%3Ca%3E%26amp%3B.rs"),
+    ],
+)
+def test_links_to_files_of_any_name(path: str, url: str) -> None:
+    ##= man/spec/page.md#references
+    ##% A path in a link MUST be escaped, so that the link leads to the file whatever its name is.
+    files = {
+        ".duvet/config.toml": CONFIG,
+        "tea.md": FILES["tea.md"],
+        path: "//= tea.md#milk\n//# The pot MUST be warm.\n",
+    }
+    links = [
+        link for one in tree(page(finished(files, BLOB))).iter("a") if (link := one.get("href", "")).startswith("http")
+    ]
+    assert links == [f"{BLOB}/{url}#L1", f"{BLOB}/{url}#L1", f"{BLOB}/{url}"]
+    assert path in "".join(tree(page(finished(files, BLOB))).itertext())
+
+
+def test_without_a_link_the_place_is_named() -> None:
+    assert "<li><code>src/a.rs:1</code>\n" in page(finished(FILES))
+
+
+def test_code_below_a_citation() -> None:
+    shown = page(finished(FILES), snippets={0: "if a < b:\n    c()"})
+    assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
+
+
+def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
+    more = {"src/a\nb\r.rs": "//= tea.md#milk\n//# The pot MUST be warm.\n"}
+    listed = page(finished(FILES | more)).partition('id="sources"')[2]
+    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in listed
+
+
+def test_every_citation_below_its_file() -> None:
+    ##= man/spec/page.md#sources
+    ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
+    ##= man/spec/page.md#sources
+    ##% A citation that refers to nothing MUST be listed with the reason.
+    more = {
+        "src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n",
+        "src/a.rs": "//= tea.md#pot\n//# It MAY\n\n//= manners.md#guests\n",
+    }
+    shown = page(finished(FILES | more, BLOB))
+    lines = shown.partition('id="sources"')[2].partition("<noscript>\n")[2].partition("</noscript>")[0].splitlines()
+    assert [words(line.replace("<li", " | <li")) for line in lines] == [
+        "more/",
+        "more/b.toml | 7 exception, Tea &amp; &lt;biscuits&gt;, Cup | 12 to do, Tea &amp; &lt;biscuits&gt;, Pot",
+        "src/",
+        "src/a.rs | 1 implementation, Tea &amp; &lt;biscuits&gt;, Pot | 4 implementation, Manners, Guests",
+        "src/b/",
+        'src/b/c.rs | 1 test: missing section "nowhere" in tea.md',
+    ]
+    assert re.findall('href="([^"]*)"', "".join(lines)) == [
+        f"{BLOB}/more/b.toml",
+        "#tea/cup/e2e4b096135e",
+        "#tea/pot/9e9a9eef85e1",
+        f"{BLOB}/src/a.rs",
+        "#tea/pot/6bcade1957a7",
+        "#manners/guests/cited",
+        f"{BLOB}/src/b/c.rs",
+    ]

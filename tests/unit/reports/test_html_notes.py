@@ -1,0 +1,188 @@
+"""Pages in the report: their view, what explains a requirement, and Markdown that can do no harm."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import html5lib
+import pytest
+
+from duvet.reports import html
+from duvet.reports.html_markdown import markdown_html
+from duvet.terminal.page import page_of
+from tests.unit.knowledge.pages.made import project_of
+
+NOTES: dict[str, str | bytes] = {
+    "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [heat]\n---\n# Kettle\n\nSee [[cups|the *cups*]], [[spec#brewing]], "
+    "[[gone]] and `[[code]]`.\n\n<div>[[cups]]</div>\n",
+    "docs/cups.md": "---\ncreated: 2026-05-01\ntitle: Cups & saucers\n---\n[[kettle]]\n",
+}
+
+
+def written(files: dict[str, str | bytes]) -> str:
+    project = project_of(files)
+    out = BytesIO()
+    html.render(page_of(project, project.finished(), (), None), out)
+    return out.getvalue().decode()
+
+
+VIEW = """\
+<section class="view" id="pages"><h2 tabindex="-1">Pages</h2>
+<noscript class="later">
+<article id="pages/kettle">
+<h3><a href="#pages/kettle">Kettle</a></h3>
+<p>docs/kettle.md · 2026-05-02 · heat</p>
+<h4>Kettle</h4>
+<p>See <a href="#pages/cups">the *cups*</a>, <a href="{first}">spec#brewing</a>, [[gone]] and <code>[[code]]</code>.</p>\
+<p>&lt;div&gt;[[cups]]&lt;/div&gt;
+</p>
+<p>Links to: <a href="#pages/cups">Cups &amp; saucers</a></p>
+<p>Linked from: <a href="#pages/cups">Cups &amp; saucers</a></p>
+<p>Requirements: <a href="{first}">38574ef4fa26</a>, <a href="{second}">{id}</a></p>
+</article>
+<article id="pages/cups">
+<h3><a href="#pages/cups">Cups &amp; saucers</a></h3>
+<p>docs/cups.md · 2026-05-01</p>
+<p><a href="#pages/kettle">kettle</a></p><p>Links to: <a href="#pages/kettle">Kettle</a></p>
+<p>Linked from: <a href="#pages/kettle">Kettle</a></p>
+</article>
+</noscript>
+</section>
+"""
+
+
+def test_the_view() -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Where the project has pages, the report MUST show each with its title, its text, its links and what links to it,
+    ##% unless they are too long together.
+    text = written(NOTES)
+    id = project_of({}).catalogue.ids[1][:12]
+    begun = text.index('<section class="view" id="pages">')
+    end = text.index("</section>\n", begun) + len("</section>\n")
+    first = "#spec/brewing/38574ef4fa26"
+    assert text[begun:end] == VIEW.format(first=first, second=f"#spec/brewing/{id}", id=id)
+    assert '<a href="#pages">Pages</a>' in text
+    html5lib.HTMLParser(strict=True).parse(text)
+
+
+def test_what_explains_a_requirement() -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Of each requirement the report MUST name the pages that name it.
+    explained = '<p class=explained>Explained in <a href="#pages/kettle">Kettle</a></p>'
+    assert written(NOTES).count(explained) == 2
+    assert written({"docs/a.md": "# A\n"}).count("Explained in") == 0
+
+
+def test_a_project_without_pages_has_no_view() -> None:
+    text = written({})
+    assert 'id="pages"' not in text and "Explained in" not in text and "#pages" not in text
+
+
+def test_texts_that_are_too_long() -> None:
+    text = written({"docs/a.md": "word " * 300_000, "docs/b.md": "short"})
+    assert "<p>Its text stands in docs/a.md.</p>" in text and "<p>short</p>" in text
+    assert len(text) < 500_000
+
+
+def test_a_specification_that_is_called_so() -> None:
+    config = "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'pages.md'\n"
+    files: dict[str, str | bytes] = {
+        ".duvet/config.toml": config,
+        "pages.md": "# P\n\nIt MUST be.\n",
+        "docs/a.md": "# A",
+    }
+    text = written(files)
+    assert text.count('id="pages"') == 1 and 'id="pages-2"' in text
+
+
+HARMLESS = {
+    "<script>alert(1)</script>": "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n",
+    "a <b onclick=x>b</b>": "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>",
+    "[a](javascript:alert(1))": "<p>a</p>",
+    "[a](JaVaScRiPt:alert)": "<p>a</p>",
+    "[a](data:text/html,x)": "<p>a</p>",
+    "[a](//example.org)": "<p>a</p>",
+    "[a](other.md)": "<p>a</p>",
+    '[a](<https://x/"onclick="y>)': '<p><a href="https://x/&quot;onclick=&quot;y">a</a></p>',
+    "![alt](https://x/y.png)": "<p>alt</p>",
+    "<https://example.org>": '<p><a href="https://example.org">https://example.org</a></p>',
+    "```\n</pre><script>\n```": "<pre>&lt;/pre&gt;&lt;script&gt;\n</pre>\n",
+    "&lt;i&gt; &copy;": "<p>&lt;i&gt; ©</p>",
+    "# A\n\n###### B": "<h4>A</h4>\n<h6>B</h6>\n",
+    "3. a\n4. b": '<ol start="3">\n<li>a</li><li>b</li></ol>\n',
+    "- a\n\n  b\n- c": "<ul>\n<li><p>a</p><p>b</p></li><li><p>c</p></li></ul>\n",
+    "> a *b* **c**  \nd\n\n---": "<blockquote>\n<p>a <em>b</em> <strong>c</strong><br>\nd</p></blockquote>\n<hr>\n",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), HARMLESS.items())
+def test_markdown(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Tags in a page MUST be shown as text, and links that lead neither into the report nor to the web MUST NOT be links.
+    assert markdown_html(text) == expected
+
+
+SHOWN = {
+    "| a | *b* |\n|---|:-:|\n| 1 \\| 2 | <i> |": '<table>\n<thead><tr><th scope="col">a</th><th scope="col"><em>b</em></th>'
+    "</tr></thead>\n<tbody>\n<tr><td>1 | 2</td><td>&lt;i&gt;</td></tr>\n</tbody></table>\n",
+    "- [ ] a\n- [x] b": "<ul>\n<li>\u2610 a</li><li>\u2611 b</li></ul>\n",
+}
+COMMENTS = {
+    "<!-- a\n\nb -->": "",
+    "<!-- a --> <b>": "<p> &lt;b&gt;</p>\n",
+    "a <!-- b --> c": "<p>a  c</p>",
+    "<div>\n<!-- a\nb -->\n</div>": "<p>&lt;div&gt;\n\n&lt;/div&gt;</p>\n",
+    "<!-- <script>x</script>": "",
+    "<!-- a --><script>x</script>": "<p>&lt;script&gt;x&lt;/script&gt;</p>\n",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SHOWN.items())
+def test_tables_and_tasks(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Tables and lists of tasks in a page MUST be shown as such.
+    assert markdown_html(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), COMMENTS.items())
+def test_comments(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% Comments in a page MUST NOT be shown.
+    assert markdown_html(text) == expected
+
+
+LINKS = {
+    "[[spec]]": '<a href="#spec">spec</a>',
+    "[[spec#history|then]]": '<a href="#spec/history">then</a>',
+    "[[gone]]": "[[gone]]",
+    '[[gone"&<b>#x|The *"label"*]]': '<span title="gone&quot;&amp;&lt;b&gt;#x">[[The *"label"*]]</span>',
+    "[[spec#nothing|words]]": '<span title="spec#nothing">[[words]]</span>',
+    "[a](../b%20c.md#x)": '<a href="#pages/b-c">a</a>',
+    "[a](./own.md)": '<a href="#pages/in/own">a</a>',
+    "[a](../../docs/spec.md)": "a",
+    "[a](/docs/in/own.md)": "a",
+    "[a](../../../b.md)": "a",
+    "[a](nowhere: 'b\"c')": '<span title="b&quot;c">a</span>',
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LINKS.items())
+def test_where_links_lead(text: str, expected: str) -> None:
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link to a specification or a section that the report shows MUST lead there.
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link of Markdown to the file of a page MUST lead to that page.
+    ##= man/spec/pages.md#report
+    ##= type=test
+    ##% A link with words of its own that leads nowhere MUST be shown as none, with its words and with what it names.
+    page = written({"docs/in/own.md": f"Look: {text}.\n\n| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
+    assert f"<p>Look: {expected}.</p>" in page
+    assert '<td><a href="#pages/b-c">d</a></td>' in page
+    html5lib.HTMLParser(strict=True).parse(page)

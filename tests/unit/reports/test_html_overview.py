@@ -1,0 +1,140 @@
+"""The overview of the page"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.model import Level, Place, Problem, Severity
+from duvet.queries.filters import Filter
+from duvet.queries.priority import prioritized
+from duvet.queries.reasons import PriorityRow, priority_rows
+from duvet.queries.since import Since, SnapshotChange
+from duvet.reports.html_page import Page
+from duvet.trace.finished import Finished
+from duvet.trace.states import State
+from duvet.trace.totals import totals, verdict
+from tests.conftest import ROOT
+from tests.unit.reports.made import finished
+from tests.unit.reports.made_not_owed import not_owed
+from tests.unit.reports.made_pages import page_of, written
+from tests.unit.reports.made_states import FILES
+
+ISSUES = "https://git.example/o/r/issues"
+WRONG = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4))
+ODD = Problem("DUV051", "odd", severity=Severity.WARNING)
+
+
+def line(text: str, **given: str) -> SnapshotChange:
+    fields = {"specification": "tea.md", "section": "pot", "before": "test", "after": "implementation, test"}
+    return SnapshotChange(text=text, **(fields | given))
+
+
+def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
+    catalogue = page_of(report).catalogue
+    return tuple(priority_rows(catalogue, prioritized(catalogue, Filter()), 3))
+
+
+def overview(page: Page) -> str:
+    return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
+
+
+def rows_of(shown: str) -> list[tuple[str, str, str]]:
+    """The state, the level and the specification of the rows of the Requirements view."""
+    return re.findall(r'<tr class=s\d><td><a href="#([^/"]*)/[^"]*">\S+ ([^<]*)</a><td>([A-Z-]*)', shown)
+
+
+def counted(shown: str, query: str) -> int:
+    """How many rows a link to the Requirements view is about."""
+    wanted = dict(fact.split("=") for fact in unescape(query).split("&"))
+    statuses = wanted.get("status", "").replace("-", " ").split(",")
+    return sum(
+        wanted.get("spec", spec) == spec
+        and wanted.get("level", level) in (level, "OTHER" if level == "-" else level)
+        and (state in statuses or not statuses[0])
+        for spec, state, level in rows_of(shown)
+    )
+
+
+def test_all_of_it(snapshot: Snapshot) -> None:
+    ##= man/spec/page.md#overview
+    ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a
+    ##% count of what is left out.
+    ##= man/spec/page.md#overview
+    ##% What to do next MUST be listed with the reason for each rank.
+    report = finished(FILES, None, ISSUES)
+    since = Since(
+        gained=(line("The pot MUST be warm."),),
+        lost=(
+            line("It <MAY> be", section="gone", after=""),
+            line("a", after="", specification="https://gone.example/", section="b"),
+        ),
+        removed=(line("b", section="cup"), line("c", before="", after="")),
+        added=tuple(line(f"Line {number}", before="") for number in range(10)),
+    )
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
+    made = page_of(report, problems=(WRONG, ODD), next=upcoming(report), since=since)
+    snapshot.assert_match(overview(made), "overview.html")
+
+
+def test_nothing_has_changed() -> None:
+    shown = overview(page_of(finished(FILES), since=Since()))
+    assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
+    assert "What changed" not in overview(page_of(finished(FILES)))
+
+
+@pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
+def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
+    ##= man/spec/page.md#overview
+    ##% The overview MUST begin with the verdict in words, the same that ends a run.
+    report = finished(FILES)
+    outcome = verdict(totals(report.requirements)[-1], problems)
+    name = "pass" if outcome.passed else "fail"
+    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
+    assert overview(page_of(report, problems=problems)).startswith(begin)
+
+
+@pytest.mark.parametrize("report", [finished(FILES), not_owed()])
+def test_numbers_lead_to_what_they_count(report: Finished) -> None:
+    ##= man/spec/page.md#overview
+    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    shown = written(page_of(report))
+    table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
+    numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
+    assert numbers == [(counted(shown, query), query) for _, query in numbers]
+    total = totals(report.requirements)[-1]
+    sums = {"status=complete,implied": total.done, "status=exception": total.counts[State.EXCEPTION]}
+    levels = {f"level={level.name}" for level in Level if level}
+    found = {query: count for count, query in numbers}
+    assert {query: found.get(f"spec=tea&amp;{query}", 0) for query in sums} == sums
+    assert levels <= {fact for query in found for fact in query.split("&amp;")}
+    assert ">0</a>" not in table
+
+
+def test_a_feature_leads_to_its_requirements() -> None:
+    ##= man/spec/page.md#overview
+    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
+    shown = written(page_of(finished(files)))
+    assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
+    assert shown.count("<i class=f>the cutlery</i>") == 1
+
+
+@pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
+def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
+    ##= man/spec/page.md#overview
+    ##% With more than 40 specifications, only all of them together MUST be listed by level.
+    texts = {f"s{index}.md": f"# S{index}\n\nIt MUST work.\n\nIt MAY shine.\n" for index in range(number)}
+    tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
+    files = {".duvet/config.toml": FILES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}
+    table = overview(page_of(finished(files))).partition("<tbody>")[2].partition("</table>")[0]
+    assert table.count("<tr") == rows
+
+
+def test_no_requirements_have_no_table() -> None:
+    shown = overview(page_of(finished({})))
+    assert '<p class="verdict pass">PASS: no requirements</p>' in shown
+    assert "<table" not in shown

@@ -1,0 +1,167 @@
+"""Problems as SARIF"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]
+
+from duvet import rules
+from duvet.model import Place, Problem
+from duvet.reports.problem_format import View
+from duvet.reports.sarif import render
+from duvet.templates.rule_pages import rule_page
+from tests.unit.reports.sarif_schema import LOG
+from tests.unit.reports.test_problem_formats import FIX, HOSTILE, PROBLEMS, TEXT, VIEW
+
+VALIDATOR = Draft7Validator(LOG)
+
+
+def run_of(*problems: Problem, view: View = VIEW) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads(render(problems, view))["runs"][0]
+    return run
+
+
+def uri_of(path: str, folder: str = "") -> dict[str, str]:
+    problem = rules.FILE_UNREADABLE.problem("m", path)
+    (location,) = run_of(problem, view=View(folder=folder))["results"][0]["locations"]
+    found: dict[str, str] = location["physicalLocation"]["artifactLocation"]
+    return found
+
+
+def test_a_log_is_valid() -> None:
+    ##= man/spec/problems.md#sarif
+    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
+    VALIDATOR.validate(json.loads(render(PROBLEMS, VIEW)))
+    VALIDATOR.validate(json.loads(render((), VIEW)))
+
+
+@given(HOSTILE, TEXT)
+def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: str) -> None:
+    log = json.loads(render(problems, View(lambda *_: line)))
+    VALIDATOR.validate(log)
+    for result in log["runs"][0]["results"]:
+        for location in result["locations"]:
+            urlsplit(location["physicalLocation"]["artifactLocation"]["uri"])
+
+
+def test_the_schema_is_strict() -> None:
+    log = json.loads(render(PROBLEMS, VIEW))
+    log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
+    assert not VALIDATOR.is_valid(log)
+    assert not VALIDATOR.is_valid({**json.loads(render((), VIEW)), "more": 1})
+
+
+def test_rules_have_the_text_of_their_pages() -> None:
+    ##= man/spec/problems.md#sarif
+    ##% SARIF MUST describe each rule that occurs with the page of the rule.
+    run = run_of(*(rule.problem("m", "p") for rule in rules.rules().values()))
+    described = run["tool"]["driver"]["rules"]
+    assert [(one["id"], one["help"]["markdown"], one["defaultConfiguration"]["level"]) for one in described] == [
+        (code, rule_page(code).text, rule.severity.value) for code, rule in rules.rules().items()
+    ]
+    assert [result["ruleIndex"] for result in run["results"]] == list(range(len(described)))
+
+
+def test_a_rule_that_does_not_occur_is_not_described() -> None:
+    run = run_of(rules.QUOTE_NOT_FOUND.problem("m", "p"), rules.QUOTE_NOT_FOUND.problem("m", "q"))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["DUV050"]
+    assert [result["ruleIndex"] for result in run["results"]] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("src/a.rs", "b/src/a.rs"),
+        ("../a b.rs", "a%20b.rs"),
+        ("é%#?.rs", "b/%C3%A9%25%23%3F.rs"),
+        ("c:d", "b/c%3Ad"),
+        ("a\\b", "b/a%5Cb"),
+        ("\udcff", "b/%FF"),
+    ],
+)
+def test_relative_paths(path: str, uri: str) -> None:
+    ##= man/spec/problems.md#sarif
+    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    assert uri_of(path, "b") == {"uri": uri, "uriBaseId": "%SRCROOT%"}
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("/a b/\udcff", "file:///a%20b/%FF"),
+        ("C:\\a b\\c.rs", "file:///C:/a%20b/c.rs"),
+        ("c:/a.rs", "file:///c:/a.rs"),
+        ("\\\\host\\a b.rs", "file://host/a%20b.rs"),
+    ],
+)
+def test_absolute_paths(path: str, uri: str) -> None:
+    ##= man/spec/problems.md#sarif
+    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    assert uri_of(path, "b") == {"uri": uri}
+
+
+@given(TEXT.filter(lambda text: "/" not in text and text.isprintable() and ":" not in text and "\\" not in text))
+def test_a_name_is_found_again(name: str) -> None:
+    path = f"src/{name or 'a'}x"
+    assert unquote_to_bytes(uri_of(path)["uri"]) == path.encode()
+
+
+def test_a_fingerprint_stays_when_its_line_moves() -> None:
+    ##= man/spec/problems.md#sarif
+    ##% The fingerprint of a result MUST NOT change when its line moves.
+    quote, other = "//# The kettle MUST sing.", "//# The kettle MUST dance."
+    prints = []
+    for line, text in ((3, quote), (5, f"    {quote}\r"), (5, other)):
+        problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(line, 5, 20))
+        (result,) = run_of(problem, view=View(lambda *_, text=text: text))["results"]
+        prints.append(result["partialFingerprints"]["duvetProblem/v1"])
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_equal_lines_have_fingerprints_of_their_own() -> None:
+    problems = [rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(line)) for line in (3, 5)]
+    first, second = (result["partialFingerprints"] for result in run_of(*problems)["results"])
+    assert first != second
+
+
+def test_a_fix_is_in_the_result() -> None:
+    ##= man/spec/problems.md#sarif
+    ##% The edits that mend a problem MUST be in its result.
+    problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(7), fix=FIX)
+    (fix,) = run_of(problem, view=View())["results"][0]["fixes"]
+    assert fix == {
+        "description": {"text": "quote the specification"},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": "a.rs", "uriBaseId": "%SRCROOT%"},
+                "replacements": [
+                    {
+                        "deletedRegion": {"startLine": 7, "startColumn": 21, "endLine": 7, "endColumn": 25},
+                        "insertedContent": {"text": "boil"},
+                    },
+                    {
+                        "deletedRegion": {"startLine": 8, "startColumn": 1, "endLine": 9, "endColumn": 1},
+                        "insertedContent": {"text": ""},
+                    },
+                ],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(("folder", "uri"), [("", ".duvet/config.toml"), ("a b", "a%20b/.duvet/config.toml")])
+def test_every_result_has_a_place(folder: str, uri: str) -> None:
+    ##= man/spec/problems.md#sarif
+    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    (result,) = run_of(Problem("", "wrong"), view=View(folder=folder))["results"]
+    artifact = {"uri": uri, "uriBaseId": "%SRCROOT%"}
+    assert result["locations"] == [{"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}]
+
+
+def test_columns_are_code_points() -> None:
+    assert run_of()["columnKind"] == "unicodeCodePoints"

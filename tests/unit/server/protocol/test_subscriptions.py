@@ -1,0 +1,170 @@
+"""Clients are told of changes, and only of those that they want to be told of."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from duvet.server.protocol.server import DuvetServer
+from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.unit.server.clients import MODERN
+from tests.unit.server.conftest import server_of
+from tests.unit.server.hearing import LISTS, hearing
+from tests.unit.server.opened import LONGEST
+from tests.unit.watching.edits import append, create, save_by_rename
+
+pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")]
+
+HEATING = "duvet:///specifications/spec/sections/heating"
+POURING = "duvet:///specifications/spec/sections/pouring"
+CITATIONS = "duvet:///citations"
+REQUIREMENTS = "duvet:///requirements"
+CITATION = f"{HEATING}/requirements/5d4daa0c/citations/src%2Fa.rs:1"
+"""Neither its id nor its path is spelled as the server does it."""
+
+
+@pytest.fixture(params=["legacy", MODERN])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    return make(tmp_path / "kettle", KETTLE)
+
+
+@pytest.fixture
+async def server(kettle: Path) -> AsyncIterator[DuvetServer]:
+    server = server_of(kettle)
+    await server.live.context()
+    with anyio.fail_after(LONGEST):
+        yield server
+    server.live.close()
+
+
+async def test_exactly_what_has_changed(mode: str, kettle: Path, server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% A client MUST be told when the content of a resource changes that it has subscribed to, and MUST NOT be told of
+    ##% others.
+    async with hearing(server, mode, [HEATING, POURING, CITATION, CITATIONS, REQUIREMENTS]) as heard:
+        save_by_rename("spec.md", SPECIFICATION.replace("# Pouring", "# Pouring\n\nSlowly."))(kettle)
+        await heard.until(POURING)
+        save_by_rename("src/a.rs", SOURCE.replace("fn boil()", "fn heat()"))(kettle)
+        await heard.until(CITATION)
+        create("docs/notes.md")(kettle)
+        create("src/b.rs", "//= spec.md#pouring\n//# The spout MAY drip.\n")(kettle)
+        await heard.until(CITATIONS, LISTS)
+        save_by_rename("spec.md", SPECIFICATION.replace("MAY drip.", "MAY drip. It MAY be blue."))(kettle)
+        await heard.until(POURING, REQUIREMENTS, LISTS)
+
+
+async def test_lists(mode: str, kettle: Path, server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% All clients that want to be told of lists MUST be told when specifications, requirements or citations come or go.
+    make(kettle, {"other.md": "# Other\n"})
+    async with hearing(server, mode, []) as heard, hearing(server, mode, []) as too:
+        for edit in (
+            create("src/b.rs", SOURCE),
+            create("src/b.rs", ""),
+            save_by_rename(".duvet/config.toml", CONFIG.replace("spec.md", "other.md")),
+        ):
+            edit(kettle)
+            await heard.until(LISTS)
+            await too.until(LISTS)
+
+
+async def test_who_wants_to_be_told_of_no_list(kettle: Path, server: DuvetServer) -> None:
+    async with hearing(server, MODERN, [CITATIONS], lists=False) as heard:
+        create("src/b.rs", SOURCE)(kettle)
+        await heard.until(CITATIONS)
+
+
+async def test_what_can_be_read_again(mode: str, kettle: Path, server: DuvetServer) -> None:
+    """Subscribed to before there was anything to read."""
+    save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
+    async with hearing(server, mode, [HEATING]) as heard:
+        save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+        await heard.until(HEATING)
+        save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
+        save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+        append("spec.md")(kettle)
+        save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)
+        await heard.until(HEATING)
+
+
+async def test_who_unsubscribes(kettle: Path, server: DuvetServer) -> None:
+    async with hearing(server, "legacy", [CITATIONS]) as heard, Client(server, mode="legacy") as other:
+        for _ in range(2):
+            await other.subscribe_resource(CITATIONS)
+            await other.subscribe_resource(REQUIREMENTS)
+            await other.unsubscribe_resource(CITATIONS)
+            await other.unsubscribe_resource(CITATIONS)
+        create("src/b.rs", SOURCE)(kettle)
+        await heard.until(CITATIONS, LISTS)
+
+
+async def test_who_leaves(mode: str, kettle: Path, server: DuvetServer) -> None:
+    async with hearing(server, "legacy", [HEATING]) as heard:
+        for _ in range(3):
+            async with hearing(server, mode, [HEATING, CITATIONS, POURING]):
+                pass
+        assert server.subscriptions.wanted == {HEATING}
+        create("src/b.rs", SOURCE)(kettle)
+        await heard.until(LISTS)
+    assert server.subscriptions.wanted == set()
+
+
+@pytest.mark.parametrize("uri", ["duvet:///requirements/deadbeef", "test://elsewhere", "nonsense"])
+async def test_what_is_not_there_can_be_subscribed_to(mode: str, uri: str, kettle: Path, server: DuvetServer) -> None:
+    async with hearing(server, mode, [uri, HEATING]) as heard:
+        save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)
+        await heard.until(HEATING)
+
+
+REFUSED = {
+    "too long": ["duvet:///" + "x" * 20_000],
+    "too many": [f"duvet:///requirements/{count}" for count in range(1001)],
+}
+
+
+@pytest.mark.parametrize("uris", REFUSED.values(), ids=REFUSED)
+async def test_what_is_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##= type=test
+    ##% A client MUST be refused with the code -32602 when it subscribes to more than 1,000 resources.
+    async with Client(server, mode=mode) as client:
+        with pytest.raises(MCPError) as refused:
+            if mode == MODERN:
+                async with client.listen(resource_subscriptions=list(uris)):
+                    pass
+            for uri in uris:
+                await client.subscribe_resource(uri)
+        assert refused.value.error.code == -32602
+    assert server.subscriptions.wanted == set()
+
+
+async def test_one_who_does_not_read(mode: str, kettle: Path, server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% A client that does not read MUST NOT keep others from being told.
+    gate = anyio.Event()
+
+    async def wait(message: object) -> None:
+        await gate.wait()
+
+    async with (
+        Client(server, mode="legacy", message_handler=wait) as deaf,
+        hearing(server, mode, [CITATIONS]) as heard,
+    ):
+        for uri in (CITATIONS, REQUIREMENTS, HEATING):
+            await deaf.subscribe_resource(uri)
+        for count in range(5):
+            create(f"src/{count}.rs", SOURCE)(kettle)
+            await heard.until(CITATIONS, LISTS)
+        gate.set()

@@ -1,0 +1,199 @@
+"""The checklists of the specification of a core for servers, line by line, with `contextive-mcp` as it is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
+from msgspec import Struct
+
+from duvet.config.service.read import service_config
+from duvet.llm.records import ModelRequest, ModelResponse, Resolved
+from duvet.llm.router import Router
+from duvet.model import ProblemsError
+from duvet.tools.chosen import Chosen
+from duvet.tools.ctx import Caller, Ctx
+from duvet.tools.desk import Desk, House
+from duvet.tools.guest import GuestCtx
+from duvet.tools.registry import Registry
+from duvet.tools.services import MODELS
+from duvet.tools.tool import Pack, Tool
+from duvet.tree.memory import MemoryTree
+from tests.cli.made import make
+from tests.cli.running import environment, run
+from tests.conftest import ROOT
+from tests.unit.server.clients import client_of
+from tests.unit.server.wire import Wire
+from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.tools.tutorial.kettle_pack.pack import PACK as KETTLE
+from tests.unit.tools.tutorial.kettle_pack.pack import Boil, Boiled, boil
+
+pytestmark = pytest.mark.anyio
+CONFIG = """
+[server]
+name = "contextive"
+title = "Contextive"
+
+[toolPacks.introspect]
+enabled = true
+
+[workflows.look]
+description = "Looks round"
+steps = [{ id = "info", tool = "duvet_server_info" }, { id = "count", tool = "coverage_summary" }]
+outputs = { name = "${steps.info.result.name}", total = "${steps.count.result.total.requirements}" }
+"""
+
+
+@pytest.fixture
+def core(duvet_command: str) -> str:
+    """The command."""
+    return str(Path(duvet_command).with_name("contextive-mcp"))
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    return make(tmp_path / "work", {**FILES, "contextive.config.toml": CONFIG})
+
+
+@pytest.fixture
+def harness(core: str, workplace: Path) -> Iterator[Wire]:
+    """The server over standard input and output."""
+    wire = Wire(core, workplace, words=())
+    yield wire
+    wire.kill()
+
+
+def test_4_1_the_command_line_entry_point_exists(core: str, workplace: Path) -> None:
+    done = run(core, workplace, "--check")
+    assert (done.code, done.out.splitlines()[:2]) == (
+        0,
+        ["configuration  contextive.config.toml (found)", "server         contextive 0.1.0, stdio"],
+    )
+
+
+async def test_4_1_clients_of_every_version_of_the_protocol(core: str, workplace: Path, version: str) -> None:
+    """The suites of others are put to the same server in `.ci/interop`."""
+    server = StdioServerParameters(command=core, args=[], env=environment(), cwd=workplace)
+    async with client_of(stdio_client(server), version) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        answer = await client.call_tool("workflow_look", {})
+        assert (await client.list_resources()).resources and (await client.list_prompts()).prompts
+    assert names[-3:] == ["duvet_server_info", "duvet_health", "workflow.look"]
+    assert answer.structured_content and answer.structured_content["outputs"] == {"name": "contextive", "total": 8}
+
+
+def test_4_1_the_loader_heeds_variables_of_the_environment(core: str, workplace: Path) -> None:
+    make(workplace, {"other.json": '{"server": {"name": "other", "title": "$TITLE"}}'})
+    found = run(core, workplace, "--describe", environ={"CONTEXTIVE_CONFIG": "other.json", "TITLE": "From outside"})
+    assert json.loads(found.out)["server"] | {"description": ""} == {
+        "name": "other",
+        "title": "From outside",
+        "version": "0.1.0",
+        "description": "",
+        "mode": "stdio",
+    }
+    absent = run(core, workplace, environ={"CONTEXTIVE_CONFIG": "absent.json"})
+    assert (absent.code, "CONTEXTIVE_CONFIG" in absent.err) == (1, True)
+
+
+@pytest.mark.parametrize("asked", [(), ("--check",), ("--describe",), ("--http", "0")])
+def test_4_1_every_start_validates(core: str, workplace: Path, asked: tuple[str, ...]) -> None:
+    make(workplace, {"contextive.config.toml": '[server]\nport = "many"\n[serfer]\n'})
+    done = run(core, workplace, *asked)
+    assert (done.code, done.out) == (1, "")
+    assert "contextive.config.toml:2:8" in done.err and "contextive.config.toml:3:" in done.err
+
+
+def test_4_1_tools_have_names_descriptions_and_both_schemas(harness: Wire) -> None:
+    harness.greet()
+    tools = harness.ask("tools/list", {})["result"]["tools"]
+    assert len(tools) == 16
+    for tool in tools:
+        assert tool["name"] and tool["description"] and tool["title"]
+        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+
+
+class Answer(Struct, frozen=True):
+    text: str
+
+
+class Nothing(Struct, frozen=True):
+    """No arguments."""
+
+
+class Oracle:
+    """A router that needs no configuration and no network."""
+
+    def pick(self, request: ModelRequest) -> Resolved:
+        return Resolved("oracle", "small", "there is no other")
+
+    async def invoke(self, request: ModelRequest, resolved: Resolved | None = None) -> ModelResponse:
+        return ModelResponse(f"So be {request.prompt}", "oracle", "small")
+
+
+async def test_4_1_the_model_router_is_handed_in() -> None:
+    async def consult(asked: Nothing, ctx: Ctx) -> Answer:
+        router: Router = ctx.services[MODELS]
+        return Answer((await router.invoke(ModelRequest(prompt="it"))).text)
+
+    tool = Tool(name="consult", title="", description="", input=Nothing, output=Answer, handler=consult)
+    house = House(services={MODELS: Oracle()})
+    desk = Desk(Registry([Chosen(Pack("oracles", [tool]))]), Fixed(context_of(FILES)), house)
+    assert (await desk.call("consult", {}, Caller())).value == Answer("So be it")
+
+
+@pytest.mark.parametrize("ending", ["json", "yaml", "yml", "toml"])
+def test_4_2_configurations_are_parsed_and_validated(ending: str) -> None:
+    """One example of each format here; the others are in `tests/unit/config/service`."""
+    good = "server = { mode = 'http' }" if ending == "toml" else '{"server": {"mode": "http"}}'
+    path = f"contextive.config.{ending}"
+    assert service_config(MemoryTree({path: good.encode()}), {}).config.server.mode.value == "http"
+    with pytest.raises(ProblemsError) as raised:
+        service_config(MemoryTree({path: good.replace("http", "htp").encode()}), {})
+    assert [problem.path for problem in raised.value.problems] == [path]
+
+
+def test_4_2_an_example_of_a_pack_of_tools() -> None:
+    """Its handler alone, and called as a guest; as an installed distribution it is in `tests/unit/tools/test_plugins.py`."""
+
+    class Settings(GuestCtx):
+        def __init__(self, **settings: Any) -> None:
+            self.settings = settings
+
+        def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+            assert (done, total) == (1, 1)
+
+    assert boil(Boil(1.0), Settings(watts=1000, name="big")) == Boiled(335, "big")
+    desk = Desk(Registry([Chosen(KETTLE, is_guest=True)]), Fixed(context_of(FILES)))
+    answer = anyio.run(desk.call, "boil", {"litres": 1, "celsius": 60}, Caller())
+    assert answer.value == Boiled(84, "kettle")
+
+
+def test_4_2_from_end_to_end_over_standard_streams(harness: Wire) -> None:
+    assert harness.greet()["result"]["serverInfo"]["title"] == "Contextive"
+    assert harness.ask("prompts/list", {})["result"]["prompts"]
+    uri = harness.ask("resources/list", {})["result"]["resources"][0]["uri"]
+    assert harness.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
+    params = {"name": "workflow.look", "arguments": {}, "_meta": {"progressToken": "p"}}
+    harness.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
+    told = [harness.read() for _ in range(4)]
+    assert [one["params"]["message"] for one in told[:3]] == ["info", "count", "done"]
+    assert told[3]["result"]["structuredContent"]["outputs"] == {"name": "contextive", "total": 8}
+    assert harness.end() == 0
+
+
+def test_4_2_what_the_server_says_of_itself_is_pinned(harness: Wire) -> None:
+    """Capabilities, names and schemas by versions are pinned in `tests/gold/server`; here that they come from there."""
+    harness.greet()
+    pinned = json.loads((ROOT / "tests/gold/server/describe.json").read_text())
+    tools = {tool["name"]: tool for tool in harness.ask("tools/list", {})["result"]["tools"]}
+    for tool in pinned["tools"]:
+        if tool["pack"] != "workflows":
+            assert tools[tool["name"]]["inputSchema"] == tool["inputSchema"]
+            assert tools[tool["name"]]["outputSchema"] == tool["outputSchema"]

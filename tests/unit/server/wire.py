@@ -1,0 +1,118 @@
+"""`duvet mcp` at the other end of a pipe, spoken to in lines of JSON-RPC that need not be right."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.cli.running import environment
+from tests.unit.server.clients import MODERN
+from tests.unit.specs.serving import LONGEST
+from tests.zygote import spawn
+
+Message = dict[str, Any]
+CLIENT = {"name": "tests", "version": "1"}
+
+
+def request(method: str, params: Message | None = None, id: int | str = 1) -> Message:
+    """A request; one without parameters has no such member."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
+
+
+def hello(version: str = "2025-11-25", id: int | str = 0) -> Message:
+    """The request that begins a handshake."""
+    return request("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}, id)
+
+
+def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
+    """The parameters of a request in the era without a handshake."""
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": version, f"{prefix}/clientCapabilities": {}, f"{prefix}/clientInfo": CLIENT}
+    return {**(params or {}), "_meta": meta}
+
+
+class Wire:
+    """The process, whose arguments follow `mcp`, or other words, unless that is among them. Whoever starts one ends it."""
+
+    def __init__(
+        self, command: str, folder: Path, *args: str, words: tuple[str, ...] = ("mcp",), **environ: str
+    ) -> None:
+        # A file, not a pipe: nobody reads it until the end, and it must not be what stops the process.
+        self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
+        self.process = spawn(
+            [command, *([] if "mcp" in args else words), *args],
+            cwd=folder,
+            env=environment(**environ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._told,
+            bufsize=0,
+        )
+        self._unread = b""
+
+    def send(self, *messages: object) -> None:
+        """A line for each; bytes go out as they are."""
+        assert self.process.stdin is not None
+        for one in messages:
+            data = one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n"
+            while data:
+                data = data[self.process.stdin.write(data) or 0 :]
+
+    def line(self) -> bytes:
+        """The next line, without its end; empty where the output has ended. An AssertionError where neither comes."""
+        assert self.process.stdout is not None
+        handle = self.process.stdout.fileno()
+        while b"\n" not in self._unread:
+            assert select.select([handle], [], [], LONGEST)[0], (self._unread, self.told())
+            data = os.read(handle, 1 << 16)
+            if not data:
+                return b""
+            self._unread += data
+        line, self._unread = self._unread.split(b"\n", 1)
+        return line
+
+    def read(self) -> Message:
+        """The next message."""
+        line = self.line()
+        assert line, self.told()
+        message: Message = json.loads(line)
+        return message
+
+    def ask(self, method: str, params: Message | None = None, id: int | str = 1) -> Message:
+        """The answer to a request; what else is said before it is passed over."""
+        self.send(request(method, params, id))
+        while True:
+            answer = self.read()
+            if answer.get("id") == id and "method" not in answer:
+                return answer
+
+    def greet(self, version: str = "2025-11-25") -> Message:
+        """A handshake, and what was answered to it."""
+        self.send(hello(version))
+        answer = self.read()
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def told(self) -> str:
+        """What it has written on standard error so far."""
+        # The process writes at the position of this very file: reading must not move it.
+        return os.pread(self._told.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def end(self) -> int:
+        """Its exit code after the end of its input."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(LONGEST)
+
+    def kill(self) -> None:
+        """Whatever it is at, it ends here."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self._told):
+            if stream is not None:
+                stream.close()

@@ -1,0 +1,192 @@
+"""Markdown specifications, quirk by quirk; then against recorded answers, and as properties."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.model import Section
+from duvet.specs.markdown import Document, parse
+from tests.unit.specs.shown import lines, sections, show, titles
+
+
+def test_a_document_has_a_title_a_description_and_sections() -> None:
+    document = parse(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n")
+    assert document == Document(
+        title="Main *part*",
+        description="lost",
+        sections=(
+            Section("sub", "Sub", (9, 12), "Sub", (), ()),
+            Section("main-part", "Main *part*", (16, 27), "Main *part*", ("It MUST.", "", "", "End"), (29, 38, 39, 40)),
+        ),
+    )
+
+
+def test_nothing_comes_from_nothing() -> None:
+    assert parse(b"") == parse(b"\n \n") == Document("", "", ())
+
+
+@pytest.mark.parametrize(
+    ("heading", "id", "title"),
+    [
+        ("# `code` title", "title", " title"),
+        ("# X's *em* `code`", "x-s-em-code", "X's *em* `code`"),
+        ("## `only code`", "only-code", "## `only code`"),
+        ("   ## `code`", "code", "   ## `code`"),
+        ("> ## `code`", "code", "> ## `code`"),
+        ("# *Starts* with", "starts-with", "Starts* with"),
+        ("# **a** b", "a-b", "a** b"),
+        ("# With [link](http://x) end", "with-link-http-x-end", "With [link](http://x) end"),
+        ("# [link](http://x)", "link-http-x", "link](http://x)"),
+        ("# <http://x.org>", "http-x-org", "http://x.org>"),
+        ("# ![alt](i.png) z", "alt-i-png-z", "alt](i.png) z"),
+        ("# a <b>c</b>", "a-b-c-b", "a <b>c</b>"),
+        ("# <b>c</b>", "c-b", "c</b>"),
+        ("# a\\*b", "a-b", "a\\*b"),
+        ("# \\*b", "b", "*b"),
+        ("# a &amp; b", "a-amp-b", "a &amp; b"),
+        ("# a &amp;", "a", "a "),
+        ("# &amp;", "amp", "# &amp;"),
+        ("# a # b ##", "a-b", "a # b"),
+        ("##", "", "##"),
+        ("# #", "", "# #"),
+        ("a_b.c & d\n===", "a-b-c-d", "a_b.c & d"),
+        ("one\ntwo *x*\n---", "one-two-x", "one two *x*"),
+        ("one  \ntwo\n---", "one-two", "one   two"),
+        ("`one`\n`two`\n---", "one-two", "`one` `two`"),
+        ("> one\n> two\n> ---", "one-two", "one > two"),
+    ],
+)
+def test_titles(heading: str, id: str, title: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Each heading of a Markdown text MUST begin a section.
+    assert titles(heading + "\n") == [(id, title)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "id", "title"),
+    [
+        ("## A { #a1 }", "a1", "A"),
+        ("## A {#b1 #b2}", "b2", "A"),
+        ("## A {#A_b.c .cls key=1}", "A_b.c", "A"),
+        ("## A ## {#b}", "b", "A"),
+        ("## A {#b} ##", "a-b", "A {#b}"),
+        ("## A{#f}", "f", "A"),
+        ("## A {#}", "a", "A"),
+        ("## A {#e} tail", "a-e-tail", "A {#e} tail"),
+        ("A {#g}\n---", "g", "A"),
+        ("## I {#ü-id} ##", "i-u-id", "I {#ü-id}"),
+        ("## {#only}", "only", "## {#only}"),
+    ],
+)
+def test_heading_attributes(heading: str, id: str, title: str) -> None:
+    assert titles(heading + "\n") == [(id, title)]
+
+
+def test_an_id_is_given_once() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A section's id MUST be unique in its Markdown text.
+    ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
+    assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
+
+
+def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
+    assert parse(b"## Sub\n\nFirst\nsecond\n======\n\n# Third\n").title == "First second"
+    assert parse(b"## Sub\n").title == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n", "#none\n"]
+)
+def test_no_heading(text: str) -> None:
+    assert sections(text) == []
+
+
+def test_headings_in_quotes_and_items_count() -> None:
+    ##= man/spec/trace.md#specifications
+    ##% Each heading of a Markdown text MUST begin a section.
+    assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
+
+
+def test_a_byte_order_mark_hides_a_heading_and_counts() -> None:
+    assert sections("\ufeff# A\n\n# B\n") == [("b", "B", 10, 11, [])]
+
+
+def test_offsets_count_bytes() -> None:
+    text = "# Ü\n\n日本 MUST\n\n## Élan\nx\n"
+    assert sections(text) == [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]
+    assert [section.starts for section in parse(text.encode()).sections] == [(6,), (28,)]
+
+
+def test_line_ends() -> None:
+    assert sections("# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r") == [
+        ("a", "A", 2, 3, ["b", "", "c\rd"]),
+        ("o-p", "O\r P", 19, 23, ["last\r"]),
+    ]
+
+
+def test_a_lone_carriage_return_makes_a_heading_of_its_line() -> None:
+    assert sections("# Doc\n\nOne.\r## Two\rMore.\n\n# E\n") == [
+        ("doc", "Doc", 2, 5, []),
+        ("two-more", "Two\rMore.", 15, 24, []),
+        ("e", "E", 28, 29, []),
+    ]
+
+
+def test_blank_lines_inside_stay_as_they_are() -> None:
+    assert lines("# A\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n") == ["a", "  ", "\u2003", "b", "\x1c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("# T\n\nA *b* `c`\n[d](e) &amp; \\* <i>f</i>\n\ng\n", "A b c d & * f"),
+        ("[![build](b.svg)](u) ![x](y)\n\n# T\n\nReal.\n", "Real."),
+        ("![Logo](l.png) is a tool\n", "Logo is a tool"),
+        ("# T\n\n- tight\n- list\n\n> quoted  \n> text\n", "quoted text"),
+        ("# T\n\n```\ncode\n```\n", ""),
+        ("one " * 200, ("one " * 99).strip() + "…"),
+        ("x" * 500, "x" * 399 + "…"),
+    ],
+)
+def test_descriptions(text: str, description: str) -> None:
+    assert parse(text.encode()).description == description
+
+
+def test_recorded_documents(shared: Path) -> None:
+    folder = shared / "markdown"
+    with gzip.open(folder / "expected.jsonl.gz", "rt", encoding="utf-8") as expected:
+        records = [json.loads(line) for line in expected]
+    assert len(records) == 130
+    for record in records:
+        document = parse((folder / record["file"]).read_bytes())
+        assert (record["file"], document.title) == (record["file"], record["title"] or "")
+        assert show(document) == [tuple(section) for section in record["sections"]], record["file"]
+
+
+PIECES = (
+    "# |## |###|=\n|===|---|- |* |1. |> |    |```\n|`c`|*e*|**s**|[l](u)|![i](u)|<b>|</b>|<div>|&amp;|\\|{#id}|{#i .c}"
+    "|MUST|a|É|日|✅|\t|\r|\r\n|\n|\n\n|  \n|\ufeff|\x00|\x1c"
+)
+
+
+@given(st.lists(st.sampled_from(PIECES.split("|")), max_size=60).map("".join) | st.text())
+def test_any_text_is_parsed(text: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A section's id MUST be unique in its Markdown text.
+    data = text.encode()
+    found = parse(data).sections
+    assert len({section.id for section in found}) == len(found)
+    assert [section.heading for section in found] == sorted(section.heading for section in found)
+    for section in found:
+        start, end = section.heading
+        assert data[start:end].decode() == section.full_title
+        assert [line.encode() for line in section.lines] == [
+            data[at : at + len(line.encode())] for at, line in zip(section.starts, section.lines, strict=True)
+        ]
+        assert all(0 < row < len(section.lines) for row in section.breaks)

@@ -1,0 +1,60 @@
+"""What a server is made of is made again only where its configuration says something else."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.terminal.service import Assembly, assembly_of
+from duvet.terminal.settings import Settings
+from tests.cli.made import make
+from tests.unit.tools.made import FILES
+
+CONFIG = "duvet.config.json"
+_NOTHING_GIVEN = {
+    "config_path": None,
+    "offline": False,
+    "allow_http": (),
+    "source_patterns": (),
+    "spec_patterns": (),
+    "spec_path": None,
+}
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def assembly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Assembly]:
+    make(tmp_path, {**FILES, CONFIG: _of_size(1)})
+    monkeypatch.chdir(tmp_path)
+    with click.Context(click.Command("mcp"), obj=Settings({})):
+        yield assembly_of(_NOTHING_GIVEN, mode="stdio")
+
+
+def _of_size(size: int) -> str:
+    return f'{{"server": {{"pageSize": {size}}}}}'
+
+
+async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Assembly, tmp_path: Path) -> None:
+    desk = assembly.desk(())
+    house = desk.house
+    for number in range(3):
+        make(tmp_path, {"src/more.rs": f"// {number}", CONFIG: _of_size(1) + "\n" * number})
+        assert (await assembly.live.context()).page_size == 1
+    assert desk.house is house
+
+
+async def test_what_was_in_force_before_is_not_kept(assembly: Assembly, tmp_path: Path) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% The memory of a server MUST NOT grow with the number of readings.
+    assembly.desk(())
+    for size in range(1, 12):
+        make(tmp_path, {CONFIG: _of_size(size)})
+        assert (await assembly.live.context()).page_size == size
+    gc.collect()
+    # The one that it began with, and the one that is in force.
+    assert sum(isinstance(one, Assembly) for one in gc.get_objects()) == 2

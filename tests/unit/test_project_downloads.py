@@ -1,0 +1,184 @@
+"""What a project downloads, where that is kept, and that nothing depends on which download ends first."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progress, Project
+from duvet.specs.resolve import locate
+from tests.made import TEA, in_memory, written
+from tests.unit.specs.serving import Held, text
+from tests.unit.specs.test_fetch import TEXT, Server, server
+
+# pytest looks for the fixture by its name here.
+__all__ = ["server"]
+
+ALLOWED = Options(policy=Policy(allow_http=True))
+
+
+class Turns(Progress):
+    """Lets downloads end in a given order: the server answers the next one once the one before is over."""
+
+    def __init__(self, server: Held, order: tuple[str, ...] = ()) -> None:
+        self.server = server
+        self.order = list(order)
+        self.counts: list[int] = []
+
+    def downloads(self, count: int) -> Downloads:
+        self.counts.append(count)
+        self.next()
+        return _Turn(self)
+
+    def next(self) -> None:
+        if self.order:
+            self.server.doors[self.order.pop(0)].set()
+
+
+class _Turn(Downloads):
+    progress: Turns
+
+    def end(self, url: str) -> None:
+        self.progress.next()
+
+    def fail(self, url: str) -> None:
+        self.progress.next()
+
+
+def project(folder: Path, configured: list[str], source: str = "") -> Path:
+    """A project with these specifications, and comments in `a.rs`."""
+    rules = "".join(f"[[specification]]\nsource = '{name}'\n" for name in configured)
+    (folder / ".duvet").mkdir(parents=True)
+    (folder / ".duvet/config.toml").write_text(
+        f"'$schema' = 'duvet-cli/config/v1'\nsource = [{{ pattern = '*.rs' }}]\n{rules}"
+    )
+    (folder / "a.rs").write_text(source)
+    return folder
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """The texts that were downloaded, by path below their host."""
+    host = folder / ".duvet/specifications/127.0.0.1"
+    return {path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
+
+
+def shown(problem: Problem) -> tuple[str, str, int, str]:
+    return (problem.code, problem.path, problem.place.line, problem.message.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
+def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% What a run finds MUST NOT depend on the order in which downloads end.
+    paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
+    urls = [f"{held.url}{path}" for path in paths]
+    source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))
+    root = project(tmp_path / "project", [*urls, urls[1]], source)
+    held.held = None
+    turns = Turns(held, order)
+    found = Project(str(root), ALLOWED, progress=turns)
+    missing, page = "b: the server answered 404 Not Found", "d: it is an HTML page, where text or Markdown is needed"
+    assert [shown(one) for one in found.trace.problems] == [
+        ("DUV045", ".duvet/config.toml", 6, missing),
+        ("DUV045", ".duvet/config.toml", 10, page),
+        ("DUV045", ".duvet/config.toml", 12, missing),
+    ]
+    assert [one.specification.path[-10:] for one in found.trace.coverages] == ["good/a.txt", "good/c.txt"]
+    assert kept(root) == {"good/a.txt": text("a"), "good/c.txt": text("c")}
+    assert (turns.counts, sorted(held.seen)) == ([4], sorted(paths))
+
+
+def test_what_only_comments_name_is_downloaded_at_once_too(held: Held, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% A download MUST NOT be tried twice in one run.
+    names = ["/good/b", "/bad/c", "/good/d", "/bad/c", "/good/a", "/good/b?again"]
+    comments = "".join(f"//= {held.url}{name}#tea\n//# MUST be\n\n" for name in names)
+    root = project(tmp_path / "project", [f"{held.url}/good/a", f"{held.url}/bad/e"], comments)
+    turns = Turns(held)
+    found = Project(str(root), ALLOWED, progress=turns).trace
+    assert [shown(one) for one in found.problems] == [
+        ("DUV045", ".duvet/config.toml", 6, "e: the server answered 404 Not Found"),
+        ("DUV045", "a.rs", 4, "c: the server answered 404 Not Found"),
+        ("DUV044", "a.rs", 16, "b are one text, but count as two specifications"),
+    ]
+    assert [match is not None for match in found.match_of[-6:]] == [True, False, True, False, True, True]
+    assert kept(root) == {f"good/{name}.txt": text(name) for name in "abd"}
+    assert turns.counts == [2, 4]
+    assert sorted(held.seen) == ["/bad/c", "/bad/e", "/good/a", "/good/b", "/good/d"]
+
+
+def test_nothing_is_downloaded_but_what_targets_name(held: Held, tmp_path: Path) -> None:
+    root = project(tmp_path / "project", ["tea.md", "https://", "file:///etc/passwd"])
+    (root / "tea.md").write_bytes(text("pot"))
+    there = root / ".duvet/specifications/127.0.0.1/good/there.txt"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(text("there"))
+    targets = [
+        f"{held.url}/good/there.md#tea",
+        f"tea.md#{held.url}/good/section",
+        f"tea.md {held.url}/good/name#tea",
+        f"file://{held.url}/good/file#tea",
+        "https://#tea",
+        "http://[#tea",
+        f"{held.url}/good/whole",
+    ]
+    (root / "a.rs").write_text("".join(f"//= {target}\n//# MUST be\n\n" for target in targets))
+    found = Project(str(root), ALLOWED).trace
+    assert held.seen == ["/good/whole"]
+    assert [(one.code, one.path, one.place.line) for one in found.problems] == [
+        ("DUV041", ".duvet/config.toml", 6),
+        ("DUV041", ".duvet/config.toml", 8),
+        ("DUV043", "a.rs", 4),
+        ("DUV041", "a.rs", 7),
+        ("DUV041", "a.rs", 10),
+        ("DUV041", "a.rs", 13),
+        ("DUV041", "a.rs", 16),
+        ("DUV042", "a.rs", 19),
+    ]
+
+
+PLAIN = b"'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = '*.rs' }]\n"
+URL = "https://host.example/tea.md"
+
+
+def test_specifications_in_memory_are_not_downloaded() -> None:
+    config = PLAIN + f"specification = [{{ source = '{URL}' }}]\n".encode()
+    files = {".duvet/config.toml": config, "a.rs": f"//= {URL}#tea\n//# It MAY be\n".encode()}
+    (problem,) = in_memory(files).trace.problems
+    hint = "put its text into .duvet/specifications/host.example/tea.txt"
+    message = f"{URL} has not been downloaded"
+    place, label = Place(3, 29, 29), "configured here"
+    assert problem == Problem("DUV045", message, ".duvet/config.toml", place, label, hint)
+    there = in_memory({**files, ".duvet/specifications/host.example/tea.txt": TEA})
+    assert [one.text for one in there.requirements] == [
+        "The pot MUST be warm.",
+        "It MAY be blue.",
+        "A cup SHOULD be ☕.",
+    ]
+
+
+def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
+    class Steps(Progress):
+        def begin(self, step: str) -> None:
+            steps.append(step)
+
+    steps: list[str] = []
+    options = Options(spec_path="kept", policy=Policy(offline=True))
+    project = Project(str(tmp_path), options, progress=Steps())
+    assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
+    with pytest.raises(FetchError, match="downloads are off") as caught:
+        project.library.load(locate(URL))
+    assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
+    assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
+
+
+def test_a_download_is_kept_for_the_next_run(tmp_path: Path, server: Server) -> None:
+    url = f"{server.url}/text"
+    config = PLAIN + f"specification = [{{ source = '{url}' }}]\n".encode()
+    written(tmp_path, {".duvet/config.toml": config, "a.rs": f"//= {url}#1\n//# The pot\n".encode()})
+    first = Project(str(tmp_path), Options(policy=Policy(allow_http=True)))
+    assert ([one.text for one in first.requirements], first.trace.problems) == (["The pot MUST be warm."], ())
+    assert (tmp_path / ".duvet/specifications/127.0.0.1/text.txt").read_bytes() == TEXT
+    assert Project(str(tmp_path), Options(policy=Policy(offline=True))).trace == first.trace

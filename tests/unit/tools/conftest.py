@@ -1,0 +1,26 @@
+"""A project for the tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.tools.context import Context
+from tests.cli.made import make
+from tests.unit.tools.made import FILES, context_of
+
+
+@pytest.fixture
+def context() -> Context:
+    return context_of(FILES)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "project", FILES)

@@ -1,0 +1,19 @@
+"""A gateway that answers as it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.llm.wire import Wire
+from tests.unit.specs.serving import at_work
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with at_work(Wire()) as wire:
+        try:
+            yield wire
+        finally:
+            wire.over.set()

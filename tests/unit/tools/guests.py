@@ -1,0 +1,173 @@
+"""Packs from elsewhere whose tools do what they shouldn't, and desks that have them called."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+from duvet.tools.chosen import Chosen
+from duvet.tools.context import Context
+from duvet.tools.ctx import Caller
+from duvet.tools.desk import Desk, House
+from duvet.tools.errors import ToolError
+from duvet.tools.guest import GuestCtx
+from duvet.tools.registry import Registry
+from duvet.tools.seen import Seen
+from duvet.tools.tool import Answer, Pack, Scope, Tool
+from duvet.tools.trace.pack import TRACE
+from tests.unit.tools.made import Fixed
+
+
+class Words(Struct, frozen=True):
+    words: str = ""
+    times: int = 1
+
+
+class Said(Struct, frozen=True):
+    said: str
+
+
+def echo(asked: Words, ctx: GuestCtx) -> Said:
+    return Said(ctx.settings.get("before", "") + asked.words * asked.times)
+
+
+async def echo_later(asked: Words, ctx: GuestCtx) -> Said:
+    return echo(asked, ctx)
+
+
+def burst(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise RuntimeError("secret of /etc/passwd")
+
+
+def give_up(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise asyncio.CancelledError
+
+
+def time_out(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise TimeoutError
+
+
+def complain(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise ToolError("what", object())  # type: ignore[arg-type]
+
+
+def deplore(asked: Words, ctx: GuestCtx) -> NoReturn:
+    raise DuvetError("no", path=5)  # type: ignore[arg-type]
+
+
+def leave(asked: Words, ctx: GuestCtx) -> NoReturn:
+    sys.exit("secret")
+
+
+def lie(asked: Words, ctx: GuestCtx) -> object:
+    return {"sayd": 5}
+
+
+def odd(asked: Words, ctx: GuestCtx) -> object:
+    return Answer(value=object())
+
+
+def huge(asked: Words, ctx: GuestCtx) -> Said:
+    return Said("x" * (5 << 20))
+
+
+def ask_others(asked: Words, ctx: GuestCtx) -> Said:
+    found = ctx.call("coverage_summary")
+    ctx.progress(1, 2, "half")
+    titles = ctx.ask(lambda context: [card.name for card in context.catalogue.specifications])
+    return Said(f"{type(found.value).__name__} {len(ctx.reading().catalogue.requirements)} {titles[0]}")
+
+
+def itself(asked: Words, ctx: GuestCtx) -> Said:
+    ctx.call("itself")
+    return Said("")
+
+
+class Stuck:
+    """A tool that is called until the test lets it go."""
+
+    def __init__(self) -> None:
+        self.door = threading.Event()
+        self.began = threading.Semaphore(0)
+
+    def __call__(self, asked: Words, ctx: GuestCtx) -> Said:
+        self.began.release()
+        self.door.wait(30)
+        return Said("at last")
+
+
+def tool(name: str, handler: Any, scope: Scope = Scope.READER, **more: Any) -> Tool:
+    return Tool(
+        name=name,
+        title=name.title(),
+        description=f"Test of {name}.",
+        input=Words,
+        output=Said,
+        handler=handler,
+        scope=scope,
+        **more,
+    )
+
+
+GUESTS = [
+    tool(one.__name__, one)
+    for one in (
+        echo,
+        echo_later,
+        burst,
+        give_up,
+        time_out,
+        complain,
+        deplore,
+        leave,
+        lie,
+        odd,
+        huge,
+        ask_others,
+        itself,
+    )
+]
+
+
+class Guesthouse:
+    """A desk with a pack from elsewhere, and what it saw."""
+
+    def __init__(
+        self,
+        context: Context,
+        tools: Sequence[Tool],
+        settings: Mapping[str, Any] | None = None,
+        seconds: float = 30,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.seen: list[Seen] = []
+        self.heard: list[tuple[float, float | None, str]] = []
+        pack = Chosen(Pack("guests", tools), settings=settings or {}, is_guest=True)
+        house = House(observers=[self.seen.append], time_limit=seconds, clock=clock)
+        self.desk = Desk(Registry([Chosen(TRACE), pack]), Fixed(context), house)
+
+    async def call(self, name: str, **arguments: object) -> object:
+        return (await self.desk.call(name, arguments, Caller(progress=self._hear))).value
+
+    async def refusal(self, name: str, **arguments: object) -> tuple[str, str, str]:
+        try:
+            found = await self.call(name, **arguments)
+        except ToolError as error:
+            return error.code.value, error.message, error.hint
+        raise AssertionError(f"it answered {found}")
+
+    async def refusal_or_value(self, name: str, **arguments: object) -> object:
+        try:
+            return await self.call(name, **arguments)
+        except ToolError as error:
+            return error.code.value
+
+    async def _hear(self, done: float, total: float | None, message: str) -> None:
+        self.heard.append((done, total, message))

@@ -1,0 +1,110 @@
+"""Calls of the tools about what is known, over real stores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+from jsonschema import validate  # type: ignore[import-untyped]
+from msgspec.structs import replace
+
+from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.upload import UploadRule
+from duvet.knowledge.knowledge import Knowledge, Rules
+from duvet.knowledge.upkeep.upkeep import Upkeep
+from duvet.tools.chosen import Chosen
+from duvet.tools.ctx import Caller
+from duvet.tools.desk import Desk, House
+from duvet.tools.errors import ToolError
+from duvet.tools.facts import FACTS, Facts
+from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
+from duvet.tools.registry import Registry
+from duvet.tools.results import structured
+from duvet.tools.schemas import output_schema
+from duvet.tools.services import KNOWLEDGE, UPKEEP
+from duvet.tools.tool import Answer, Scope
+from tests.unit.knowledge.stored import NOW, STORE, fill, plain
+from tests.unit.knowledge.upkeep.made import CLOCK, opener
+from tests.unit.tools.made import FILES, Fixed, context_of
+
+EVERYBODY = frozenset(Scope)
+USUAL = IngestRule()
+CALLS: dict[str, dict[str, object]] = {
+    "km-graph-node": {"node_id": "Subsystem:Kettle"},
+    "km-graph-subsystem": {"name": "Kettle"},
+    "km-graph-search": {"term": "kettle"},
+    "km-coverage-summary": {},
+    "km-lifecycle-report": {},
+}
+STATUS = "km-ingest-status"
+
+
+class Asking:
+    """A desk with these tools, and what is known behind it."""
+
+    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: Chosen = Chosen(PACK)) -> None:  # noqa: B008
+        self.folder = folder
+        self.knowledge = Knowledge(lambda: Rules(str(folder), rule, StoreRule()))
+        self.uploads = UploadRule()
+        self.upkeep = Upkeep(
+            lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
+        )
+        facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
+        house = House(services={KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep, FACTS: facts})
+        self.desk = Desk(Registry([chosen]), Fixed(context_of(FILES)), house)
+
+    @property
+    def file(self) -> Path:
+        """The store."""
+        return self.folder / STORE
+
+    def answer(
+        self,
+        tool: str,
+        arguments: dict[str, object] | None = None,
+        face: str = "library",
+        scopes: Iterable[Scope] = EVERYBODY,
+        **more: Any,
+    ) -> Answer:
+        """What the tool answers, which is of the shape that it says."""
+        caller = Caller(face=face, scopes=frozenset(scopes), **more)
+        found = anyio.run(self.desk.call, tool, arguments or {}, caller)
+        validate(plain(structured(found)), output_schema(self.desk.registry.require(tool)))
+        return found
+
+    def turn_to(self, **more: Any) -> None:
+        """From now on, these rules are others."""
+        rules = replace(self.knowledge.rules(), **more)
+        self.knowledge.turn_to(lambda: rules)
+
+    def value(self, tool: str, /, **arguments: object) -> Any:
+        """The same as JSON has it."""
+        return plain(self.answer(tool, arguments).value)
+
+    def refusal(self, tool: str, face: str = "library", /, **arguments: object) -> tuple[str, str, str]:
+        """Why a call fails."""
+        try:
+            found = self.answer(tool, arguments, face)
+        except ToolError as error:
+            return error.code.value, error.message, error.hint
+        raise AssertionError(f"it answered {found}")
+
+
+@contextmanager
+def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
+    """A desk over the project that is taken in in this folder."""
+    found = Asking(fill(folder), rule)
+    try:
+        yield found
+    finally:
+        found.knowledge.close()
+        assert os.path.exists(found.file)
+
+
+def ids(found: dict[str, Any]) -> list[str]:
+    return [one["chunk"]["chunk_id"] for one in found["results"]]

@@ -1,0 +1,130 @@
+"""The account of what is changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from duvet.knowledge.upkeep.audit import Deed
+from duvet.tools.accounting import Accountant
+from duvet.tools.seen import Seen, plain
+from tests.unit.knowledge.upkeep.made import CLOCK, places
+
+CHANGE = Seen(
+    tool="km-upload",
+    pack="knowledge",
+    face="rest",
+    request="q1",
+    scope="maintainer",
+    arguments="source_path=str(3)",
+    seconds=0.25,
+    changes=True,
+    holder="admin",
+    scopes=("maintainer", "reader"),
+    given={"source_path": "a.md"},
+)
+LINE = {
+    "timestamp": CLOCK.isoformat(timespec="milliseconds"),
+    "tool": "km-upload",
+    "outcome": "success",
+    "face": "rest",
+    "who": "admin",
+    "scopes": ["maintainer", "reader"],
+    "request": "q1",
+    "duration_seconds": 0.25,
+    "arguments": "source_path=str(3)",
+    "parameters": {"source_path": "a.md"},
+}
+
+
+def saw(folder: Path, *calls: Any) -> tuple[list[Deed], list[str]]:
+    told: list[Deed] = []
+    failed: list[str] = []
+    accountant = Accountant(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
+    for call in calls:
+        anyio.run(accountant.saw, call)
+    return told, failed
+
+
+def changed(**more: Any) -> Seen:
+    return Seen(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
+
+
+def test_what_is_written_down(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Each call of a tool that changes something, by a caller who may, MUST be a line of `audit.jsonl` beside the store
+    ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
+    told, failed = saw(
+        tmp_path,
+        CHANGE,
+        changed(code="upstream_error", holder="", has_failed=True),
+        changed(has_failed=True),
+        changed(code="forbidden"),
+        changed(code="unauthorized"),
+        changed(changes=False),
+    )
+    lines = [json.loads(line) for line in Path(places(tmp_path).audit).read_text().splitlines()]
+    assert lines == [
+        LINE,
+        {**LINE, "outcome": "upstream_error", "who": "local"},
+        {**LINE, "outcome": "failure"},
+    ]
+    assert ([one.outcome for one in told], failed) == (["success", "upstream_error", "failure"], [])
+
+
+def test_what_fails_makes_no_folder(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    told, failed = saw(tmp_path, changed(code="upstream_error", holder=""))
+    assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
+    # A server is to account for whoever has tried.
+    assert saw(tmp_path, changed(code="upstream_error"))[1] == []
+    assert os.path.exists(places(tmp_path).audit)
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / ".duvet").write_text("")
+    told, failed = saw(tmp_path, CHANGE)
+    assert len(told) == len(failed) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.anyio
+async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% That line MUST be on the disk before the call is answered, and where that takes longer than 10 seconds, the call
+    ##% MUST be answered all the same and the log MUST say so; others MUST be answered meanwhile.
+    from fcntl import LOCK_EX, LOCK_UN, flock
+
+    failed: list[str] = []
+    kept = places(tmp_path)
+    with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
+        flock(file, LOCK_EX)
+        await Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
+        assert failed == ["it takes longer than 0 seconds"]
+        accountant = Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(accountant.saw, CHANGE)
+            await anyio.wait_all_tasks_blocked()
+            flock(file, LOCK_UN)
+    assert len(failed) == 1
+    assert LINE in [json.loads(line) for line in Path(kept.audit).read_text().splitlines()]
+
+
+def test_what_tells_nothing_secret() -> None:
+    ##= man/spec/gateway.md#maintenance
+    ##= type=test
+    ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
+    given = {"note": "secret", "vote": 1.5, "profile": "x" * 5000, "dry_run": True, "paths": ["a"], "none": None}
+    found = plain(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
+    assert {**found, "profile": ""} == {"vote": 1.5, "profile": "", "dry_run": True, "paths": "array(1)", "none": None}
+    assert len(str(found["profile"])) < 320

@@ -1,0 +1,121 @@
+"""One reading of a project, and what it keeps."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from sqlite3 import ProgrammingError
+from threading import Thread
+
+import pytest
+from msgspec import msgpack
+
+from duvet.project import Project
+from duvet.search.index import Index, OpenIndex
+from duvet.tools.context import Context
+from duvet.tools.errors import ToolError
+from duvet.tree.disk import DiskTree
+from duvet.tree.recorded import RecordedTree
+from tests.cli.made import make
+from tests.unit.tools.made import FILES, ask, context_of
+
+
+def test_what_is_made_once_is_kept(context: Context) -> None:
+    made: list[int] = []
+
+    def make_one(asked: Context) -> int:
+        made.append(len(asked.catalogue.requirements))
+        return made[0]
+
+    assert [context.once(make_one), context.once(make_one), made] == [8, 8, [8]]
+
+
+def test_an_open_index_answers_like_another(context: Context) -> None:
+    index = OpenIndex(context.catalogue, context.memory)
+    plain = Index(context.catalogue, context.memory)
+    answers: list[dict[int, float]] = []
+    thread = Thread(target=lambda: answers.append(index.matches("hot OR lid")))
+    thread.start()
+    thread.join()
+    assert answers == [plain.matches("hot OR lid")] and answers[0]
+    assert [index.matches("handling"), index.marks("hot", [4])] == [plain.matches("handling"), plain.marks("hot", [4])]
+
+
+def test_an_open_index_is_closed_with_what_holds_it() -> None:
+    others = _open_indexes()
+    context = context_of(FILES)
+    ask(context, "search_requirements", {"query": "hot"})
+    (index,) = [one for one in _open_indexes() if one not in others]
+    table = index._table
+    del context, index
+    gc.collect()
+    with pytest.raises(ProgrammingError):
+        table.execute("SELECT 1")
+
+
+def _open_indexes() -> list[OpenIndex]:
+    return [one for one in gc.get_objects() if isinstance(one, OpenIndex)]
+
+
+def test_a_file_is_read_once(tmp_path: Path) -> None:
+    folder = make(tmp_path, FILES)
+    project = Project(str(folder))
+    files = Context(project, project.catalogue, 50).files
+    before = files.text("src/main.rs")
+    (folder / "src/main.rs").unlink()
+    assert files.text("src/main.rs") is before
+
+
+def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
+    tree = RecordedTree(DiskTree(str(make(tmp_path, FILES))))
+    project = Project(str(tmp_path), tree=tree)
+    context = Context(project, project.catalogue, 50)
+    asked = {"get_citation_context": "citation_id", "search_requirements": "query", "resolve_spec_id": "url"}
+
+    def sizes() -> list[int]:
+        return [len(tree.seen), len(msgpack.encode(tree.record))]
+
+    def make_up(number: int) -> None:
+        for tool, name in asked.items():
+            for value in (f"src/made_up{number}.rs:7", f"made{number}.md#up", f"made_up{number}"):
+                try:
+                    ask(context, tool, {name: value})
+                except ToolError:
+                    continue
+
+    make_up(0)
+    before = sizes()
+    make_up(1)
+    assert sizes() == before
+
+
+@pytest.mark.parametrize(
+    "written", ["{0}/outside.md", "../outside.md", "{0}/project/../outside.md:1", "link/outside.md"]
+)
+@pytest.mark.parametrize("tool", ["get_requirement", "search_requirements"])
+def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% Whether a file exists outside of the project MUST NOT be told.
+    (tmp_path / "project").mkdir()
+    project = Project(str(make(tmp_path / "project", FILES)))
+    (tmp_path / "project/link").symlink_to(tmp_path)
+    context = Context(project, project.catalogue, 50)
+    asked = written.format(tmp_path)
+
+    def answer() -> object:
+        try:
+            (given,) = {"get_requirement": ["reference"], "search_requirements": ["query"]}[tool]
+            return ask(context, tool, {given: asked})
+        except ToolError as error:
+            return error.code, error.message, error.hint
+
+    before = answer()
+    (tmp_path / "outside.md").write_text("A secret.\n")
+    assert answer() == before
+
+
+def test_a_file_without_annotations_is_known(tmp_path: Path) -> None:
+    project = Project(str(make(tmp_path, FILES | {"src/lib.rs": "fn brew() {}\n"})))
+    with pytest.raises(ToolError, match=r"there is no annotation in .src/lib\.rs"):
+        ask(Context(project, project.catalogue, 50), "get_requirement", {"reference": "src/lib.rs"})

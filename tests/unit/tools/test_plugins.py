@@ -1,0 +1,107 @@
+"""Packs of other distributions, in real processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.unit.server.wire import Wire
+from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutorial
+
+
+def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` and `knowledge` MUST be off
+    ##% unless they are asked for, and a further pack MUST be on once it is installed.
+    install_tutorial(site, tmp_path)
+    listed = duvet(duvet_command, project, site, "tools", "--format", "json")
+    packs = {row["name"]: row["pack"] for row in json.loads(listed.out)}
+    assert [name for name, pack in packs.items() if pack == "kettle"] == ["boil", "owed", "descale"]
+    assert set(packs.values()) == {"trace", "kettle"}
+    called = duvet(duvet_command, project, site, "call", "boil", "--litres", "1.5")
+    assert (called.code, json.loads(called.out)) == (0, {"seconds": 251, "kettle": "kettle"})
+    called = duvet(duvet_command, project, site, "call", "owed")
+    assert (called.code, json.loads(called.out)) == (0, {"requirements": 8, "uncited": 5})
+    refused = duvet(duvet_command, project, site, "call", "boil", "--litres", "9")
+    assert (refused.code, refused.out) == (2, "")
+    assert "litres: expected float <= 3.0\nHow much water there is" in refused.err
+
+
+def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
+    def told() -> list[str]:
+        wire = Wire(duvet_command, project, PYTHONPATH=str(site))
+        try:
+            text = wire.greet()["result"]["instructions"]
+        finally:
+            wire.kill()
+        return [name for name in ("warm", "cool") if f"`{name}`" in text]
+
+    assert told() == told() == []
+    install_made(site, "warm", GOOD.format(pack="warm", tool="warm"))
+    assert told() == told() == ["warm"]
+    (site / "warm_pack-1.dist-info").rename(site / "warm_pack-2.dist-info")
+    (site / "warm_pack.py").write_text(GOOD.format(pack="warm", tool="cool") + "# version 2\n")
+    assert told() == ["cool"]
+    (site / "warm_pack-2.dist-info" / "entry_points.txt").unlink()
+    assert told() == []
+
+
+def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% A pack that is `read-only` MUST leave out its tools that write, and a tool that is switched off MUST be left out,
+    ##% on every face.
+    install_tutorial(site, tmp_path)
+    wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
+    (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))
+    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
+    (tool,) = described["tools"]
+    assert (tool["name"], tool["labels"], tool["safetyNotes"], tool["invocationHints"]) == (
+        "boil",
+        ["kettle", "water"],
+        ["The kettle is hot afterwards."],
+        ["Ask before tea is made."],
+    )
+    assert duvet(duvet_command, project, site, "call", "descale").code == 1
+    assert json.loads(duvet(duvet_command, project, site, "call", "boil", "--litres", "1").out)["seconds"] == 335
+    (project / "duvet.config.json").write_text('{"toolPacks": {"kettle": {"tools": {"boyl": true}}}}')
+    wrong = duvet(duvet_command, project, site, "tools")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert 'the pack kettle has no tool "boyl"' in wrong.err and "did you mean boil?" in wrong.err
+    (project / "duvet.config.json").write_text('{"toolPacks": {"kettel": {}}}')
+    assert 'there is no pack "kettel"' in duvet(duvet_command, project, site, "tools").err
+
+
+def test_what_the_help_of_a_tool_says(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
+    install_tutorial(site, tmp_path)
+    assert duvet(duvet_command, project, site, "tools", "boil").out == HELP
+
+
+HELP = """\
+boil: Boil water
+
+How long water takes to boil.
+
+Arguments:
+  --litres (number; required; at most 3): How much water there is
+  --celsius (integer; default 100): How warm it is to be
+
+Answers:
+  seconds, kettle
+
+Think of this first:
+  The kettle is hot afterwards.
+
+Hints:
+  Ask before tea is made.
+
+Example:
+  duvet call boil --litres 1
+
+pack kettle, scope reader, labels kettle, water
+"""

@@ -1,0 +1,233 @@
+"""On real projects the tools say what the commands say, and say it as they promised."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from msgspec import json as msgspec_json
+from msgspec import to_builtins
+
+from duvet.tools.context import Context
+from duvet.tools.paging import MOST_BYTES
+from duvet.tools.registry import Registry
+from duvet.tools.schemas import output_schema
+from duvet.tools.tool import Tool
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.running import Run, runner
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.tools.made import FILES, ask, context_in, every, value
+
+PROJECTS = ("made", "tea", "h3-704b37a", "s2n-tls-132053b")
+MADE = {"made": FILES, "tea": TEA_PROJECT}
+CLASSES = {
+    "not started": "not_started",
+    "in progress": "partially_implemented",
+    "needs tests": "partially_implemented",
+    "done": "fully_implemented",
+}
+
+Row = dict[str, Any]
+
+
+class Both:
+    """A project with the commands and the tools in it."""
+
+    def __init__(self, folder: Path, duvet: Run) -> None:
+        self.duvet = duvet
+        self.context = context_in(folder)
+
+    def rows(self, *args: str) -> list[Row]:
+        """What a command lists."""
+        return list(json.loads(self.duvet(*args, "--format", "json").out))
+
+
+@pytest.fixture(scope="module", params=PROJECTS)
+def both(request: pytest.FixtureRequest, duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    folder = tmp_path_factory.mktemp("both") / request.param
+    if request.param in MADE:
+        make(folder, MADE[request.param])
+    else:
+        shared: Path = request.getfixturevalue("shared")
+        copy_with_links(shared / "golden" / request.param / "project", folder)
+    return Both(folder, runner(duvet_command, folder))
+
+
+def brief(rows: list[Row]) -> list[Row]:
+    """What a tool says of requirements that a command lists."""
+    return [{name: row[name] for name in ("identifier", "full_path", "text")} for row in rows]
+
+
+def test_uncited(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    tool = "list_uncited_requirements"
+    assert every(both.context, tool) == brief(both.rows("uncited", "--limit", "0"))
+    must = brief(both.rows("uncited", "--limit", "0", "--level", "must"))
+    assert every(both.context, tool, level="MUST", limit=7) == must
+    for card in both.context.catalogue.specifications[:3]:
+        assert every(both.context, tool, spec=card.id) == brief(both.rows("uncited", "--limit", "0", "--spec", card.id))
+
+
+def test_search(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    for query in ("error handling", "must not", "pot", both.context.catalogue.ids[0][:12], "quite zebra error"):
+        expected = brief(both.rows("search", "--limit", "0", query))
+        assert every(both.context, "search_requirements", query=query) == expected
+
+
+def test_priorities(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    ranked = [
+        {
+            "full_path": row["full_path"],
+            "level": row["level"] or "unspecified",
+            "status": CLASSES[row["status"]],
+            "todo_count": row["todo_count"],
+        }
+        for row in both.rows("prioritize", "--all", "--limit", "0")
+    ]
+    tool = "get_prioritized_requirements"
+    assert every(both.context, tool) == ranked
+    for status in sorted(set(CLASSES.values())):
+        assert every(both.context, tool, status=status) == [row for row in ranked if row["status"] == status]
+    assert every(both.context, tool, level="SHOULD") == [row for row in ranked if row["level"] == "SHOULD"]
+
+
+def test_status(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    for row in both.rows("prioritize", "--all", "--limit", "30"):
+        found = value(both.context, "get_requirement_status", req_identifier=row["full_path"])
+        assert found["status"] == row["status"]
+
+
+def test_invalid(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    found = every(both.context, "list_invalid_citations")
+    problems = json.loads(both.duvet("validate", "--format", "json").out)["problems"]
+    told = [one for one in problems if one["severity"] == "error" and "DUV020" <= one["code"] < "DUV060"]
+    assert [one for one in told if not any(map(partial(is_about, one), found))] == []
+    # One problem of a file may be told once for many citations.
+    messages = {one["message"] for one in told}
+    assert [row for row in found if not any(message in row["error"] for message in messages)] == []
+    passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - {
+        (one["path"], one["line"]) for one in told
+    }
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+    assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
+
+
+def is_about(problem: Row, row: Row) -> bool:
+    """Whether a row tells of a problem."""
+    first = row["line_number"]
+    last = first + row["comment_text"].count("\n")
+    return (
+        row["file_path"] == problem["path"]
+        and problem["message"] in row["error"]
+        and (first <= problem["line"] <= last or problem["path"].endswith(".toml"))
+    )
+
+
+def test_invalid_citations_are_invalid_one_by_one(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
+    for row in every(both.context, "list_invalid_citations"):
+        verdict = value(both.context, "validate_citation", citation=row["comment_text"])
+        assert (verdict["valid"], verdict.get("error")) == (False, row["error"])
+
+
+def test_coverage(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% What tools say of the trace MUST be what the commands say of it.
+    found = value(both.context, "coverage_summary")
+    rows = both.rows("prioritize", "--all", "--limit", "0")
+    assert states_in(found["total"]) == Counter(row["status"] for row in rows)
+    for one in found["total"]["levels"]:
+        level = "" if one["level"] == "unspecified" else one["level"]
+        assert states_in(one) == Counter(row["status"] for row in rows if (row["level"] or "") == level)
+    for one in found["specifications"]:
+        shown = json.loads(both.duvet("show", one["id"], "--format", "json").out)
+        levels = [{**level, "level": level["level"] or "unspecified"} for level in shown["levels"]]
+        own = {"id": one["id"], **counted(shown["numbers"])}
+        assert one == ({**own, "levels": tuple(map(counted, levels))} if levels else own)
+
+
+def states_in(counts: Row) -> Counter[str]:
+    """How many requirements are in each state, as commands tell it: what is not owed is done."""
+    states = Counter({name: counts.get(name.replace(" ", "_"), 0) for name in CLASSES})
+    states["done"] += counts.get("excepted", 0) + counts.get("not_applicable", 0)
+    assert counts["requirements"] == states.total()
+    return +states
+
+
+def counted(numbers: Row) -> Row:
+    """The numbers as the tool tells them."""
+    found = {name: number for name, number in numbers.items() if name != "applicable"}
+    kept = {name: number for name, number in found.items() if number or (name == "percent" and number is not None)}
+    return {"requirements": 0, **kept}
+
+
+def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
+    """A few calls of each tool."""
+    catalogue, registry = context.catalogue, Registry()
+    first = catalogue.requirements[0]
+    target, path = catalogue.target_of(first), catalogue.full_path_of(first)
+    cited = next(one for one in catalogue.citations if one.requirements)
+    source = next(one.path for one in catalogue.citations if not one.path.startswith(".duvet"))
+    arguments: dict[str, list[dict[str, object]]] = {
+        "search_requirements": [{"query": "error"}, {"query": "zebra"}],
+        "get_requirement_status": [{"req_identifier": catalogue.ids[0]}],
+        "list_uncited_requirements": [{}, {"limit": 3}],
+        "list_invalid_citations": [{}],
+        "get_citation_context": [{"citation_id": catalogue.citations[0].id}],
+        "resolve_spec_id": [{"url": catalogue.specifications[0].url}, {"url": "nowhere"}],
+        "get_prioritized_requirements": [{}],
+        "validate_citation": [{"citation": f"//= {target}"}, {"citation": "//= nowhere"}],
+        "validate_citations": [{"citations": [f"//= {target}\n//# Nothing.", "//= nowhere#1"]}],
+        "get_requirement": [{"reference": catalogue.ids[0]}, {"reference": cited.id}],
+        "get_section": [{"reference": target}],
+        "suggest_citation": [{"requirement": path, "file": source}, {"requirement": target, "file": source}],
+        "coverage_summary": [{}, {"spec": catalogue.specifications[0].id}],
+    }
+    assert set(arguments) == {tool.name for tool in registry}
+    return [(registry.require(name), one) for name, several in arguments.items() for one in several]
+
+
+def test_results_are_what_the_schemas_say(both: Both) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The structured content of a result MUST be valid against the output schema of its tool.
+    for tool, arguments in calls(both.context):
+        schema = output_schema(tool)
+        Draft202012Validator.check_schema(schema)
+        found = ask(both.context, tool.name, arguments)
+        content: Any = to_builtins(found.value)
+        if found.page:
+            more = {"next_cursor": found.page.next_cursor} if found.page.next_cursor else {}
+            content = {"result": content, "total": found.page.total, **more}
+        Draft202012Validator(schema).validate(json.loads(json.dumps(content)))
+
+
+def test_answers_are_small(both: Both) -> None:
+    for tool, arguments in calls(both.context):
+        if "limit" not in arguments:
+            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MOST_BYTES

@@ -1,0 +1,239 @@
+"""What covers each byte, and what that makes of requirements, compared with the rules byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
+from duvet.text import byte_length
+from duvet.trace.coverage import cover, segment_texts
+from duvet.trace.records import (
+    CITATION,
+    EXCEPTION,
+    EXCUSED,
+    IMPLICATION,
+    KIND_FLAGS,
+    SPEC,
+    TEST,
+    TITLE_LINE,
+    TODO,
+    Fit,
+    Match,
+    Piece,
+    Segment,
+    Tally,
+    Trace,
+)
+from duvet.trace.requirements import requirements_of
+from duvet.trace.states import Status
+from tests.unit.trace.sections import HEADING, citing, trace_of
+
+WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
+
+
+@st.composite
+def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
+    """A text, and annotations that quote parts of it."""
+    words = draw(WORDS)
+    text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
+    quoted = []
+    for line in range(draw(st.integers(1, 7))):
+        start = draw(st.integers(0, len(words) - 1))
+        quote = " ".join(words[start : draw(st.integers(start + 1, len(words)))])
+        kind, level = draw(st.sampled_from(Kind)), draw(st.sampled_from(Level))
+        quoted.append(citing(quote, kind, line, level, draw(st.sampled_from(["", "why"]))))
+    whole = citing(" ".join(words), Kind.SPEC, 99)
+    return text, (*quoted, whole) if draw(st.booleans()) else tuple(quoted)
+
+
+def fragments(text: str, quote: str) -> list[tuple[int, int]]:
+    """The bytes of the file that a quote covers, line by line; a single byte is only a place."""
+    start = text.replace("\n", " ").find(quote)
+    found: list[tuple[int, int]] = []
+    for part in text[start : start + len(quote)].split("\n"):
+        low = len(HEADING) + byte_length(text[:start])
+        size = byte_length(part)
+        found += [(low, low + size if size > 1 else low)] if part else []
+        start += len(part) + 1
+    return found
+
+
+def bytes_of(text: str, annotation: Annotation) -> set[int]:
+    return {byte for low, high in fragments(text, annotation.quote) for byte in range(low, high)}
+
+
+def segments_of(trace: Trace) -> Iterator[tuple[int, Segment]]:
+    for line, segments in trace.coverages[0].sections[0].items():
+        yield from ((line, segment) for segment in segments)
+
+
+@given(cited_texts())
+def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    text, annotations = cited
+    trace = trace_of(text, *annotations)
+    section = trace.coverages[0].specification.sections[0]
+    points = {point for one in annotations for fragment in fragments(text, one.quote) for point in fragment}
+    assert trace.problems == ()
+    for line, segments in trace.coverages[0].sections[0].items():
+        start = section.starts[line]
+        ends = [start, *(segment.end for segment in segments)]
+        assert [segment.start for segment in segments] == ends[:-1]
+        assert ends[-1] == start + byte_length(section.lines[line])
+        assert ends == sorted({start, ends[-1], *(point for point in points if start <= point <= ends[-1])})
+        assert "".join(segment_texts(section, line, segments)) == section.lines[line]
+
+
+@given(cited_texts())
+def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    text, annotations = cited
+    covered = [bytes_of(text, one) for one in annotations]
+    seen: set[int] = set()
+    for _, segment in segments_of(trace_of(text, *annotations)):
+        for byte in range(segment.start, segment.end):
+            seen.add(byte)
+            ids = tuple(id for id, own in enumerate(covered) if byte in own)
+            assert (segment.ids, segment.flags) == (ids, flags_of(annotations[id] for id in ids))
+            assert segment.level == max((annotations[id].level for id in ids), default=Level.AUTO)
+    assert seen >= set().union(*covered)
+
+
+def flags_of(annotations: Iterator[Annotation]) -> int:
+    flags = 0
+    for one in annotations:
+        flags |= KIND_FLAGS[one.kind]
+        flags |= EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
+    return flags
+
+
+@given(cited_texts())
+def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    text, annotations = cited
+    tallies = trace_of(text, *annotations).coverages[0].tallies
+    assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
+    for id, tally in tallies.items():
+        own = bytes_of(text, annotations[id])
+        others = [(other, one, bytes_of(text, one) & own) for other, one in enumerate(annotations)]
+        assert tally.total == len(own)
+        assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
+        for kind, flag in zip(Kind, KIND_FLAGS, strict=True):
+            shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
+            assert tally.covered(flag) == len(shared)
+
+
+def status_in_words(text: str, requirement: Annotation, annotations: tuple[Annotation, ...]) -> Status:
+    """The status of a requirement, byte by byte, in the words of the table of statuses."""
+
+    def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
+        found = (one for one in annotations if one.kind is kind and (one.reason or not reasoned))
+        return any(byte in bytes_of(text, one) for one in found)
+
+    def settled(byte: int) -> bool:
+        implemented = has(byte, Kind.CITATION) and has(byte, Kind.TEST)
+        return implemented or has(byte, Kind.IMPLICATION) or has(byte, Kind.EXCEPTION, reasoned=True)
+
+    own = bytes_of(text, requirement)
+    if own and all(map(settled, own)):
+        return Status.DONE
+    working = [Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION]
+    if own and all(any(has(byte, kind) for kind in working) for byte in own):
+        return Status.NEEDS_TESTS
+    if any(has(byte, kind) for byte in own for kind in (*working, Kind.TEST)):
+        return Status.IN_PROGRESS
+    return Status.NOT_STARTED
+
+
+@given(cited_texts())
+def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
+    ##% need of tests.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
+    text, annotations = cited
+    coverage = trace_of(text, *annotations).coverages[0]
+    for requirement in requirements_of(coverage, annotations):
+        first = annotations[requirement.ids[0]]
+        assert requirement.status is status_in_words(text, first, annotations)
+
+
+def test_a_title_is_covered_as_a_whole() -> None:
+    trace = trace_of("ab", citing(""), citing("", Kind.SPEC, 2, Level.MUST), citing("ab", Kind.TODO, 3))
+    coverage = trace.coverages[0]
+    assert coverage.sections == {
+        0: {
+            TITLE_LINE: (Segment(2, 3, (0, 1), CITATION | SPEC, Level.MUST),),
+            0: (Segment(4, 6, (2,), TODO, Level.AUTO),),
+        }
+    }
+    assert coverage.tallies == {1: Tally({CITATION | SPEC: 1}, (0,))}
+
+
+def test_segments_of_a_line() -> None:
+    trace = trace_of(
+        "The pot MUST be warm.",
+        citing("pot MUST", Kind.TEST, 1),
+        citing("MUST be", Kind.EXCEPTION, 2, reason="cold"),
+        citing("MUST be", Kind.IMPLICATION, 3, Level.SHOULD),
+    )
+    assert trace.coverages[0].sections[0][0] == (
+        Segment(4, 8, (), 0, Level.AUTO),
+        Segment(8, 12, (0,), TEST, Level.AUTO),
+        Segment(12, 16, (0, 1, 2), TEST | EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
+        Segment(16, 19, (1, 2), EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
+        Segment(19, 25, (), 0, Level.AUTO),
+    )
+
+
+class Counted(int):
+    """A place that counts how often it is compared."""
+
+    times = 0
+
+    def __lt__(self, other: int) -> bool:
+        Counted.times += 1
+        return super().__lt__(other)
+
+    def __gt__(self, other: int) -> bool:
+        Counted.times += 1
+        return super().__gt__(other)
+
+
+def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
+    count = 1000
+    ends = [10 * number + 9 for number in range(count)]
+    pieces = [Piece(0, Counted(end - 9), Counted(end)) for end in ends]
+    matches = [Match(0, (one,), Fit.EXACT, (id,), SPEC, Level.MUST, (id,)) for id, one in enumerate(pieces)]
+    whole = Match(0, (Piece(0, 0, ends[-1]),), Fit.EXACT, (count,), TEST, Level.AUTO)
+    line = "x" * ends[-1]
+    section = Section("t", "T", (0, 0), "T", (line,), (0,))
+    specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
+    coverage = cover(specification, [*matches, whole])
+    gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
+    sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
+    assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
+    assert coverage.tallies == {id: Tally({SPEC | TEST: 9}, (count,)) for id in range(count)}
+    assert Counted.times < 50 * count
+
+
+def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
+    trace = trace_of("a b\nc d", citing("b c", Kind.SPEC), citing("d"))
+    coverage = trace.coverages[0]
+    assert coverage.sections[0] == {
+        0: (Segment(4, 6, (), 0, Level.AUTO), Segment(6, 7, (), 0, Level.AUTO)),
+        1: (
+            Segment(8, 10, (), 0, Level.AUTO),
+            Segment(10, 11, (), 0, Level.AUTO),
+        ),
+    }
+    assert coverage.tallies == {0: Tally({}, ())}

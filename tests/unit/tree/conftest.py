@@ -1,0 +1,49 @@
+"""A few files to ask about, and a checkout with links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import make
+from tests.histories import history
+
+FILES = {
+    "top.md": "top",
+    "sub/a.rs": "a",
+    "sub/src/b.rs": "b",
+    "sub/src/d/c.rs": "c",
+    "sub/src/-x 'y\n\té.rs": "odd",
+    "sub/crlf.rs": "one\r\ntwo\r\n",
+    "sub/lfs.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+}
+LINKS = {
+    "sub/link": "src",
+    "sub/up": "../top.md",
+    "sub/deep": "link/d/../b.rs",
+    "sub/loop": "loop",
+    "sub/gone": "nothing",
+    "sub/out": "../../beside.md",
+    "sub/whole": "/",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "a.rs").write_text("one")
+    (tmp_path / "src" / "b.rs").write_text("two")
+    (tmp_path / "link").symlink_to("src")
+    return tmp_path
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository in which everything is as it was committed; the project is a folder of it."""
+    folder = tmp_path / "r"
+    make(folder, FILES)
+    for name, target in LINKS.items():
+        (folder / name).symlink_to(target)
+    (tmp_path / "beside.md").write_text("beside")
+    return history(folder, {}) / "sub"

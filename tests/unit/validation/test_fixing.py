@@ -1,0 +1,163 @@
+"""What mending does to files, whatever becomes of them meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.model import Place, Problem
+from duvet.project import Project
+from duvet.validation.fixing import Mended, mended, write_mended
+from tests.cli.made import make
+from tests.cli.running import files
+from tests.unit.validation.made import BROKEN, FILES
+
+FIXED = (
+    BROKEN.replace("MUST cook", "MUST boil")
+    .replace("    //= tea.md#brewing\n    //= type=test", "    //= tea.md#serving\n    //= type=test")
+    .replace("leafs", "leaves")
+    .replace("srving", "serving")
+    .replace("    //= tea.md\n", "    //= tea.md#cleaning\n")
+    .replace("tae.md", "tea.md")
+    .replace(
+        "//= tea.md#serving\n//# The pot MUST be rinsed with water, but",
+        "//= tea.md#cleaning\n//# The pot MUST be rinsed with water, and",
+    )
+    .replace("./tea.md", "tea.md")
+)
+
+
+TOML = ".duvet/exceptions/cleaning.toml"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make(tmp_path / "tea", FILES)
+
+
+def mend(folder: Path) -> tuple[Project, Mended]:
+    project = Project(str(folder))
+    return project, mended(project, lambda findings: findings.files)
+
+
+def fix(folder: Path) -> tuple[Problem, ...]:
+    """Mend all and write it."""
+    return write_mended(*mend(folder))
+
+
+def test_all_that_can_be_mended_is() -> None:
+    assert FIXED != BROKEN
+
+
+def test_nothing_else_changes(folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
+    before = files(folder)
+    project, found = mend(folder)
+    assert (files(folder), found.citations) == (before, 9)
+    assert write_mended(project, found) == ()
+    exceptions = before[TOML].replace(b"vinegar", b"water,")
+    assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
+    ##= man/spec/validate.md#mending
+    ##% Mending what has been mended MUST change nothing.
+    assert mend(folder)[1].after == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff// Tea\n" + text,
+        lambda text: text.removesuffix("\n"),
+        lambda text: text.rstrip("}").removesuffix("\nfn spell() {}\n"),
+        lambda text: text.replace("    ", "\t"),
+        lambda text: text.replace("brew()", "brëw(\u2028\x0c)"),
+    ],
+    ids=["CRLF", "BOM", "no_final_newline", "quote_at_the_end", "tabs", "odd_characters"],
+)
+def test_the_form_of_a_file_is_kept(change: object, folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
+    assert callable(change)
+    (folder / "src/broken.rs").write_bytes(change(BROKEN).encode())
+    assert fix(folder) == ()
+    assert (folder / "src/broken.rs").read_bytes() == change(FIXED).encode()
+
+
+def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A file that is mended MUST be written whole or not at all, and MUST keep its permissions and the links to it.
+    path, real = folder / "src/broken.rs", tmp_path / "real.rs"
+    path.rename(real)
+    real.chmod(0o755)
+    path.symlink_to(real)
+    (folder / "src/again.rs").symlink_to(real)
+    assert fix(folder) == ()
+    assert path.is_symlink() and real.read_text() == FIXED
+    assert real.stat().st_mode & 0o777 == 0o755
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["real.rs", "tea"]
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% A file that changed after it was read, or that must not be written to, MUST be left alone.
+    other = folder / "src/other.rs"
+    other.write_text(BROKEN)
+    project, found = mend(folder)
+    other.write_text("fn other() {}\n")
+    before = files(folder)
+    message = "this file changed while it was checked, so it was not mended"
+    expected = Problem("DUV015", message, "src/other.rs", Place(), hint="run the same command again")
+    assert write_mended(project, found) == (expected,)
+    other.unlink()
+    assert write_mended(project, found) == (expected,)
+    del before["src/other.rs"]
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('quote = "The pot MUST be washed with water"', 'quote = "The pot MUST be rinsed with water"'),
+        ("quote = 'The pot MUST be washed with water' # so", "quote = 'The pot MUST be rinsed with water' # so"),
+        (
+            "quote = '''\nThe pot MUST be\n  washed with water,\nand MUST NOT be washed with soap.\n'''",
+            "quote = '''\nThe pot MUST be\n  rinsed with water,\nand MUST NOT be washed with soap.\n'''",
+        ),
+        (
+            'quote = """The pot MUST be washed\r\n with water,\r\n and MUST NOT be washed with soap."""',
+            'quote = """The pot MUST be rinsed\r\n with water,\r\n and MUST NOT be washed with soap."""',
+        ),
+        (
+            "quote = '''\n\nThe pot MUST be\nwith water,\n\nand MUST NOT be washed\n'''",
+            "quote = '''\n\nThe pot MUST be rinsed\nwith water,\n\nand MUST NOT be washed\n'''",
+        ),
+        (
+            "target = 'tea.md#serving'\nquote = 'The pot MUST be rinsed with water'",
+            "target = \"tea.md#cleaning\"\nquote = 'The pot MUST be rinsed with water'",
+        ),
+    ],
+)
+def test_requirement_files(before: str, after: str, folder: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% An entry of a requirement file MUST be mended as a comment is.
+    for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
+        text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
+        (folder / TOML).write_bytes(text.format(before).encode())
+        assert fix(folder) == ()
+        assert (folder / TOML).read_bytes().decode() == text.format(after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What is escaped is not looked through, and a target that others share stays.
+        'target = "tea.md#brewing"\n[[todo]]\nquote = "Say \\"The pot MUST be rinsed with vinegar\\" to all"\n',
+        "target = 'tea.md#serving'\n[[todo]]\nquote = 'The pot MUST be rinsed'\n[[todo]]\nquote = 'Everybody'\n",
+    ],
+)
+def test_entries_that_are_left_alone(text: str, folder: Path) -> None:
+    (folder / TOML).write_text(text)
+    assert fix(folder) == ()
+    assert (folder / TOML).read_text() == text

@@ -1,0 +1,149 @@
+"""Whatever goes wrong with the citations of real projects is found, and mended where only one answer is good."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from duvet import rules
+from duvet.project import Options, Project
+from duvet.sources.wrapping import words
+from duvet.specs.fetch import Policy
+from duvet.validation.findings import Findings
+from duvet.validation.fixing import mended
+from duvet.validation.overlay import overlaid
+from tests.cli.made import make
+from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler, Spoilt, around
+
+SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))
+LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
+"""Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
+RESTORED, OTHER, LEFT = "restored", "other", "left"
+_RESTORED = 90
+"""Of what is mended, so many in a hundred say again what they said; for the others as good an answer is known."""
+GOLDEN = ("h3-704b37a", "s2n-tls-132053b")
+CODES = {
+    rule.code
+    for rule in (rules.QUOTE_NOT_FOUND, rules.QUOTE_ONE_EDIT, rules.TARGET_UNKNOWN_SECTION, rules.TARGET_NO_SECTION)
+}
+OWN = {
+    ".duvet/config.toml": (
+        "'$schema' = 'duvet-cli/config/v1'\n"
+        "[[source]]\nlanguage = 'c'\npattern = 'src/*.c'\n"
+        "[[source]]\nlanguage = 'python'\npattern = 'src/*.py'\n"
+        "[[specification]]\nsource = 'mail.md'\n"
+    ),
+    "mail.md": (
+        "# Mail\n\n## Sending\n\nA client MUST send a well-formed greeting before it sends anything else.\n"
+        "- The server SHOULD answer each greeting at once, even if it is busy with other\n  long-lived clients.\n"
+        "- A client MAY hang up when nobody answers, but it MUST NOT try again within an hour.\n\n"
+        "## Storing\n\nEach message MUST be written to a non-volatile medium before it is acknowledged.\n"
+        "The medium SHOULD be checked for bit-rot once a week, by a program that reads all of it.\n"
+    ),
+    "src/a.c": (
+        "int send(void) {\r\n    /*\r\n     *= mail.md#sending\r\n     *# A client MUST send a well-formed greeting\r\n"
+        "     *#   before it sends anything else.\r\n     */\r\n    return 0;\r\n}\r\n"
+        "/*\r\n *= mail.md#storing\r\n *# The medium SHOULD be checked for bit-rot once a week\r\n */"
+    ),
+    "src/b.py": (
+        "\ufeffdef answer():\n\t##= mail.md#sending\n\t##% The server SHOULD answer each greeting at once, even if it is "
+        "##% but it MUST NOT try again within an hour.\n"
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with every kind of line end and of indentation, for those who have no golden ones."""
+    return Project(str(make(tmp_path_factory.mktemp("own"), OWN)))
+
+
+def golden(shared: Path, name: str) -> Project:
+    return Project(str(shared / "golden" / name / "project"), Options(policy=Policy(offline=True)))
+
+
+def wrong(findings: Findings) -> set[int]:
+    """The citations that lead nowhere, or not quite where they should."""
+    return {one.id for one in findings.found if one.problem.code in CODES}
+
+
+def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
+    """Check all that has to be so whatever was changed; what became of how many that were wrong."""
+    changed = overlaid(project, spoilt.files)
+    done = mended(changed, lambda findings: findings.files)
+    before, after = wrong(done.first), wrong(done.findings)
+    ##= man/spec/validate.md#what-is-checked
+    ##% Every problem that `duvet report` finds with an annotation MUST be found.
+    assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
+    numbers = _numbers(project)
+    styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
+    for path, data in done.after.items():
+        ids = {id for id in before if project.trace.annotations[id].path == path}
+        own = {numbers[id] for id in ids}
+        ##= man/spec/validate.md#mending
+        ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
+        old, new = (around(text.decode(), path, styles[path], own) for text in (done.before[path], data))
+        assert old == new
+    ##= man/spec/validate.md#mending
+    ##% Mending what has been mended MUST change nothing.
+    result = overlaid(project, {**spoilt.files, **done.after})
+    assert mended(result, lambda findings: findings.files).after == {}
+
+    def became(id: int) -> str:
+        was, now = (one.trace.annotations[id] for one in (project, result))
+        same = (was.target, words(was.quote)) == (now.target, words(now.quote))
+        return LEFT if id in after else RESTORED if same else OTHER
+
+    return Counter((spoilt.how[id], became(id)) for id in before if id in spoilt.how)
+
+
+def _numbers(project: Project) -> dict[int, int]:
+    """Which annotation of its file each one is."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for id, annotation in enumerate(project.trace.annotations):
+        found[id] = seen[annotation.path]
+        seen[annotation.path] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("name", GOLDEN)
+def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
+    project = golden(shared, name)
+    counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
+    for how, least in LEAST.items():
+        restored, other, left = (counts[how, what] for what in (RESTORED, OTHER, LEFT))
+        assert 100 * (restored + other) >= least * (restored + other + left), (how, counts)
+    restored, other = (sum(counts[how, what] for how in HOW) for what in (RESTORED, OTHER))
+    assert 100 * restored >= _RESTORED * (restored + other), counts
+    assert not any(counts[WRAP, what] for what in (RESTORED, OTHER, LEFT))
+
+
+@pytest.mark.parametrize("seed", range(10 * SEEDS))
+def test_citations_of_a_small_project(seed: int, own: Project) -> None:
+    counts = hold(own, Spoiler(own).spoil(random.Random(seed)))
+    # What goes on after a part of a sentence has no answer, nor has such a part that ends with two other words.
+    assert {how for (how, what), count in counts.items() if what == LEFT} <= {"end", "swap"}
+
+
+@pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
+def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
+    """What is right is left alone."""
+    ##= man/spec/validate.md#mending
+    ##% Mending what has been mended MUST change nothing.
+    project = golden(shared, name)
+    done = mended(project, lambda findings: findings.files)
+    assert len(done.after) == files
+    assert mended(overlaid(project, done.after), lambda findings: findings.files).after == {}
+
+
+def test_every_way_is_tried(own: Project) -> None:
+    drawn = {how for seed in range(10 * SEEDS) for how in Spoiler(own).spoil(random.Random(seed)).how.values()}
+    assert drawn == set(HOW)

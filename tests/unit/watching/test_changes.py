@@ -1,0 +1,245 @@
+"""What is noticed of changes to a project, and what is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from duvet import MemoryTree, Project
+from duvet.errors import UnreadableError
+from duvet.watching.changes import Changes
+from tests.cli.made import CONFIG, KETTLE, SOURCE, make
+from tests.unit.watching.conftest import Follow
+from tests.unit.watching.edits import (
+    Edit,
+    append,
+    create,
+    delete,
+    link,
+    move,
+    save_by_rename,
+    save_with_backup,
+)
+from tests.unit.watching.following import Following
+
+CHANGED = {
+    "a file is edited": (append("src/a.rs"), {"src/a.rs"}),
+    "a file is saved by renaming": (save_by_rename("src/a.rs", SOURCE), {"src/a.rs"}),
+    "a file is saved with a backup": (save_with_backup("src/a.rs", SOURCE), {"src/a.rs"}),
+    "a file is deleted": (delete("src/a.rs"), {"src/a.rs"}),
+    "a file gets another name": (move("src/a.rs", "src/b.rs"), {"src/a.rs", "src/b.rs"}),
+    "a file gets a name that nothing matches": (move("src/a.rs", "src/a.txt"), {"src/a.rs"}),
+    "a file gets a name that something matches": (move("docs/notes.md", "src/notes.rs"), {"src/notes.rs"}),
+    "a file is new": (create("src/b.rs"), {"src/b.rs"}),
+    "a file is new in new folders": (create("src/one/two/three.rs"), {"src/one/two/three.rs"}),
+    "a folder gets another name": (move("src", "code"), {"src/a.rs"}),
+    "a folder is deleted": (delete("src"), {"src/a.rs"}),
+    "a folder is moved in": (move("node_modules/a", "src/a"), {"src/a/b/c.rs"}),
+    "the specification": (append("spec.md"), {"spec.md"}),
+    "the configuration": (append(".duvet/config.toml"), {".duvet/config.toml"}),
+    "the configuration is deleted": (delete(".duvet/config.toml"), {".duvet/config.toml"}),
+    "the configuration is moved away": (move(".duvet", "away"), {".duvet/config.toml"}),
+    "a list of what is to do": (create(".duvet/todos/a.toml", "target = 'spec.md'\n"), {".duvet/todos/a.toml"}),
+}
+
+
+@pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
+def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% When a file or folder comes or goes so that patterns match other files, that MUST be noticed.
+    following = follow()
+    edit(kettle)
+    assert following.next() == tuple(sorted(changed))
+
+
+@pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
+def test_changes_while_a_run_is_at_work(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% A change that is made while a run is at work MUST NOT be missed.
+    following = follow()
+    project = following.project()
+    edit(kettle)
+    following.changes.follow(project)
+    assert following.next() == tuple(sorted(changed))
+
+
+NOTHING = {
+    "a file of the editor": create("src/.a.rs.swp"),
+    "an empty folder": lambda folder: (folder / "src" / "empty").mkdir(),
+    "a file that nothing matches": create("src/notes.txt"),
+    "a file at the top": create("README.md"),
+    "a file in the cache": create(".duvet/cache/new.rs"),
+    "a file that is not watched": append("docs/notes.md"),
+}
+
+
+@pytest.mark.parametrize("edit", NOTHING.values(), ids=NOTHING)
+def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
+    ##= man/spec/watch.md#noticing
+    ##= type=test
+    ##% What comes or goes without such an effect MUST NOT be taken for a change.
+    following = follow()
+    edit(kettle)
+    append("spec.md")(kettle)
+    assert following.next() == ("spec.md",)
+
+
+def configured(folder: Path, more: str, **replaced: str) -> None:
+    text = CONFIG
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    make(folder, {".duvet/config.toml": text + more})
+
+
+def test_outside_the_project(kettle: Path, follow: Follow) -> None:
+    specification = "[[specification]]\nsource = '../specs/new/tea.md'\n"
+    absolute = f"[[specification]]\nsource = '{kettle.parent}/more/coffee.md'\n"
+    configured(kettle, specification + absolute)
+    steps = {
+        "../specs/new/tea.md": [
+            create("../specs/new/tea.md", "# Tea\n"),
+            move("../specs", "../away"),
+            move("../away", "../specs"),
+            save_by_rename("../specs/new/tea.md", "# Tea\n\nIt MUST be hot.\n"),
+            delete("../specs"),
+        ],
+        f"{kettle.parent}/more/coffee.md": [create("../more/coffee.md", "# Coffee\n"), append("../more/coffee.md")],
+    }
+    following = follow()
+    for name, edits in steps.items():
+        for edit in edits:
+            edit(kettle)
+            assert following.next() == (name,)
+            following.read()
+
+
+def test_behind_links(kettle: Path, follow: Follow) -> None:
+    link("src/x.rs", "../../elsewhere/deep/x.rs")(kettle)
+    link("src/more", "../../elsewhere")(kettle)
+    following = follow()
+    append("../elsewhere/y.rs")(kettle)
+    assert following.next() == ("src/more/y.rs",)
+    following.read()
+    append("../elsewhere/deep/x.rs")(kettle)
+    assert following.next() == ("src/more/deep/x.rs", "src/x.rs")
+    following.read()
+    make(kettle.parent / "other", {"y.rs": "// other\n", "z.rs": ""})
+    link("src/more", "../../other")(kettle)
+    assert following.next() == (
+        "src/more",
+        "src/more/deep",
+        "src/more/deep/x.rs",
+        "src/more/y.rs",
+        "src/more/z.rs",
+    )
+
+
+def test_a_link_that_leads_nowhere(kettle: Path, follow: Follow) -> None:
+    link("src/x.rs", "../../elsewhere/none.rs")(kettle)
+    following = follow()
+    create("../elsewhere/none.rs")(kettle)
+    assert following.next() == ("src/x.rs",)
+
+
+def test_what_could_not_be_read(kettle: Path, follow: Follow) -> None:
+    (kettle / "src" / "b.rs").mkdir()
+    following = follow()
+    (kettle / "src" / "b.rs").rmdir()
+    create("src/b.rs")(kettle)
+    assert following.next() == ("src/b.rs",)
+
+
+def test_what_git_ignores(kettle: Path, follow: Follow) -> None:
+    configured(kettle, "", **{"https://awslabs.github.io/duvet/config/v0.4.json": "duvet-cli/config/v1"})
+    text = (kettle / ".duvet" / "config.toml").read_text().replace("pattern =", "gitignore = true\npattern =")
+    make(kettle, {".duvet/config.toml": text, ".gitignore": "generated\n", "src/generated/b.rs": ""})
+    following = follow()
+    append("src/generated/b.rs")(kettle)
+    create("src/generated/c.rs")(kettle)
+    append(".gitignore", "a.rs\n")(kettle)
+    assert following.next() == (".gitignore",)
+
+
+def test_folder_after_folder(kettle: Path, follow: Follow) -> None:
+    """However a new folder and its first file fall into one notice or two, the file is noticed."""
+    following = follow()
+    for count in range(20):
+        name = f"src/{count}/{count}/a.rs"
+        create(name)(kettle)
+        assert following.next() == (name,)
+        following.read()
+
+
+def test_one_change_of_many_files(kettle: Path, follow: Follow) -> None:
+    names = [f"src/{count:03}.rs" for count in range(300)]
+    following = follow()
+    for name in names:
+        create(name)(kettle)
+    noticed: set[str] = set()
+    while len(noticed) < len(names):
+        noticed.update(following.next() or ())
+        following.read()
+    assert sorted(noticed) == names
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
+def test_a_name_that_is_not_utf_8(kettle: Path, follow: Follow) -> None:
+    following = follow()
+    (kettle / "src" / os.fsdecode(b"\xff.txt")).touch()
+    append("src/a.rs")(kettle)
+    assert following.next() == ("src/a.rs",)
+    following.read()
+    append("src/a.rs")(kettle)
+    assert following.next() == ("src/a.rs",)
+
+
+def test_the_project_is_gone(kettle: Path, follow: Follow) -> None:
+    following = follow()
+    kettle.rename(kettle.with_name("away"))
+    assert following.next() == (".", ".duvet/config.toml", "spec.md", "src/a.rs")
+    following.read()
+    kettle.with_name("away").rename(kettle)
+    assert following.next() == (".",)
+    following.read()
+    append("src/a.rs")(kettle)
+    assert following.next() == ("src/a.rs",)
+
+
+def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(kettle)
+    following = Following(Path())
+    delete("")(kettle)
+    with pytest.raises(UnreadableError, match="the folder is gone"):
+        following.next()
+    following.changes.__exit__(None, None, None)
+
+
+def test_polling(kettle: Path, follow: Follow) -> None:
+    following = follow({"WATCHFILES_FORCE_POLLING": "true", "WATCHFILES_POLL_DELAY_MS": "10"})
+    append("src/a.rs")(kettle)
+    assert following.next() == ("src/a.rs",)
+
+
+def test_stopping(follow: Follow) -> None:
+    changes = follow().changes
+    heard: list[object] = []
+    thread = Thread(target=lambda: heard.append(changes.wait()))
+    thread.start()
+    changes.stop()
+    thread.join(60)
+    assert heard == [None]
+
+
+def test_only_the_disk_changes() -> None:
+    files = {name: text.encode() for name, text in KETTLE.items()}
+    with Changes() as changes, pytest.raises(TypeError):
+        changes.follow(Project(tree=MemoryTree(files)))

@@ -1,0 +1,138 @@
+"""What Linux tells of folders without being waited for."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from duvet.watching.notices import MODIFIED, UNKNOWN
+from tests.unit.watching.edits import Edit, append, delete, move
+from tests.unit.watching.edits import create as created
+
+if sys.platform != "linux":
+    pytest.skip("inotify", allow_module_level=True)
+
+from duvet.watching.descriptor import Descriptor
+
+QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+ADDED = 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "old").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def descriptor(folder: Path) -> Iterator[Descriptor]:
+    """Hears of one of two folders."""
+    found = Descriptor()
+    found.open({str(folder / "a")})
+    yield found
+    found.close()
+
+
+HEARD: dict[str, tuple[Edit, set[tuple[int, str]]]] = {
+    "written": (append("a/old"), {(MODIFIED, "a/old")}),
+    "written elsewhere": (append("b/new"), set()),
+    "read": (lambda folder: (folder / "a" / "old").read_text(), set()),
+    "permissions": (lambda folder: (folder / "a" / "old").chmod(0o600), {(MODIFIED, "a/old")}),
+    "created": (lambda folder: (folder / "a" / "new").mkdir(), {(ADDED, "a/new")}),
+    "moved in": (created("a/new", ""), {(ADDED, "a/new")}),
+    "moved out": (move("a/old", "b/old"), {(ADDED, "a/old")}),
+    "deleted": (delete("a/old"), {(ADDED, "a/old")}),
+    "itself moved": (move("a", "c"), {(ADDED, "a")}),
+    "itself deleted": (delete("a"), {(ADDED, "a/old"), (ADDED, "a")}),
+    "not UTF-8": (lambda folder: (folder / "a" / os.fsdecode(b"\xff")).mkdir(), {(ADDED, "a/\udcff")}),
+}
+
+
+@pytest.mark.parametrize("edit, heard", HEARD.values(), ids=HEARD)
+def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descriptor: Descriptor) -> None:
+    (folder / "b" / "new").touch()
+    assert descriptor.is_silent()
+    edit(folder)
+    assert descriptor.is_silent() is not bool(heard)
+    assert set(descriptor.read()) == {(kind, f"{folder}/{path}") for kind, path in heard}
+    assert descriptor.is_silent() and list(descriptor.read()) == []
+
+
+def test_other_folders(folder: Path, descriptor: Descriptor) -> None:
+    descriptor.open({str(folder / "b")})
+    append("a/old")(folder)
+    assert list(descriptor.read()) == []
+    (folder / "b" / "new").mkdir()
+    assert set(descriptor.read()) == {(ADDED, f"{folder}/b/new")}
+
+
+def test_a_folder_that_is_another_now(folder: Path, descriptor: Descriptor) -> None:
+    delete("a")(folder)
+    (folder / "a").mkdir()
+    assert descriptor.read() and descriptor.folders == set()
+    descriptor.open({str(folder / "a")})
+    (folder / "a" / "new").mkdir()
+    assert set(descriptor.read()) == {(ADDED, f"{folder}/a/new")}
+
+
+def test_a_folder_that_is_gone(folder: Path, descriptor: Descriptor) -> None:
+    with pytest.raises(FileNotFoundError):
+        descriptor.open({str(folder / "none")})
+    with pytest.raises(FileNotFoundError):
+        descriptor.open({str(folder / "a" / "old" / "none")})
+
+
+def test_what_is_read_before_it_is_lost(folder: Path, descriptor: Descriptor) -> None:
+    """More than fits into one look."""
+    for count in range(3000):
+        (folder / "a" / f"{count:04}{'x' * 200}").touch()
+    assert len({path for _, path in descriptor.read()}) == 3000
+
+
+def test_more_than_the_system_keeps(folder: Path, descriptor: Descriptor) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% Where the system loses count of what has changed, all that an answer was made from MUST be looked at again.
+    overflow(folder / "a")
+    assert descriptor.read() is UNKNOWN
+    assert descriptor.is_silent()
+    append("a/old")(folder)
+    assert set(descriptor.read()) == {(MODIFIED, f"{folder}/a/old")}
+
+
+def overflow(folder: Path) -> None:
+    """More changes than the system keeps for anybody."""
+    one, other = str(folder / "one"), str(folder / "other")
+    Path(one).touch()
+    for _ in range(QUEUE // 4 + 2):
+        os.rename(one, other)
+        os.rename(other, one)
+
+
+def test_when_it_is_closed(folder: Path, descriptor: Descriptor) -> None:
+    append("a/old")(folder)
+    descriptor.close()
+    assert not descriptor.is_silent() and list(descriptor.read()) == []
+
+
+def test_nobody_holds_it(folder: Path) -> None:
+    handle = Descriptor().handle
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handle)
+
+
+def test_the_system_has_no_room_for_another() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            Descriptor()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,17 @@
+"""A project with recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.workflows.recipes.made import Kitchen
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Iterator[Kitchen]:
+    found = Kitchen(tmp_path)
+    yield found
+    found.knowledge.close()

@@ -1,0 +1,178 @@
+"""Recipes in a folder, and a desk with tools that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anyio
+from jsonschema import validate  # type: ignore[import-untyped]
+from msgspec import Struct, field
+
+from duvet.config.schema import IngestRule, StoreRule
+from duvet.knowledge.knowledge import Knowledge, Rules
+from duvet.runs import Run
+from duvet.tools.chosen import Chosen
+from duvet.tools.ctx import Caller, Ctx
+from duvet.tools.desk import Desk, House
+from duvet.tools.errors import Code, ToolError
+from duvet.tools.facts import FACTS, Facts
+from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
+from duvet.tools.registry import Registry
+from duvet.tools.results import structured
+from duvet.tools.schemas import output_schema
+from duvet.tools.services import KNOWLEDGE, RECIPES, RUNS
+from duvet.tools.tool import Answer, Pack, Scope, Tool
+from duvet.tree.disk import DiskTree
+from duvet.workflows.pack import offered
+from duvet.workflows.recipes.checking import known_of, problems_of
+from duvet.workflows.recipes.running import Recipes
+from duvet.workflows.recipes.shelf import Shelf
+from duvet.workflows.records import Workflow
+from tests.unit.knowledge.stored import NOW, plain
+from tests.unit.tools.made import FILES, Fixed, context_of
+
+SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
+
+FILLED = """\
+name: brew
+variables: { tea: green, cups: 2, pot: null }
+steps:
+  - id: fill
+    tool: pot-fill
+    params: { value: { tea: "${vars.tea}", pot: "${vars.pot}" }, count: "${vars.cups}" }
+    expect: { result.value.tea: green, "items[1].number": 1 }
+    assert:
+      - { path: result.value.sugar, exists: false }
+      - { path: result.value.pot, equals: null }
+      - { path: result.value.tea, not_equals: black }
+    capture: [{ name: last, path: "result.items[1]" }]
+  - id: pour
+    tool: pot-hold
+    params: { value: "${captures.last.number} of ${steps.fill.result.items}" }
+outputs: { last: "${captures.last}", words: "${steps.pour.result.value}", cups: "${vars.cups}", status: "${steps.fill.status}" }
+"""
+
+
+class Given(Struct, frozen=True):
+    value: Any = None
+    count: int = 1
+
+
+class Held(Struct, frozen=True, omit_defaults=True):
+    value: Any = None
+    items: list[dict[str, Any]] = field(default_factory=list)
+    face: str = ""
+    scopes: list[str] = field(default_factory=list)
+
+
+def hold(asked: Given, ctx: Ctx) -> Held:
+    """What it is told, as often as is wanted, and who has told it."""
+    items = [{"number": number} for number in range(asked.count)]
+    return Held(asked.value, items, ctx.caller.face, sorted(ctx.caller.scopes))
+
+
+class Blank(Struct, frozen=True):
+    value: Any = None
+    items: tuple[dict[str, int], ...] = ({"number": 0},)
+
+
+def blank(asked: Given, ctx: Ctx) -> Blank:
+    return Blank()
+
+
+def spill(asked: Given, ctx: Ctx) -> Held:
+    raise ToolError(Code.NOT_FOUND, "there is no pot", "put one there")
+
+
+def leak(asked: Given, ctx: Ctx) -> Answer:
+    return Answer(value=Held(asked.value), warning="half of it is lost")
+
+
+async def boil(asked: Given, ctx: Ctx) -> Held:
+    await anyio.sleep_forever()
+    return Held()
+
+
+def _tool(name: str, handler: Any, scope: Scope = Scope.READER, output: type[Struct] = Held) -> Tool:
+    return Tool(name=name, title=name, description=name, input=Given, output=output, handler=handler, scope=scope)
+
+
+POTS = Pack(
+    "pots",
+    [
+        _tool("pot-hold", hold),
+        _tool("pot-blank", blank, output=Blank),
+        _tool("pot-spill", spill),
+        _tool("pot-boil", boil),
+        _tool("pot-leak", leak),
+        _tool("pot-fill", hold, Scope.MAINTAINER),
+    ],
+)
+
+
+class Kitchen:
+    """A project with recipes, whose tools are called as people call them."""
+
+    def __init__(self, folder: Path, workflows: Mapping[str, Workflow] | None = None) -> None:
+        self.folder = folder
+        self.workflows = workflows or {}
+        self.knowledge = Knowledge(lambda: Rules(str(folder), IngestRule(semantic=False), StoreRule()))
+        self.runs: list[Run] = []
+        self.disk = DiskTree(str(folder))
+
+    def write(self, name: str, text: str, folder: str = "recipes") -> Path:
+        path = self.folder / folder / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    @cached_property
+    def desk(self) -> Desk:
+        packs = [Chosen(PACK), Chosen(POTS)]
+        if self.workflows:
+            others = list(Registry(packs).every())
+            packs.append(Chosen(offered(self.workflows, others, ()).pack))
+        facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
+        services = {FACTS: facts, KNOWLEDGE: self.knowledge, RECIPES: Recipes(self.disk), RUNS: self.runs.append}
+        return Desk(Registry(packs), Fixed(context_of(FILES)), House(services=services))
+
+    def answer(
+        self, recipe: str, vars: Mapping[str, Any] | None = None, scopes: Collection[Scope] = frozenset(Scope)
+    ) -> Answer:
+        asked: dict[str, object] = {"recipe": recipe, **({} if vars is None else {"vars": vars})}
+        caller = Caller(face="rest", scopes=frozenset(scopes))
+        found = anyio.run(self.desk.call, "km-recipe-run", asked, caller)
+        validate(plain(structured(found)), output_schema(self.desk.registry.require("km-recipe-run")))
+        return found
+
+    def run(self, recipe: str, /, **vars: Any) -> Any:
+        """What comes of it, as JSON has it."""
+        return plain(structured(self.answer(recipe, vars)))
+
+    def failure(self, recipe: str, /, **vars: Any) -> ToolError:
+        """Why it fails."""
+        try:
+            found = self.answer(recipe, vars)
+        except ToolError as error:
+            return error
+        raise AssertionError(f"it answered {found}")
+
+    def problems(self, name: str) -> list[tuple[str, int, str, str]]:
+        """What is wrong with a recipe: path, line, message and hint."""
+        every = Shelf(self.disk).every()
+        found = problems_of(every[name], known_of(self.desk.registry.every(), every))
+        return [(one.path, one.place.line, one.message, one.hint) for one in found]
+
+
+def states(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What became of each step."""
+    return [(step["id"], step["status"]) for step in run["steps"]]
+
+
+def steps(*lines: str, more: Iterable[str] = ()) -> str:
+    """A recipe with these steps."""
+    return "\n".join(["steps:", *(f"  - {line}" for line in lines), *more, ""])

@@ -1,0 +1,222 @@
+"""Workflows run to their end, or to their failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duvet.config.service.workflows import VariableType as Kind
+from duvet.errors import DuvetError
+from duvet.runs import Failure, FailureCode, Run, StepRun
+from duvet.tools.errors import Code, ToolError
+from duvet.workflows.doing import ModelAsked, ModelSaid
+from duvet.workflows.engine import run
+from duvet.workflows.records import ModelStep, Variable
+from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
+
+pytestmark = pytest.mark.anyio
+
+
+def failing(arguments: Mapping[str, Any]) -> Any:
+    raise ToolError(Code.NOT_FOUND, "there is no cup", "did you mean mug?")
+
+
+def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
+    raise DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
+
+
+async def test_steps_are_done_in_their_order() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% The steps MUST be done in their order, each one after the one before.
+    clock = Clock()
+
+    def slow(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += 1.5
+        return {"result": [{"id": arguments["q"]}], "total": 1}
+
+    world = World({"slow": slow, "echo": echo})
+    steps = (
+        tool("find", "slow", params={"q": "${vars.q}"}),
+        tool("use", params={"id": "${steps.find.result.result[0].id}"}),
+    )
+    flow = workflow(*steps, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
+    log: list[Run] = []
+    found = await run(flow, {"q": "tea"}, world, log=log.append, timing=clock)
+    assert world.arguments == [{"q": "tea"}, {"id": "tea"}]
+    assert found == Run(
+        workflow="w",
+        status="success",
+        outputs={"found": {"id": "tea"}},
+        steps=[
+            StepRun(id="find", status="success", duration_seconds=1.5, result={"result": [{"id": "tea"}], "total": 1}),
+            StepRun(id="use", status="success", result={"id": "tea"}),
+        ],
+        started_at=BEGIN,
+        finished_at=BEGIN + timedelta(seconds=1.5),
+        duration_seconds=1.5,
+        warnings=[],
+    )
+    assert log == [found]
+
+
+async def test_after_a_failure_steps_are_skipped() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% After a step that fails the others MUST be skipped.
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the tool.
+    world = World({"echo": echo, "failing": failing})
+    found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
+    assert states(found) == [
+        ("a", "success", ""),
+        ("b", "error", "failing: there is no cup"),
+        ("c", "skipped", ""),
+        ("d", "skipped", ""),
+    ]
+    assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
+    assert found.error == Failure(
+        code=FailureCode.TOOL_FAILED,
+        step="b",
+        message="failing: there is no cup",
+        hint="did you mean mug?",
+        cause="not_found",
+    )
+
+
+async def test_other_errors_of_tools() -> None:
+    world = World({"a": failing_otherwise, "b": lambda _: object(), "c": lambda _: "x" * 16_000_001})
+    assert why(await ran(tool("s", "a"), world=world)) == (
+        "tool_failed",
+        "s",
+        "a: a.md:3: the file is gone",
+        "bring it back",
+        "upstream_error",
+    )
+    message = "b: the answer is no JSON: Encoding objects of type object is unsupported"
+    assert why(await ran(tool("s", "b"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
+    message = "c: the answer has more than 16,000,000 bytes"
+    assert why(await ran(tool("s", "c"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
+
+
+async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
+    world = World({"echo": echo})
+    found = await ran(tool("a"), tool("b", params={"q": ["${steps.a.result.x}"]}), world=world)
+    assert why(found) == (
+        "invalid_request",
+        "b",
+        "params.q[0]: ${steps.a.result.x}: there is no steps.a.result.x",
+        "steps.a.result is empty",
+        "",
+    )
+    assert len(world.calls) == 1
+
+
+async def test_a_model_is_asked() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
+    ##% warnings of the run, too.
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A tool and a model MUST be told how many seconds they have.
+    said = ModelSaid(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
+    world = World({"echo": echo}, lambda asked: said)
+    step = ModelStep(
+        id="ask",
+        model="summarize",
+        prompt="Sum up ${steps.find.result}",
+        system="${steps.find.result}",
+        params={"maxTokens": "${steps.find.result.n}", "temperature": 0.5},
+        time_limit=20,
+    )
+    found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
+    assert world.asked == [
+        ModelAsked(
+            model="summarize",
+            prompt='Sum up {"n":7}',
+            system='{"n":7}',
+            max_tokens=7,
+            temperature=0.5,
+            time_limit=20,
+        )
+    ]
+    assert world.calls == [("echo", {"n": 7}, 600)]
+    answer = {"text": "${vars.x}", "model": "backup/b", "warnings": ["main/a did not answer"]}
+    assert (found.steps[1].result, found.outputs) == (answer, {"text": "${vars.x}"})
+    assert found.warnings == ["ask: main/a did not answer"]
+
+
+async def test_a_model_that_fails() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the model.
+    def refuse(asked: ModelAsked) -> ModelSaid:
+        raise ToolError(Code.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
+
+    def vanish(asked: ModelAsked) -> ModelSaid:
+        raise DuvetError("nobody answers")
+
+    ask = ModelStep(id="ask", model="a/b", prompt="?")
+    found = await ran(ask, tool("b"), world=World({}, refuse))
+    assert why(found) == ("model_failed", "ask", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")
+    assert states(found)[1] == ("b", "skipped", "")
+    found = await ran(ask, world=World({}, vanish))
+    assert why(found) == ("model_failed", "ask", "a/b: nobody answers", "", "upstream_error")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"maxTokens": 0}, "params: Expected int >= 1 - at $.maxTokens"),
+        ({"temperature": "hot"}, "params: Expected float | null, got str - at $.temperature"),
+        ({"topP": 1}, "params: Object contains unknown field topP"),
+    ],
+)
+async def test_params_of_a_model_that_it_does_not_know(params: dict[str, Any], message: str) -> None:
+    found = await ran(ModelStep(id="ask", model="a", prompt="?", params=params))
+    assert why(found) == ("invalid_request", "ask", message, "a model knows maxTokens and temperature", "")
+
+
+async def test_progress_only_grows() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+    heard: list[tuple[int, int, str]] = []
+
+    async def hear(done: int, total: int, message: str) -> None:
+        heard.append((done, total, message))
+
+    world = World({"echo": lambda _: list(heard)})
+    steps = (tool("a", description="looks"), tool("b"))
+    await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    assert heard == [(0, 2, "a: looks"), (1, 2, "b"), (2, 2, "done")]
+    found = await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    assert [len(step.result) for step in found.steps] == [4, 5]
+
+
+async def test_a_hundred_steps_and_no_more() -> None:
+    ##= man/spec/workflows.md#bounds
+    ##= type=test
+    ##% A workflow of more than 100 steps MUST be refused.
+    world = World({"echo": echo})
+    steps = [tool(f"s{number}", params={"n": number}) for number in range(101)]
+    found = await ran(*steps[:100], world=world)
+    assert (found.status, len(found.steps), len(world.calls)) == ("success", 100, 100)
+    found = await ran(*steps, world=world)
+    assert why(found) == ("invalid_request", "", "w has 101 steps; it may have 100", "", "")
+    assert len(world.calls) == 100 and {step.status for step in found.steps} == {"skipped"}
+
+
+async def test_names_of_any_kind() -> None:
+    odd = 'a"]}.\n\x1b[31m日本'
+    found = await ran(
+        tool("é", params={odd: {"$${": "ok"}, "n": 1}),
+        tool("b", params={"x": '${steps.é.result["a\\"]}.\\n\\u001b[31m日本"]}'}),
+        outputs={odd: "${steps.b.result.x}"},
+    )
+    assert (found.error, found.outputs) == (None, {odd: {"$${": "ok"}})

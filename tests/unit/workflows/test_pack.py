@@ -1,0 +1,34 @@
+"""Workflows and recipes as clients are told of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.server.protocol.descriptions import description
+from duvet.tools.chosen import Chosen
+from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
+from duvet.tools.knowledge.km_search import SEARCH
+from duvet.tools.knowledge.km_upload import UPLOAD
+from duvet.workflows.pack import offered
+from tests.unit.workflows.made import tool, workflow
+
+FLOWS = {
+    "looks": workflow(tool("a", "km-search", params={"query": "tea"}), name="looks"),
+    "puts": workflow(tool("a", "km-upload", params={"source_path": "tea.md"}), name="puts"),
+    "runs": workflow(tool("a", "km-recipe-run", params={"recipe": "daily-health"}), name="runs"),
+    "within": workflow(tool("a", "workflow.puts"), name="within"),
+}
+
+
+@pytest.mark.parametrize(("name", "replaces"), [("looks", False), ("puts", True), ("runs", True), ("within", True)])
+def test_what_may_replace_something(name: str, replaces: bool) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
+    ##% replace something.
+    found = offered(FLOWS, [SEARCH, UPLOAD, RECIPE_RUN], ())
+    assert found.faults == {}
+    tools = [*Chosen(found.pack).tools(), RECIPE_RUN]
+    told = {one.name: description(one).annotations for one in tools}
+    hints = told[f"workflow.{name}"], told["km-recipe-run"]
+    assert [one and one.destructive_hint for one in hints] == [replaces, True]

@@ -1,0 +1,168 @@
+"""Waits: calls again and again, until a result is as wanted or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from duvet.runs import Run
+from duvet.tools.errors import Code, ToolError
+from duvet.workflows.doing import Timing
+from duvet.workflows.engine import run
+from duvet.workflows.records import Check, WaitStep
+from tests.unit.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
+
+pytestmark = pytest.mark.anyio
+
+
+def waiting(interval: float = 5, limit: float = 30, **more: Any) -> WaitStep:
+    until = Check(path="status", equals="ok")
+    return WaitStep(id="wait", tool="look", until=until, interval=interval, time_limit=limit, **more)
+
+
+def one_by_one(answers: Sequence[object], clock: Clock) -> Callable[[Mapping[str, Any]], Any]:
+    """A tool that gives one answer after another, each in a second."""
+    left = iter(answers)
+
+    def look(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += 1
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return look
+
+
+async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Run, World, Clock]:
+    clock = Clock()
+    world = World({"look": one_by_one(answers, clock), "echo": echo})
+    found = await ran(waiting(limit=limit, **more), tool("next"), world=world, clock=clock)
+    return found, world, clock
+
+
+AWAY = ToolError(Code.UPSTREAM_ERROR, "nobody answers")
+
+
+async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result is as
+    ##% wanted.
+    found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
+    assert states(found) == [("wait", "success", ""), ("next", "success", "")]
+    assert found.steps[0].result == {"status": "ok"}
+    assert world.calls == [("look", {"x": "1"}, limit) for limit in (30, 24, 18)] + [("echo", {}, 587)]
+    assert clock.slept == [5, 5]
+
+
+async def test_a_wait_goes_on_while_nobody_answers() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
+    found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
+    assert (found.status, len(world.calls)) == ("success", 4)
+    found, world, _ = await waited(AWAY, ToolError(Code.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"})
+    assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
+    assert len(world.calls) == 2
+
+
+async def test_a_wait_that_takes_too_long() -> None:
+    found, _, clock = await waited(*[{"status": "no"}] * 9)
+    message = 'not as wanted after 6 calls: status is "no"; it was to be "ok"'
+    assert why(found) == ("timeout", "wait", message, "", "")
+    assert states(found)[1] == ("next", "skipped", "")
+    assert (clock.slept, clock.seconds) == ([5, 5, 5, 5, 3], 29)
+    found, _, _ = await waited(AWAY, AWAY, limit=5)
+    assert why(found)[2] == "not as wanted after 2 calls: look: nobody answers"
+    found, _, _ = await waited(AWAY, limit=0.9)
+    assert why(found)[2] == "not as wanted after one call: look: nobody answers"
+
+
+@pytest.mark.parametrize(("limit", "slept"), [(4, [1.5]), (5, [2]), (8, [5]), (9, [5, 0.75]), (12, [5, 3])])
+async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% Where less than an interval is left, but no less than its last call has taken, a wait MUST call its tool a last
+    ##% time shortly before its time is up.
+    answers = [{"status": "no"}] * len(slept)
+    found, _, clock = await waited(*answers, {"status": "ok"}, limit=limit)
+    assert (found.status, clock.slept) == ("success", slept)
+    clock = Clock()
+    world = World({"look": lambda _: {"status": "no"}})
+    found = await ran(waiting(limit=limit), world=world, clock=clock)
+    assert (why(found)[0], clock.seconds) == ("timeout", limit - 0.5)
+
+
+async def test_a_wait_for_a_reference_that_leads_nowhere() -> None:
+    step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
+    assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: there is no vars.x")
+
+
+CUT = [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)]
+
+
+@pytest.mark.parametrize(("took", "interval", "limit", "slept", "calls"), CUT)
+async def test_a_last_call_that_could_not_end_is_not_begun(
+    took: float, interval: float, limit: float, slept: list[float], calls: int
+) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% Where less time is left than its last call has taken, a wait MUST fail at once.
+    clock = Clock()
+
+    def slow(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += took
+        return {"status": "no"}
+
+    world = World({"look": slow})
+    found = await ran(waiting(interval=interval, limit=limit), world=world, clock=clock)
+    message = f'not as wanted after {calls} calls: status is "no"; it was to be "ok"'
+    assert why(found) == ("timeout", "wait", message, "", "")
+    assert [round(seconds, 3) for seconds in clock.slept] == slept
+    assert len(world.calls) == calls and clock.seconds <= limit
+
+
+@pytest.mark.parametrize("limits", [{"limit": 30}, {"limit": 90, "time_limit": 30}])
+@pytest.mark.parametrize("code", [Code.TIMEOUT, Code.UPSTREAM_ERROR])
+async def test_a_last_call_that_is_cut_off(limits: dict[str, float], code: Code) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of them.
+    clock = Clock()
+    answers = iter([{"status": "no"}, {"status": "not yet"}])
+
+    def look(arguments: Mapping[str, Any]) -> Any:
+        found = next(answers, None)
+        if found is None:
+            # As a tool does that is told how long it has.
+            clock.seconds = 30
+            raise ToolError(code, "it took too long")
+        return found
+
+    found = await ran(
+        waiting(limit=limits["limit"]),
+        world=World({"look": look}),
+        clock=clock,
+        time_limit=limits.get("time_limit", 600),
+    )
+    message = 'not as wanted after 2 calls: status is "not yet"; it was to be "ok"'
+    assert why(found) == ("timeout", "wait", message, "", "")
+
+
+async def test_a_last_call_that_hangs() -> None:
+    answers = iter([{"status": "no"}])
+
+    async def look() -> object:
+        for answer in answers:
+            return answer
+        await anyio.sleep_forever()
+        return None
+
+    with anyio.fail_after(10):
+        flow = workflow(waiting(interval=0.01, limit=0.5))
+        found = await run(flow, {}, World({"look": lambda _: look()}), timing=Timing())
+    assert why(found)[:3] == ("timeout", "wait", 'not as wanted after one call: status is "no"; it was to be "ok"')

@@ -1,0 +1,33 @@
+"""What tools warn of while a workflow is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.tools.journal import Journal, Rounds
+from duvet.workflows.doing import Came
+from duvet.workflows.engine import run
+from tests.unit.workflows.made import Clock, World, echo, ran, tool, why, workflow
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_tools_warn_of() -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% What a tool warns of MUST be a warning of the run, with the id of the step.
+    world = World({"echo": lambda _: Came({"x": 1}, ["half of it", "y" * 600]), "quiet": echo})
+    expecting = tool("c", expect={"x": 2})
+    found = await ran(tool("a"), tool("b", "quiet"), expecting, world=world)
+    cut = f"{'y' * 497}…"
+    assert found.warnings == ["a: half of it", f"a: {cut}", "c: half of it", f"c: {cut}"]
+    assert why(found)[0] == "assert_failed"
+
+
+async def test_what_was_warned_of_in_an_earlier_round() -> None:
+    rounds = Rounds()
+    world = World({"echo": lambda _: Came(1, ["half of it"])})
+    for _ in range(2):
+        found = await run(workflow(tool("a")), {}, world, timing=Clock(), journal=Journal(rounds))
+        assert found.warnings == ["a: half of it"]
+    assert len(world.calls) == 1

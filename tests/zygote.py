@@ -1,0 +1,295 @@
+"""Runs commands as forks of a process that has imported all of duvet, which saves each of them its imports.
+
+The zygote is started once for each process that runs tests. It imports every module of duvet, runs none of its code,
+and forks for each request. The fork gets the streams, the folder, the environment and the arguments of the command,
+and then runs the same entry point as the installed script: exit code, output and signals are those of a real process.
+
+What only a new interpreter can show (its own options, the moment of its start, another user, limits) needs a real
+process: `spawn` starts one whenever the request asks for more than a zygote can give.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypedDict
+
+HEAVY = ("jinja2", "mcp.server.lowlevel", "rich.progress", "uvicorn", "yaml")
+"""Imported by duvet inside functions, so they are not imported by its modules."""
+INHERITED = ("LANG", "LC_ALL", "LC_CTYPE")
+"""Variables that the interpreter reads once, when it starts: a fork can't change them."""
+_HEADER = struct.Struct("!I")
+_NUMBER = struct.Struct("!i")
+_HANDLES = 4
+
+
+class Request(TypedDict):
+    """What a fork runs, and where."""
+
+    args: list[str]
+    cwd: str
+    environ: dict[str, str]
+    umask: int
+
+
+def spawn(
+    args: Sequence[str], *, cwd: Path, env: Mapping[str, str], before: Sequence[str] = (), **more: Any
+) -> subprocess.Popen[Any]:
+    """Start a command: as a fork of the zygote where it can be one, or else as a real process."""
+    if before or not more.keys() <= {"stdin", "stdout", "stderr", "text", "bufsize"} or not _can_fork(args, cwd, env):
+        listen = {} if sys.platform == "win32" else {"preexec_fn": _listen}
+        return subprocess.Popen([*before, *args], cwd=cwd, env=env, **{**listen, **more})
+    return _Forked(list(args), cwd=cwd, env=env, **more)
+
+
+def run(
+    args: Sequence[str], *, timeout: float, input: bytes | None = None, **more: Any
+) -> subprocess.CompletedProcess[Any]:
+    """`subprocess.run` with `spawn`: a command that takes longer is killed."""
+    if input is not None:
+        more["stdin"] = subprocess.PIPE
+    with spawn(args, **more) as process:
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _listen() -> None:
+    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
+    """Whether a fork does what a new interpreter would do."""
+    return (
+        sys.platform == "linux"
+        and Path(args[0]).parent == Path(sys.executable).parent
+        and os.access(cwd, os.X_OK)
+        and not any(name.startswith(("PYTHON", "LD_", "OPENBLAS")) for name in env)
+        and all(env.get(name) == value for name, value in _interpreter_environment().items())
+    )
+
+
+def _interpreter_environment() -> dict[str, str | None]:
+    return {**dict.fromkeys(INHERITED), "LANG": "C.UTF-8"}
+
+
+class _Forked(subprocess.Popen[Any]):
+    """A process whose parent is the zygote, which tells how it ended."""
+
+    # These three methods are the parts of Popen that start and await a process; the rest is built on them.
+    def _execute_child(self, *given: Any, **_: Any) -> None:
+        args, cwd, env, streams = given[0], given[5], given[6], given[10:16]
+        handles = [
+            handle if handle != -1 else usual
+            for handle, usual in zip((streams[0], streams[3], streams[5]), (0, 1, 2), strict=True)
+        ]
+        self._status, theirs = socket.socketpair()
+        os.umask(umask := os.umask(0))
+        request = Request(args=args, cwd=str(cwd), environ=dict(env), umask=umask)
+        with theirs:
+            Zygote.started().send(request, [*handles, theirs.fileno()])
+        self.pid = _NUMBER.unpack(_exactly(self._status, _NUMBER.size))[0]
+        self._child_created = True
+        self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
+
+    def _internal_poll(self, _deadstate: int | None = None, *_: Any) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self._wait(None)
+        return self.returncode
+
+    def _wait(self, timeout: float | None) -> int:
+        if self.returncode is None:
+            self._status.settimeout(timeout)
+            try:
+                self.returncode = _NUMBER.unpack(_exactly(self._status, _NUMBER.size))[0]
+            except TimeoutError:
+                assert timeout is not None
+                raise subprocess.TimeoutExpired(self.args, timeout) from None
+            self._status.close()
+        return self.returncode
+
+
+class Zygote:
+    """The tests' end of the zygote."""
+
+    _only: Zygote | None = None
+    _starting = threading.Lock()
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        environ = {name: value for name, value in _interpreter_environment().items() if value is not None}
+        with theirs:
+            # A session of its own: Ctrl-C is for the tests, which then close the connection.
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                env={**environ, "PATH": os.environ.get("PATH", "")},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._control, self._lock = ours, threading.Lock()
+        atexit.register(self._end)
+
+    @classmethod
+    def started(cls) -> Zygote:
+        """The one of this process."""
+        with cls._starting:
+            if cls._only is None:
+                cls._only = cls()
+            return cls._only
+
+    def send(self, request: Request, handles: list[int]) -> None:
+        """Have a command run with these handles: its standard streams, and the socket that its end is told to."""
+        data = json.dumps(request).encode()
+        with self._lock:
+            socket.send_fds(self._control, [_HEADER.pack(len(data))], handles)
+            self._control.sendall(data)
+
+    def _end(self) -> None:
+        self._control.close()
+        self._process.wait()
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; an EOFError where the other end closes before."""
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            raise EOFError("the zygote has ended")
+        data += piece
+    return data
+
+
+# What follows runs in the zygote.
+
+
+def serve(control: socket.socket) -> Request | None:
+    """Fork for each request. The fork returns with the request, the zygote with None at the end of the connection."""
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    statuses: dict[int, socket.socket] = {}
+    while True:
+        ready = select.select([control.fileno(), woken], [], [])[0]
+        if woken in ready:
+            os.read(woken, 4096)
+            _reap(statuses)
+        if control.fileno() in ready:
+            header, handles, *_ = socket.recv_fds(control, _HEADER.size, _HANDLES)
+            if not header:
+                return None
+            request: Request = json.loads(_exactly(control, _HEADER.unpack(header)[0]))
+            *streams, status = handles
+            pid = os.fork()
+            if pid == 0:
+                for handle in (woken, waker):
+                    os.close(handle)
+                for one in (control, *statuses.values()):
+                    one.close()
+                _become(request, streams, status)
+                return request
+            for handle in streams:
+                os.close(handle)
+            statuses[pid] = socket.socket(fileno=status)
+
+
+def _reap(statuses: dict[int, socket.socket]) -> None:
+    """Tell how each child ended that has ended."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with statuses.pop(ended[0]) as status, suppress(OSError):
+                status.sendall(_NUMBER.pack(os.waitstatus_to_exitcode(ended[1])))
+
+
+def _become(request: Request, streams: list[int], status: int) -> None:
+    """Make this fork what a new interpreter with that command would be, and then say that it is there."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    time.tzset()
+    tempfile.tempdir = None
+    os.umask(request["umask"])
+    os.chdir(request["cwd"])
+    sys.argv = request["args"]
+    sys.orig_argv = [sys.executable, *request["args"]]
+    for number, handle in enumerate(streams):
+        os.dup2(handle, number)
+    for handle in streams:
+        os.close(handle)
+    _reopen_streams()
+    gc.enable()
+    with socket.socket(fileno=status) as told:
+        told.sendall(_NUMBER.pack(os.getpid()))
+
+
+def _reopen_streams() -> None:
+    """Standard streams as the interpreter makes them."""
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        old = getattr(sys, name)
+        line = number == 2 or os.isatty(number)
+        stream = open(  # noqa: SIM115 - as long as the process
+            number,
+            mode,
+            -1 if not line else 1,
+            encoding=old.encoding,
+            errors=old.errors,
+            newline="\n",
+            closefd=False,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def preload() -> dict[str, EntryPoint]:
+    """Import all that commands import. The result are the installed commands by name."""
+    import duvet
+
+    modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]
+    for name in (*modules, *HEAVY):
+        with suppress(ImportError):
+            import_module(name)
+    assert threading.active_count() == 1, "a module has started a thread, which a fork would lack"
+    scripts = entry_points(group="console_scripts")
+    return {one.name: one for one in scripts if one.dist and one.dist.name == "duvet-cli"}
+
+
+def main() -> None:
+    # The folder of the command is first for a command, not that of this file.
+    sys.path[0] = str(Path(sys.executable).parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    commands = preload()
+    gc.collect()
+    gc.freeze()
+    request = serve(socket.socket(fileno=int(sys.argv[1])))
+    if request is not None:
+        sys.exit(commands[Path(request["args"][0]).name].load()())
+
+
+if __name__ == "__main__":
+    main()
