@@ -9,6 +9,8 @@ DEV_READY := $(VENV)/.ready-to-develop
 PIP := -m pip --quiet --disable-pip-version-check install
 # More for the tool behind a target: make test ARGS='-k markdown'
 ARGS :=
+# A process for each core; idle ones take tests from busy ones. In one process: make test PARALLEL=
+PARALLEL := -n auto --dist worksteal
 
 # A name on PATH proves little: version managers answer with stubs, and Debian splits venv off. So each is asked.
 define make_venv
@@ -41,8 +43,16 @@ report: $(RUN_READY) ## Report on this very repository, and list what was made
 	done
 
 .PHONY: test
-test: $(DEV_READY) ## Run the tests
-	$(BIN)/pytest $(ARGS)
+test: $(DEV_READY) ## Run the unit tests and those of the commands
+	$(BIN)/pytest $(PARALLEL) $(ARGS)
+
+.PHONY: test-slow
+test-slow: $(DEV_READY) ## Run the slow tests: a browser, kill -9, load, real projects
+	$(BIN)/pytest $(PARALLEL) tests/slow $(ARGS)
+
+.PHONY: test-all
+test-all: $(DEV_READY) ## Run all tests
+	$(BIN)/pytest $(PARALLEL) tests/unit tests/cli tests/slow $(ARGS)
 
 .PHONY: check
 check: lint types layers pages traced ## Check everything that is not a test
@@ -62,7 +72,7 @@ layers: $(DEV_READY) ## Check that imports point one way
 
 .PHONY: pages
 pages: $(DEV_READY) ## Check that the man pages say what the commands say
-	$(BIN)/pytest --quiet tests/test_man.py
+	$(BIN)/pytest --quiet tests/cli/test_man.py
 
 .PHONY: traced
 traced: $(RUN_READY) ## Check the requirements of duvet with duvet
@@ -76,12 +86,12 @@ format: $(DEV_READY) ## Lay the code out and mend what can be mended
 # pytest fails a run that rewrites a page, so the second run has the last word.
 .PHONY: man
 man: $(DEV_READY) ## Write the man pages again
-	@$(BIN)/pytest --quiet --snapshot-update tests/test_man.py >/dev/null || $(BIN)/pytest --quiet tests/test_man.py
+	@$(BIN)/pytest --quiet --snapshot-update tests/cli/test_man.py >/dev/null || $(BIN)/pytest --quiet tests/cli/test_man.py
 	@ls man/*.[157]
 
 .PHONY: script
 script: $(DEV_READY) ## Write the script of the page again
-	@$(BIN)/pytest --quiet --snapshot-update tests/templates/test_script.py >/dev/null || $(BIN)/pytest --quiet tests/templates/test_script.py
+	@$(BIN)/pytest --quiet --snapshot-update tests/unit/templates/test_script.py >/dev/null || $(BIN)/pytest --quiet tests/unit/templates/test_script.py
 
 .PHONY: bench
 bench: $(BENCH_VENV)/bin/python ## Measure speed and memory against the budgets

@@ -42,14 +42,6 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
         yield server
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes minutes, or much to install, is run where it is asked for."""
-    if not os.environ.get("DUVET_SLOW"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="it is slow: DUVET_SLOW=1 runs it"))
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line that says how many cases of the conformance sets have passed."""
     cases: Counter[str] = Counter()

@@ -26,6 +26,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -84,6 +85,7 @@ def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
     return (
         sys.platform == "linux"
         and Path(args[0]).parent == Path(sys.executable).parent
+        and Path(args[0]).name in installed()
         and os.access(cwd, os.X_OK)
         and not any(name.startswith(("PYTHON", "LD_", "OPENBLAS")) for name in env)
         and all(env.get(name) == value for name, value in _interpreter_environment().items())
@@ -92,6 +94,13 @@ def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
 
 def _interpreter_environment() -> dict[str, str | None]:
     return {**dict.fromkeys(INHERITED), "LANG": "C.UTF-8"}
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """The commands of the distribution by name."""
+    scripts = entry_points(group="console_scripts")
+    return {one.name: one for one in scripts if one.dist and one.dist.name == "duvet-cli"}
 
 
 class _Forked(subprocess.Popen[Any]):
@@ -266,8 +275,8 @@ def _reopen_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def preload() -> dict[str, EntryPoint]:
-    """Import all that commands import. The result are the installed commands by name."""
+def preload() -> None:
+    """Import all that commands import."""
     import duvet
 
     modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]
@@ -275,15 +284,14 @@ def preload() -> dict[str, EntryPoint]:
         with suppress(ImportError):
             import_module(name)
     assert threading.active_count() == 1, "a module has started a thread, which a fork would lack"
-    scripts = entry_points(group="console_scripts")
-    return {one.name: one for one in scripts if one.dist and one.dist.name == "duvet-cli"}
 
 
 def main() -> None:
     # The folder of the command is first for a command, not that of this file.
     sys.path[0] = str(Path(sys.executable).parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    commands = preload()
+    preload()
+    commands = installed()
     gc.collect()
     gc.freeze()
     request = serve(socket.socket(fileno=int(sys.argv[1])))

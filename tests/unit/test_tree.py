@@ -22,7 +22,100 @@ LINKS = ("commands", "reports", "templates")
 FLAT = ("commands", "reports")
 CODE = ("duvet", *LINKS)
 TOP = (*CODE, "tests", "man", ".ci")
-MOST_LINES, MOST_FUNCTION_LINES = 250, 50
+MOST_LINES, MOST_FUNCTION_LINES = 800, 60
+LONG_FUNCTIONS: dict[str, str] = {}
+"""Functions of more lines, as `path name`, and why each of them is better whole."""
+GERUNDS = frozenset(
+    [
+        "accounting",
+        "acting",
+        "asking",
+        "blocking",
+        "caching",
+        "calling",
+        "cataloguing",
+        "checking",
+        "choosing",
+        "citing",
+        "comparing",
+        "completing",
+        "copying",
+        "counting",
+        "cutting",
+        "describing",
+        "detailing",
+        "doing",
+        "drafting",
+        "embedding",
+        "enclosing",
+        "expecting",
+        "explaining",
+        "extracting",
+        "filling",
+        "filtering",
+        "finding",
+        "fixing",
+        "forwarding",
+        "graphing",
+        "hiding",
+        "indexing",
+        "ingesting",
+        "initialising",
+        "inserting",
+        "joining",
+        "keeping",
+        "knowing",
+        "lacking",
+        "lasting",
+        "linking",
+        "listing",
+        "loading",
+        "mending",
+        "naming",
+        "nesting",
+        "noting",
+        "numbering",
+        "opening",
+        "paging",
+        "pairing",
+        "parsing",
+        "pasting",
+        "prioritizing",
+        "prompting",
+        "ranking",
+        "reaching",
+        "reading",
+        "recalling",
+        "refusing",
+        "regraphing",
+        "renewing",
+        "replacing",
+        "reporting",
+        "requirement_writing",
+        "restoring",
+        "running",
+        "sampling",
+        "searching",
+        "service_reading",
+        "serving",
+        "settling",
+        "showing",
+        "standing",
+        "starting",
+        "storing",
+        "taking",
+        "tracing",
+        "unpacking",
+        "unwrapping",
+        "validating",
+        "waiting",
+        "watching",
+        "wording",
+        "wrapping",
+        "writing",
+    ]
+)
+"""Modules and packages that are not named by a noun yet. Remove names from this list; don't add any."""
 # Spelled so that it does not find itself: this file is looked through as well.
 REGISTRIES = re.compile("py[p]i[.](org|python)|python[h]osted|npm[j]s[.]|crates[.]io")
 
@@ -83,15 +176,20 @@ def test_modules_are_short() -> None:
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-def test_functions_are_short() -> None:
+def test_long_functions_have_a_reason() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        f"{path.relative_to(ROOT)} {node.name}"
         for path in files(*CODE, suffix=".py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
     ]
-    assert found == []
+    assert sorted(found) == sorted(LONG_FUNCTIONS)
+
+
+def test_modules_are_named_by_nouns() -> None:
+    modules = [path.relative_to(ROOT).with_suffix("") for path in files(*CODE, suffix=".py")]
+    assert [str(one) for one in modules if any(re.search("ing$", part) for part in {*one.parts} - GERUNDS)] == []
 
 
 def test_no_package_registry_is_named() -> None:

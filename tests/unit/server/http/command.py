@@ -52,7 +52,7 @@ class Command:
     def _line(self) -> str:
         assert self.process.stderr is not None
         assert select.select([self.process.stderr], [], [], LONGEST)[0]
-        return self.process.stderr.readline()
+        return str(self.process.stderr.readline())
 
     def __enter__(self) -> Self:
         return self

@@ -80,16 +80,3 @@ def test_what_is_too_much_is_left_out() -> None:
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
     assert found["total"]["requirements"] == total.requirements
     assert len(json.encode(ask(context, TOOL).value)) <= MOST_BYTES
-
-
-def test_what_is_far_too_much_is_cut() -> None:
-    context = context_of(many(200))
-    found, words = answer(context, TOOL)
-    shown = found["specifications"]
-    assert words == (
-        f"{len(shown)} of 202 specifications shown, those with most left to do. "
-        "Give spec for the levels of one specification."
-    )
-    assert 100 < len(shown) < 202 and shown[0]["id"] == "a199"
-    assert len(json.encode(ask(context, TOOL).value)) <= MOST_BYTES
-    assert len(answer(context_of(many(200), page_size=0), TOOL)[0]["specifications"]) == 202

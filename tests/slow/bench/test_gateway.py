@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.gateway import measured
-from tests.bench.test_knowledge import SENTENCES
+from tests.slow.bench.test_knowledge import SENTENCES
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the clock of another process is one of Linux")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 NOW: dict[str, str] = {}
 OLD = dict.fromkeys(DATES, "2020-01-01T00:00:00Z")
 WITHOUT_VECTORS = "ingest: {semantic: false}\n"
+
+LARGE = [int(os.environ["DUVET_FILES"])] if "DUVET_FILES" in os.environ else []
+"""Another size of the project, such as 20000, which takes minutes."""
 
 
 class Tree:
@@ -50,7 +54,7 @@ class Tree:
         }
 
 
-@pytest.fixture(params=[160, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[160, *LARGE])
 def made(tmp_path: Path, duvet_command: str, request: pytest.FixtureRequest) -> Tree:
     folder = written_tree(tmp_path / "tree", request.param)
     git(folder, "init", "--quiet", "--initial-branch=main")

@@ -1,0 +1,59 @@
+"""A process that watches a project needs no more memory after many runs."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.cli import cli
+from duvet.terminal.problem_formats import Answer
+from duvet.terminal.settings import Settings
+from duvet.terminal.watching import run
+from duvet.terminal.wishes import Wishes
+from duvet.watching.changes import Changes
+from tests.cli.made import KETTLE, SOURCE, make
+from tests.unit.watching.edits import save_by_rename
+
+RUNS = 30
+
+
+GRACE = 16_000
+"""Bytes by which tables of names may still grow; ten pages or ten readings are far more."""
+
+
+WHERE = {
+    "config_path": None,
+    "offline": True,
+    "allow_http": False,
+    "source_patterns": (),
+    "spec_patterns": (),
+    "spec_path": None,
+}
+
+
+@pytest.mark.parametrize("cache", [True, False], ids=["cache", "no cache"])
+def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##= type=test
+    ##% The memory of a process that watches MUST NOT grow with the number of runs.
+    make(tmp_path, KETTLE)
+    monkeypatch.chdir(tmp_path)
+    objects, sizes = [], []
+    tracemalloc.start()
+    with click.Context(cli, obj=Settings({}, quiet=True, cache=cache)), Changes() as changes:
+        for count in range(RUNS):
+            project, _ = run(WHERE, Wishes(html="page.html"), Answer())
+            changes.follow(project)
+            save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
+            assert changes.wait() == ("src/a.rs",)
+            gc.collect()
+            objects.append(len(gc.get_objects()))
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    # What is imported and compiled once is there after a few runs.
+    assert max(objects[20:]) < max(objects[10:20]) + RUNS
+    assert max(sizes[20:]) < max(sizes[10:20]) + GRACE

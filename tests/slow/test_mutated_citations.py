@@ -1,0 +1,55 @@
+"""Wrong citations in real projects are found, and fixed where there is exactly one good answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from duvet.project import Options, Project
+from duvet.specs.fetch import Policy
+from duvet.validation.fixing import mended
+from duvet.validation.overlay import overlaid
+from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler
+from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
+
+LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
+"""Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
+
+
+_RESTORED = 90
+"""Of what is mended, so many in a hundred say again what they said; for the others as good an answer is known."""
+
+
+GOLDEN = ("h3-704b37a", "s2n-tls-132053b")
+
+
+def golden(shared: Path, name: str) -> Project:
+    return Project(str(shared / "golden" / name / "project"), Options(policy=Policy(offline=True)))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("name", GOLDEN)
+def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
+    ##= man/spec/validate.md#mending
+    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
+    project = golden(shared, name)
+    counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
+    for how, least in LEAST.items():
+        restored, other, left = (counts[how, what] for what in (RESTORED, OTHER, LEFT))
+        assert 100 * (restored + other) >= least * (restored + other + left), (how, counts)
+    restored, other = (sum(counts[how, what] for how in HOW) for what in (RESTORED, OTHER))
+    assert 100 * restored >= _RESTORED * (restored + other), counts
+    assert not any(counts[WRAP, what] for what in (RESTORED, OTHER, LEFT))
+
+
+@pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
+def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
+    """What is right is left alone."""
+    ##= man/spec/validate.md#mending
+    ##% Mending what has been mended MUST change nothing.
+    project = golden(shared, name)
+    done = mended(project, lambda findings: findings.files)
+    assert len(done.after) == files
+    assert mended(overlaid(project, done.after), lambda findings: findings.files).after == {}
