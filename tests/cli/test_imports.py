@@ -31,7 +31,7 @@ import json, os, sys
 from duvet.cli import run
 
 def stop(event, args):
-    if event == "import" and args[0].split(".")[0] in ("anyio", "mcp", "mcp_types", "pydantic"):
+    if event == "import" and args[0].split(".")[0] in ("anyio", "asyncio", "mcp", "mcp_types", "pydantic"):
         os.write(2, json.dumps(list(sys.modules)).encode())
         os._exit(0)
 
