@@ -26,13 +26,13 @@ class Progress:
         """So many downloads are about to begin; who hears of them."""
         return Downloads(self)
 
-    def counted(self, step: str, count: int) -> Counted:
+    def counted(self, step: str, count: int) -> CountedStep:
         """A step of so many parts begins: `Reading files`."""
         self.begin(step)
-        return Counted(self)
+        return CountedStep(self)
 
 
-class Counted:
+class CountedStep:
     """Hears how far a step has come; this one keeps it to itself."""
 
     def __init__(self, progress: Progress) -> None:

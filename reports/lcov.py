@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet.model import Annotation, Kind, Section
-from duvet.trace.finished import Finished
-from duvet.trace.records import Coverage
+from duvet.trace.records import Coverage, Finished
 
 # Whether an annotation hits the branches of its lines: the implementation and the tests.
 _HITS = {
@@ -31,7 +30,9 @@ class _Title(Struct, frozen=True):
     text: str
 
 
-def render(report: Finished, require_citations: bool = True, require_tests: bool = True) -> Iterator[tuple[str, bytes]]:
+def render_lcov(
+    report: Finished, require_citations: bool = True, require_tests: bool = True
+) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         name = _source_file(coverage.specification.path, report.root)

@@ -23,7 +23,7 @@ class RulePage(Struct, frozen=True):
 
 
 @cache
-def rule_page(code: str) -> RulePage:
+def load_rule_page(code: str) -> RulePage:
     """The page of the rule with this code, which has to be one."""
     with open(os.path.join(_FOLDER, f"{code}.md"), encoding="utf-8") as file:
         text = file.read()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from duvet.llm.asking import NOTHING
-from duvet.llm.errors import SETTING_UP
+from duvet.llm.ask import NOTHING_FOUND
+from duvet.llm.records import SETUP_HINT
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files
@@ -118,7 +118,7 @@ def test_nobody_is_set_up(find: Run) -> None:
     ##= type=test
     ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
     environ = {"OPENAI_API_KEY": KEY}
-    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETTING_UP)
+    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETUP_HINT)
     done = find("ask", "cups", "--format", "json")
     assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
 
@@ -173,8 +173,8 @@ def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
     ##= type=test
     ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
     make(tea, {"duvet.config.json": config(wire)})
-    assert find("ask", "coffee") == Done(1, f"{NOTHING}\n", "")
-    nothing: dict[str, Any] = {"answer": NOTHING, "sources": [], "model": None, "warnings": []}
+    assert find("ask", "coffee") == Done(1, f"{NOTHING_FOUND}\n", "")
+    nothing: dict[str, Any] = {"answer": NOTHING_FOUND, "sources": [], "model": None, "warnings": []}
     assert json.loads(find("ask", "coffee", "--format", "json").out) == nothing
     assert wire.asked == []
 

@@ -106,11 +106,11 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
 
 AS_NOBODY = """
 import os, sys
-from duvet.cli import run
+from duvet.cli import run_command_line
 import duvet.reports.problems
-run(["--no-cache", "-q", "report"])
+run_command_line(["--no-cache", "-q", "report"])
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-sys.exit(run(sys.argv[1:]))
+sys.exit(run_command_line(sys.argv[1:]))
 """
 """The command by somebody else, with everything imported that nobody else may read."""
 
@@ -169,9 +169,9 @@ def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) 
         (folder / name).mkdir(parents=True)
     (folder / "man/spec/cache.md").symlink_to(ROOT / "man/spec/cache.md")
     duvet = runner(duvet_command, folder)
-    for module in ("blobs.py", "blobs.py", "results.py", "build.py", "blobs.py"):
+    for module in ("cache_files.py", "cache_files.py", "record.py", "recorder.py", "cache_files.py"):
         (folder / "src/module").unlink(missing_ok=True)
-        (folder / "src/module").symlink_to(ROOT / "duvet/cache" / module)
+        (folder / "src/module").symlink_to(ROOT / "duvet/tree" / module)
         kept = duvet("report")
         left = files(folder)
         plain = duvet("--no-cache", "report")

@@ -12,9 +12,9 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import OutputError
-from duvet.project import Project
-from duvet.queries.citable import Citable
-from duvet.validation.citing import Wish, cited, write_cited
+from duvet.project.project import Project
+from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
+from duvet.queries.references import CitableText
 from tests.cli.citing import LID, duvet, tea
 from tests.cli.made import make
 from tests.cli.running import Run, environment, files
@@ -107,23 +107,26 @@ def test_a_file_that_changes_meanwhile(tea: Path) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% A file that has changed since it was read MUST NOT be written.
     project = Project(str(tea))
-    found = cited(project, Citable("tea.md#pot", ""), Wish("src/lid.rs", 1))
+    found = insert_citation(project, CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
     (tea / "src/lid.rs").write_text("fn other() {}\n")
     with pytest.raises(OutputError, match="this file has changed meanwhile"):
-        write_cited(project, found)
+        write_cited_file(project, found)
     assert (tea / "src/lid.rs").read_text() == "fn other() {}\n"
-    write_cited(Project(str(tea)), cited(Project(str(tea)), Citable("tea.md#pot", ""), Wish("src/lid.rs", 1)))
+    write_cited_file(
+        Project(str(tea)),
+        insert_citation(Project(str(tea)), CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1)),
+    )
     assert (tea / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
 
 
 def test_a_quote_that_is_not_there_is_found_out(tea: Path) -> None:
     project = Project(str(tea))
     for wanted, words in (
-        (Citable("tea.md#pot", "The pot MUST be blue."), 'could not find text in section "pot" of tea.md'),
-        (Citable("tea.md#pots", ""), 'missing section "pots" in tea.md'),
+        (CitableText("tea.md#pot", "The pot MUST be blue."), 'could not find text in section "pot" of tea.md'),
+        (CitableText("tea.md#pots", ""), 'missing section "pots" in tea.md'),
     ):
         with pytest.raises(Exception, match=words):
-            cited(project, wanted, Wish("src/lid.rs", 1))
+            insert_citation(project, wanted, CiteOptions("src/lid.rs", 1))
 
 
 def test_closed_streams_and_readers_that_have_gone(duvet_command: str, tea: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from duvet.cli import cli, run
+from duvet.cli import cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
 
@@ -43,6 +43,6 @@ def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     ##% interruption.
     _, code, words = OUTCOMES[outcome]
     monkeypatch.setitem(cli.commands, "ending", ending)
-    assert run(["ending", outcome]) == code
+    assert run_command_line(["ending", outcome]) == code
     out, err = capsys.readouterr()
     assert (out, words in err) == ("", True)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Project
-from duvet.queries.catalogue import SHOWN
-from duvet.reports.problem_format import ProblemFormat
+from duvet.project.project import Project
+from duvet.reports.problems import ProblemFormat
+from duvet.trace.catalogue import SHORT_ID_DIGITS
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, environment, files, run, runner
@@ -177,7 +177,7 @@ def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
 
 def test_references(kettle: Path, duvet: Run) -> None:
     duvet("uncited")
-    ids = [id[:SHOWN] for id in Project(str(kettle)).catalogue.ids]
+    ids = [id[:SHORT_ID_DIGITS] for id in Project(str(kettle)).catalogue.ids]
     answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}
     assert answers == {
         '""': ["plain,spec", *(f"plain,{id}" for id in ids)],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.upkeep.votes import submit
+from duvet.knowledge.maintenance.feedback import submit_vote
 from tests.cli.made import make
 from tests.cli.running import Run, runner
 from tests.unit.knowledge.upkeep.made import CLOCK, places, vote
@@ -36,8 +36,8 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def duvet(duvet_command: str, project: Path) -> Run:
     kept = places(project)
-    submit(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
-    submit(kept, vote("b.md::1", -0.5))
+    submit_vote(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
+    submit_vote(kept, vote("b.md::1", -0.5))
     return runner(duvet_command, project)
 
 
@@ -53,7 +53,7 @@ def test_the_order(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#maintenance
     ##= type=test
     ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
-    submit(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
+    submit_vote(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
     chunks = [line.split("\t")[2] for line in duvet("feedback").out.splitlines()]
     assert chunks == ["b.md::1", "a.md::0", "first.md::0"]
     assert json.loads(duvet("feedback", "export").out.splitlines()[0])["chunk_id"] == "first.md::0"

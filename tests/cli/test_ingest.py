@@ -58,8 +58,8 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
 WITHOUT_NUMPY = """
 import sys
 sys.modules["numpy"] = None
-from duvet.cli import run
-sys.exit(run(sys.argv[1:]))
+from duvet.cli import run_command_line
+sys.exit(run_command_line(sys.argv[1:]))
 """
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.opening import open_store
+from duvet.store.location import open_store
 from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known, ledger
 from tests.cli.running import NOBODY, run
 from tests.unit.knowledge.ingest.made import opened, written

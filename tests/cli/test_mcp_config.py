@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duvet.terminal.clients import CLIENTS
+from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
 from tests.cli.running import Run, environment, run, runner
 from tests.unit.server.wire import hello

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.problem_format import ProblemFormat
+from duvet.reports.problems import ProblemFormat
 from tests.cli.examples import examples
 from tests.cli.made import SOURCE, make
 from tests.cli.running import Done, Run, files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.search.query import MOST
+from duvet.queries.full_text import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
 from tests.cli.running import Done, Run, runner
 from tests.cli.searching import find, tea
@@ -72,7 +72,7 @@ def test_a_query_that_is_too_long(find: Run) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
     ##% Of a query that is too long, duvet MUST say how much of it counts.
-    done = find("search", "warm " * MOST)
+    done = find("search", "warm " * MAX_QUERY_CHARACTERS)
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
 
 

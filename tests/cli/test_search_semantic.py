@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.made import make
 from tests.cli.running import Run, environment, files
 from tests.cli.searching import find, gold, tea
@@ -21,8 +21,8 @@ __all__ = ["find", "gold", "tea"]  # fixtures, which tests ask for by name
 WITHOUT = """
 import sys
 sys.modules["numpy"] = None
-from duvet.cli import run
-sys.exit(run(["search", "--semantic", "water"]))
+from duvet.cli import run_command_line
+sys.exit(run_command_line(["search", "--semantic", "water"]))
 """
 
 

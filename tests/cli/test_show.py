@@ -10,8 +10,8 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import Project
-from duvet.trace.states import Status
-from duvet.trace.totals import totals
+from duvet.trace.coverage import compute_totals
+from duvet.trace.records import Status
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
@@ -114,7 +114,7 @@ def test_nothing_is_written(duvet: Run, tea: Path) -> None:
 def test_the_numbers_are_those_of_a_report(duvet: Run, tea: Path) -> None:
     ##= man/spec/show.md#details
     ##% The numbers of a specification MUST be those of a report.
-    for total in totals(Project(str(tea)).requirements):
+    for total in compute_totals(Project(str(tea)).requirements):
         if total.specification is None or total.level is not None:
             continue
         shown = json.loads(duvet("show", total.specification.id, "--format", "json").out)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.examples import examples
 from tests.cli.made import CONFIG, SOURCE, make
 from tests.cli.running import Done, Run, files, runner

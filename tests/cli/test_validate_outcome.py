@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.problem_format import ProblemFormat
+from duvet.reports.problems import ProblemFormat
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Options, Project
+from duvet.project.project import Options, Project
+from duvet.project.validation import fix_project, overlay_project
 from duvet.specs.fetch import Policy
-from duvet.validation.fixing import mended
-from duvet.validation.overlay import overlaid
 from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler
 from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
 
@@ -50,6 +49,6 @@ def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
     ##= man/spec/validate.md#mending
     ##% Mending what has been mended MUST change nothing.
     project = golden(shared, name)
-    done = mended(project, lambda findings: findings.files)
+    done = fix_project(project, lambda findings: findings.files)
     assert len(done.after) == files
-    assert mended(overlaid(project, done.after), lambda findings: findings.files).after == {}
+    assert fix_project(overlay_project(project, done.after), lambda findings: findings.files).after == {}

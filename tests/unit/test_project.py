@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duvet.errors import DuvetError
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.tree.files import MemoryTree
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import files
 

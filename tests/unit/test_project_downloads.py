@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progress, Project
-from duvet.specs.resolve import locate
+from duvet.specs.locator import locate_specification
 from tests.made import TEA, in_memory, written
 from tests.unit.specs.serving import Held, text
 from tests.unit.specs.test_fetch import TEXT, Server, server
@@ -169,7 +169,7 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     project = Project(str(tmp_path), options, progress=Steps())
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
     with pytest.raises(FetchError, match="downloads are off") as caught:
-        project.library.load(locate(URL))
+        project.library.load(locate_specification(URL))
     assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 

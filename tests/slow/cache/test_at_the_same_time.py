@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from duvet.cache.blobs import Blobs
-from duvet.cache.contents import State, contents
-from duvet.tree.disk import CACHE_FOLDER
-from duvet.unfinished import is_unfinished
+from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
+from duvet.tree.files import CACHE_FOLDER
+from duvet.tree.outputs import is_unfinished
 from tests.cli.made import KETTLE, make
 from tests.cli.running import start
 from tests.unit.cache.here import run_here, said
@@ -54,9 +53,9 @@ def without_cache(folder: Path, number: int) -> Answer:
 
 def is_whole(folder: Path) -> bool:
     """Whether everything in the cache is good, and nobody left anything unfinished."""
-    blobs = Blobs(str(folder / CACHE_FOLDER))
+    blobs = BlobStore(str(folder / CACHE_FOLDER))
     unfinished = [path for path in folder.rglob("*") if is_unfinished(path.name)]
-    return {item.state for item in contents(blobs)} == {State.GOOD} and not unfinished
+    return {item.state for item in list_cache_files(blobs)} == {CacheFileState.GOOD} and not unfinished
 
 
 @pytest.mark.parametrize("count", [2, 8])

@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import json as msgspec_json
 from msgspec import to_builtins
 
-from duvet.tools.context import Context
-from duvet.tools.paging import MOST_BYTES
-from duvet.tools.registry import Registry
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from duvet.tools.paging import MAX_PAGE_BYTES
 from duvet.tools.schemas import output_schema
 from duvet.tools.tool import Tool
 from tests.cli.made import make
@@ -186,7 +186,7 @@ def counted(numbers: Row) -> Row:
     return {"requirements": 0, **kept}
 
 
-def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
+def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:
     """A few calls of each tool."""
     catalogue, registry = context.catalogue, Registry()
     first = catalogue.requirements[0]
@@ -230,4 +230,4 @@ def test_results_are_what_the_schemas_say(both: Both) -> None:
 def test_answers_are_small(both: Both) -> None:
     for tool, arguments in calls(both.context):
         if "limit" not in arguments:
-            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MOST_BYTES
+            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MAX_PAGE_BYTES

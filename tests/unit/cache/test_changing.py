@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.disk import DiskTree
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.unit.cache.here import report_here, run_here
 from tests.unit.cache.house import HOUSE

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.cache.cache import Cache
 from duvet.errors import FetchError, UnreadableError
 from duvet.specs.library import Library
-from duvet.specs.resolve import locate
-from duvet.tree.disk import DiskTree
+from duvet.specs.locator import locate_specification
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 from tests.unit.cache.opened import LATER, Work, opened
 
 
@@ -150,6 +150,6 @@ def test_a_download_that_fails(tmp_path: Path) -> None:
     cache = Cache(DiskTree(str(tmp_path)), {})
     library = Library(cache.tree, "specs", lambda wanted: {url: FetchError("no answer") for url in wanted}, "", cache)
     with pytest.raises(FetchError):
-        library.load(locate("https://tea.example/spec.md"))
+        library.load(locate_specification("https://tea.example/spec.md"))
     cache.keep("question", "how", 1)
     assert Cache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 
-from duvet.cache.blobs import Blobs
+from duvet.tree.cache_files import BlobStore
 from tests.cli.damage import Damage, directory, holds, link, loop, pipe, unreadable
 from tests.cli.made import KETTLE, SOURCE, make
 from tests.cli.running import Done
@@ -138,7 +138,7 @@ def test_a_damaged_file(damage: str, name: str, right: tuple[Done, dict[str, obj
     for run in range(1, 4):
         assert answer(folder, LATER + run) == right
     if damage not in LASTING:
-        blobs = Blobs(str(folder / CACHE))
+        blobs = BlobStore(str(folder / CACHE))
         assert [one for one in NAMES if blobs.load(one, object) is None] == []
         assert "Checked that nothing has changed" in report_here(folder, now=LATER + 5).err
 

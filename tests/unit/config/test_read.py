@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from msgspec import convert, structs
 
-from duvet.config.read import read_config
-from duvet.config.schema import (
+from duvet.config.project_file import read_config
+from duvet.config.settings import (
     BUILT_IN_REQUIREMENTS,
     Config,
     HtmlReport,
@@ -20,13 +20,13 @@ from duvet.config.schema import (
     SourceRule,
     SpecificationRule,
 )
-from duvet.config.toml import Toml
+from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 EXTENDED = "duvet-cli/config/v1"
 PATH = ".duvet/config.toml"
-NO_TOML = Toml({}, "", "")
+NO_TOML = TomlDocument({}, "", "")
 DEFAULTS = Config(
     path=PATH,
     schema=UPSTREAM,

@@ -9,8 +9,8 @@ import anyio
 import pytest
 from msgspec import json
 
-from duvet.cache.blobs import Blobs
 from duvet.llm.records import KnownModel
+from duvet.tree.cache_files import BlobStore
 from tests.unit.llm.made import KEY, at, routing
 from tests.unit.llm.wire import Reply, Wire, openai_says
 
@@ -179,7 +179,7 @@ async def test_many_who_ask_at_once_look_once(wire: Wire) -> None:
 async def test_it_is_kept_for_an_hour(wire: Wire, tmp_path: Path) -> None:
     wire.files = {"/v1/models": models("small", "large")}
     config: dict[str, Any] = {"providers": {"one": at(wire, discover=True)}}
-    blobs = Blobs(str(tmp_path / "cache"))
+    blobs = BlobStore(str(tmp_path / "cache"))
     for after, asked in ((0, 1), (3599, 1), (3601, 2), (-1, 3)):
         async with routing(config, blobs=blobs) as made:
             made.clock.time += after
@@ -191,7 +191,7 @@ async def test_it_is_kept_for_an_hour(wire: Wire, tmp_path: Path) -> None:
 
 async def test_a_failure_is_not_kept_for_others(wire: Wire, tmp_path: Path) -> None:
     config: dict[str, Any] = {"providers": {"one": at(wire, discover=True)}}
-    blobs = Blobs(str(tmp_path / "cache"))
+    blobs = BlobStore(str(tmp_path / "cache"))
     for asked in (1, 2):
         async with routing(config, blobs=blobs) as made:
             await made.router.discover()

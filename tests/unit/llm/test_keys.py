@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec import json
 
-from duvet.llm.errors import Fault, ModelError
-from duvet.llm.words import plain
+from duvet.llm.records import ModelError, ModelFault, strip_invisible
 from tests.unit.llm.made import FINE, KEY, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
@@ -60,7 +59,7 @@ async def test_a_key_that_an_answer_writes_in_another_way(
     async with routing({"providers": {"one": at(wire, kind, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
         assert (await made.ask()).text == "Your key is ***."
         assert [one.model for one in made.router.known_models()] == ["small", "model-***"]
-        assert plain("".join(made.log)).find(KEY) == -1
+        assert strip_invisible("".join(made.log)).find(KEY) == -1
 
 
 async def test_a_slash_of_a_key_may_be_written_in_two_ways(wire: Wire) -> None:
@@ -95,7 +94,7 @@ async def test_nobody_listens() -> None:
         ##% in its path.
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"
         error, waits = await fails({"baseUrl": base, "defaultModel": "m"})
-    assert (error.code, error.message) == (Fault.UNAVAILABLE, "one can't be reached: ConnectError")
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "one can't be reached: ConnectError")
     assert (error.hint, waits) == ("is `providers.one.baseUrl` right, and up?", [0.5, 1.0])
 
 

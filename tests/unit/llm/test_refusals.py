@@ -7,8 +7,8 @@ import gzip
 import pytest
 from msgspec import json
 
-from duvet.llm.errors import Fault, ModelError
-from duvet.llm.http import MOST_BYTES
+from duvet.llm.http import MAX_RESPONSE_BYTES
+from duvet.llm.records import ModelError, ModelFault
 from tests.unit.llm.made import FINE, KEY, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, refuses
 
@@ -20,37 +20,37 @@ pytestmark = pytest.mark.anyio
     [
         (
             refuses(401, "bad key"),
-            Fault.UNAUTHORIZED,
+            ModelFault.UNAUTHORIZED,
             "one refuses the key (401): bad key",
             "check the key that `providers.one.apiKey` names",
         ),
         (
             Reply(403),
-            Fault.UNAUTHORIZED,
+            ModelFault.UNAUTHORIZED,
             "one refuses the key (403)",
             "check the key that `providers.one.apiKey` names",
         ),
         (
             refuses(404, "no such model"),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (404): no such model",
             "check `baseUrl` and the model of `providers.one`",
         ),
         (
             Reply(400, b'{"error": "so \\u001b[31mred"}'),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (400): so [31mred",
             "check `baseUrl` and the model of `providers.one`",
         ),
         (
             Reply(204),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (204)",
             "check `baseUrl` and the model of `providers.one`",
         ),
     ],
 )
-async def test_refusals(reply: Reply, code: Fault, message: str, hint: str, wire: Wire) -> None:
+async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire) -> None:
     wire.plan(reply)
     error, waits = await fails(at(wire))
     assert (error.code, error.message, error.hint, waits) == (code, message, hint, [])
@@ -87,22 +87,22 @@ async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     wire.plan(Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}))
     other.plan(FINE)
     error, _ = await fails(at(wire, apiKey="$K"), {"K": KEY})
-    assert (error.code, error.message) == (Fault.REFUSED, "one is elsewhere (307)")
+    assert (error.code, error.message) == (ModelFault.REFUSED, "one is elsewhere (307)")
     assert (len(wire.asked), other.asked) == (1, [])
 
 
-@pytest.mark.parametrize("size", [MOST_BYTES + 1, 3 * MOST_BYTES])
+@pytest.mark.parametrize("size", [MAX_RESPONSE_BYTES + 1, 3 * MAX_RESPONSE_BYTES])
 async def test_huge(size: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
     ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
     wire.plan(Reply(body=b" " * size))
     error, _ = await fails(at(wire))
-    assert (error.code, error.message) == (Fault.TOO_LARGE, "one answers more than 4,194,304 bytes")
+    assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
 
 
 async def test_as_large_as_it_may_be(wire: Wire) -> None:
-    wire.plan(Reply(body=FINE.body.ljust(MOST_BYTES)))
+    wire.plan(Reply(body=FINE.body.ljust(MAX_RESPONSE_BYTES)))
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert (await made.ask()).text == "Hi"
 

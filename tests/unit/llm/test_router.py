@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.llm.errors import SETTING_UP, NoModelError
-from duvet.llm.records import Choice, ModelRequest, Resolved
+from duvet.llm.records import SETUP_HINT, ModelChoice, ModelRequest, NoModelError, ResolvedModel
 from tests.unit.llm.made import KEY, Made
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +34,7 @@ PASSED = (
 )
 
 
-def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> Resolved:
+def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> ResolvedModel:
     return Made(config, ENVIRON).router.pick(ModelRequest(**asked))
 
 
@@ -52,7 +51,7 @@ async def test_by_name(name: str, provider: str, model: str) -> None:
     ##= man/spec/ask.md#choosing
     ##= type=test
     ##% A request that names a model or a provider MUST be answered by that one, or not at all.
-    assert picked(model=name, task="ask") == Resolved(provider, model, "it is asked for")
+    assert picked(model=name, task="ask") == ResolvedModel(provider, model, "it is asked for")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ async def test_by_name(name: str, provider: str, model: str) -> None:
         ("off", "it is disabled", "`providers.off.enabled` switches it on"),
         ("keyless/gpt", "it has no key", "set OPENAI_API_KEY, or name another variable as `providers.keyless.apiKey`"),
         ("bare", "it has no `defaultModel`", "name a model as bare/MODEL, or give `providers.bare.defaultModel`"),
-        ("own", "no client offers its model", SETTING_UP),
+        ("own", "no client offers its model", SETUP_HINT),
         ("locale/x", "there is no such provider", "did you mean `local`?"),
         ("zzz", "there is no such provider", "there are off, keyless, bare, own, local, claude"),
     ],
@@ -86,11 +85,11 @@ async def test_by_task() -> None:
     ##= man/spec/ask.md#choosing
     ##= type=test
     ##% A provider that is disabled, has no key where it needs one, or has no model MUST be passed over with a warning.
-    assert picked(task="ask") == Resolved(
+    assert picked(task="ask") == ResolvedModel(
         "claude",
         "opus",
         "`routing.ask` says so",
-        (Choice("local", "large/v2"), Choice("local", "small")),
+        (ModelChoice("local", "large/v2"), ModelChoice("local", "small")),
         ("keyless is passed over: it has no key",),
     )
 
@@ -106,7 +105,7 @@ async def test_the_first(task: str | None) -> None:
     ##= man/spec/ask.md#choosing
     ##= type=test
     ##% Any other request MUST be answered by the default model of the first provider that can be used.
-    assert picked(task=task) == Resolved(
+    assert picked(task=task) == ResolvedModel(
         "local", "small", "its provider is the first that can be used", warnings=PASSED
     )
 
@@ -118,8 +117,8 @@ async def test_nobody(config: dict[str, Any]) -> None:
     ##% Where no model can be used, duvet MUST say how to set one up.
     with pytest.raises(NoModelError) as caught:
         picked(config, task="ask")
-    assert caught.value.hint == SETTING_UP
-    assert "OPENAI_API_KEY" in SETTING_UP and "duvet.config.toml" in SETTING_UP
+    assert caught.value.hint == SETUP_HINT
+    assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.model import Kind
-from duvet.queries.comment_styles import CommentStyle, comment_styles
+from duvet.queries.citations import CommentStyle, list_comment_styles
 
 
 def test_styles() -> None:
@@ -17,10 +17,10 @@ def test_styles() -> None:
         SourceRule(("tests/*.rs",), kind=Kind.TEST),
         SourceRule(("x/*.rs", "y/*.rs"), blob_link="https://x"),
     ]
-    assert comment_styles(rules) == (
+    assert list_comment_styles(rules) == (
         CommentStyle(label="src/**/*.rs, x/*.rs, y/*.rs", meta="//=", content="//#"),
         CommentStyle(label="src/**/*.c, src/**/*.h", meta="*=", content="*#", first="/*", last="*/"),
         CommentStyle(label="src/**/*.ml", meta="*=", content="*#", first="(*", last="*)"),
         CommentStyle(label="tests/*.rs", meta="//=", content="//#", kind=Kind.TEST),
     )
-    assert comment_styles(()) == ()
+    assert list_comment_styles(()) == ()

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.project import Project
-from duvet.trace.states import NotApplicable, State
+from duvet.project.project import Project
+from duvet.trace.records import NotApplicable, State
 from tests.unit.reports.made import project
 from tests.unit.reports.made_not_owed import ENTRIES, TODAY, with_entries
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet import MemoryTree, Project
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
 from tests.unit.queries.referred import CATALOGUE, LEAK, LID, PLACES, WARM, found, shown
 
 
@@ -98,7 +98,7 @@ def test_names_of_several_specifications(reference: str, meant: str) -> None:
         ".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n",
     }
     catalogue = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
-    assert shown(find(catalogue, reference), catalogue) == [meant]
+    assert shown(resolve_reference(catalogue, reference), catalogue) == [meant]
 
 
 @pytest.mark.parametrize(

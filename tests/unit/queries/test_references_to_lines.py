@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.places import Files
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
+from duvet.trace.locations import ProjectFiles
 from tests.unit.queries.referred import CATALOGUE, PLACES, ROOT, ROUND, TREE, WARM, found, said, shown
 
 
@@ -48,7 +48,7 @@ def test_lines_of_code(reference: str, meant: list[str]) -> None:
 
 
 def test_without_files_the_annotation_that_begins_last_is_meant() -> None:
-    assert shown(find(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
+    assert shown(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_without_files_the_annotation_that_begins_last_is_meant() -> None:
 def test_lines_that_belong_to_no_annotation(reference: str, words: str) -> None:
     ##= man/spec/show.md#references
     ##% A line that belongs to no annotation MUST be answered with the annotations that are nearest to it in its file.
-    assert said(reference, Files(TREE, ROOT)) == words
+    assert said(reference, ProjectFiles(TREE, ROOT)) == words
 
 
 def test_lines_of_a_specification() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import NotFoundError
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
 from tests.unit.queries.referred import LEAK, PLACES, said
 
 
@@ -27,11 +27,11 @@ def test_what_could_mean_several_things() -> None:
     alike = [index for index, id in enumerate(catalogue.ids) if id.startswith(prefix)]
     lines = [f"{catalogue.ids[index][:12]}  {catalogue.requirements[index].text}" for index in alike]
     with pytest.raises(NotFoundError) as caught:
-        find(catalogue, prefix)
+        resolve_reference(catalogue, prefix)
     assert caught.value.message == f'"{prefix}" could mean {len(alike)} requirements'
     assert caught.value.hint.splitlines() == ["give one of these ids:", *lines]
     with pytest.raises(NotFoundError) as caught:
-        find(catalogue, "many")
+        resolve_reference(catalogue, "many")
     assert f"{caught.value.message}\n{caught.value.hint}" == (
         '"many" could mean 2 sections\ngive one of these:\na#many\nb#many'
     )

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from pyromark import Markdown
 
-from duvet.queries.bases import Base
-from duvet.queries.difference import compare
-from duvet.reports.difference_markdown import render
-from duvet.terminal.outputs import rendered
+from duvet.console.streams import render_bytes
+from duvet.queries.difference import compare_catalogues
+from duvet.queries.revisions import DiffBase
+from duvet.reports.diff import render_difference_markdown
 from tests.unit.queries.compared import catalogue
 
-BASE = Base("0123456789abcdef" * 2, "origin/main", True)
+BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 
 
 def comment(*sentences: str) -> str:
     """The comment about new sentences."""
     specification = "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences)
-    difference = compare(catalogue(tea="# Tea\n", pot=""), catalogue(tea=specification, pot=""))
-    return rendered(lambda out: render(BASE, difference, out)).decode()
+    difference = compare_catalogues(catalogue(tea="# Tea\n", pot=""), catalogue(tea=specification, pot=""))
+    return render_bytes(lambda out: render_difference_markdown(BASE, difference, out)).decode()
 
 
 def test_a_comment() -> None:

@@ -9,15 +9,15 @@ from hypothesis import given
 
 from duvet import rules
 from duvet.model import Place, Problem
-from duvet.reports.github import render
-from duvet.reports.problem_format import View
+from duvet.reports.github import render_github
+from duvet.reports.problems import ProblemContext
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 
 COMMAND = re.compile(r"::(error|warning) ((?:[a-zA-Z]+=[^:,]*,?)+)::(.*)")
 
 
 def command(problem: Problem, folder: str = "") -> str:
-    return render([problem], View(folder=folder)).decode()
+    return render_github([problem], ProblemContext(folder=folder)).decode()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_ends_values_and_messages() -> None:
 
 @given(HOSTILE, TEXT)
 def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
-    *lines, end = render(problems, View(folder=folder.strip("/"))).decode().split("\n")
+    *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
     assert (len(lines), end) == (len(problems), "")
     for line, problem in zip(lines, problems, strict=True):
         found = COMMAND.fullmatch(line)

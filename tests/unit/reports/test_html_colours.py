@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS
 from duvet.templates import page_file
 
 TOKENS = page_file("tokens.css")
@@ -56,7 +56,7 @@ def test_states_are_told_apart_without_colours() -> None:
     ##% States MUST be told apart by their signs and by their lines, not by colour alone.
     found = looks()
     assert {name: (look["sign"], look["word"]) for name, look in found.items()} == {
-        look.mark: (f'"{look.sign}"', f'"{look.words}"') for look in (*LOOKS, CITED)
+        look.mark: (f'"{look.sign}"', f'"{look.words}"') for look in (*STATE_LOOKS, CITED_LOOK)
     }
     for parts in (("sign",), ("style", "thick")):
         assert len({tuple(look[part] for part in parts) for look in found.values()}) == len(found)

@@ -7,9 +7,9 @@ from io import BytesIO
 import html5lib
 import pytest
 
-from duvet.reports import html
-from duvet.reports.html_markdown import markdown_html
-from duvet.terminal.page import page_of
+from duvet.console.report_content import make_report_data
+from duvet.reports.html import render
+from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of
 
 NOTES: dict[str, str | bytes] = {
@@ -22,7 +22,7 @@ NOTES: dict[str, str | bytes] = {
 def written(files: dict[str, str | bytes]) -> str:
     project = project_of(files)
     out = BytesIO()
-    html.render(page_of(project, project.finished(), (), None), out)
+    render.render_html(make_report_data(project, project.finished(), (), None), out)
     return out.getvalue().decode()
 
 
@@ -122,7 +122,7 @@ def test_markdown(text: str, expected: str) -> None:
     ##= man/spec/pages.md#report
     ##= type=test
     ##% Tags in a page MUST be shown as text, and links that lead neither into the report nor to the web MUST NOT be links.
-    assert markdown_html(text) == expected
+    assert render_markdown(text) == expected
 
 
 SHOWN = {
@@ -145,7 +145,7 @@ def test_tables_and_tasks(text: str, expected: str) -> None:
     ##= man/spec/pages.md#report
     ##= type=test
     ##% Tables and lists of tasks in a page MUST be shown as such.
-    assert markdown_html(text) == expected
+    assert render_markdown(text) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), COMMENTS.items())
@@ -153,7 +153,7 @@ def test_comments(text: str, expected: str) -> None:
     ##= man/spec/pages.md#report
     ##= type=test
     ##% Comments in a page MUST NOT be shown.
-    assert markdown_html(text) == expected
+    assert render_markdown(text) == expected
 
 
 LINKS = {

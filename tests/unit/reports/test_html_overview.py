@@ -9,14 +9,12 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level, Place, Problem, Severity
-from duvet.queries.filters import Filter
-from duvet.queries.priority import prioritized
-from duvet.queries.reasons import PriorityRow, priority_rows
-from duvet.queries.since import Since, SnapshotChange
-from duvet.reports.html_page import Page
-from duvet.trace.finished import Finished
-from duvet.trace.states import State
-from duvet.trace.totals import totals, verdict
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
+from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
+from duvet.reports.html.anchors import ReportData
+from duvet.trace.coverage import compute_totals, judge_run
+from duvet.trace.records import Finished, State
 from tests.conftest import ROOT
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_not_owed import not_owed
@@ -35,10 +33,10 @@ def line(text: str, **given: str) -> SnapshotChange:
 
 def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
     catalogue = page_of(report).catalogue
-    return tuple(priority_rows(catalogue, prioritized(catalogue, Filter()), 3))
+    return tuple(make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3))
 
 
-def overview(page: Page) -> str:
+def overview(page: ReportData) -> str:
     return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
@@ -66,7 +64,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#overview
     ##% What to do next MUST be listed with the reason for each rank.
     report = finished(FILES, None, ISSUES)
-    since = Since(
+    since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
         lost=(
             line("It <MAY> be", section="gone", after=""),
@@ -81,7 +79,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
 
 
 def test_nothing_has_changed() -> None:
-    shown = overview(page_of(finished(FILES), since=Since()))
+    shown = overview(page_of(finished(FILES), since=SnapshotDiff()))
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
     assert "What changed" not in overview(page_of(finished(FILES)))
 
@@ -91,7 +89,7 @@ def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict in words, the same that ends a run.
     report = finished(FILES)
-    outcome = verdict(totals(report.requirements)[-1], problems)
+    outcome = judge_run(compute_totals(report.requirements)[-1], problems)
     name = "pass" if outcome.passed else "fail"
     begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
     assert overview(page_of(report, problems=problems)).startswith(begin)
@@ -105,7 +103,7 @@ def test_numbers_lead_to_what_they_count(report: Finished) -> None:
     table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
     numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
     assert numbers == [(counted(shown, query), query) for _, query in numbers]
-    total = totals(report.requirements)[-1]
+    total = compute_totals(report.requirements)[-1]
     sums = {"status=complete,implied": total.done, "status=exception": total.counts[State.EXCEPTION]}
     levels = {f"level={level.name}" for level in Level if level}
     found = {query: count for count, query in numbers}

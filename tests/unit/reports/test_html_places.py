@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from duvet.queries.since import Since
-from duvet.reports.html_anchors import Anchors
+from duvet.queries.snapshot_diff import SnapshotDiff
+from duvet.reports.html.anchors import AnchorNames
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_pages import page, tree
 from tests.unit.reports.made_states import CONFIG, FILES
@@ -92,13 +92,15 @@ def test_a_section_says_its_id_where_its_anchor_does_not() -> None:
 def test_what_the_page_itself_has_is_taken() -> None:
     ##= man/spec/page.md#places
     ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
-    own = [id for id in ids(page(finished(FILES), since=Since(), embedded=b"{}")) if not re.match("tea|manners", id)]
+    own = [
+        id for id in ids(page(finished(FILES), since=SnapshotDiff(), embedded=b"{}")) if not re.match("tea|manners", id)
+    ]
     assert len(own) > 15
-    assert [Anchors().new(id) for id in own] == [f"{id}-2" for id in own]
+    assert [AnchorNames().new(id) for id in own] == [f"{id}-2" for id in own]
 
 
 def test_numbers_of_names_are_taken_too() -> None:
-    names = Anchors()
+    names = AnchorNames()
     assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b", "c?d")] == [
         *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b", "c-d")
     ]

@@ -15,7 +15,7 @@ from tests.unit.reports.made import FILES, finished
 
 def document(files: dict[str, str], **links: str) -> Any:
     out = BytesIO()
-    json_v1.render(finished(files, **links), out)
+    json_v1.render_json_v1(finished(files, **links), out)
     return json.loads(out.getvalue())
 
 

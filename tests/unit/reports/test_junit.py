@@ -8,15 +8,15 @@ from hypothesis import given
 
 from duvet import rules
 from duvet.model import Place, Problem, Severity
-from duvet.reports.junit import render
-from duvet.reports.problem_format import View
+from duvet.reports.junit import render_junit
+from duvet.reports.problems import ProblemContext
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 
 Element = ElementTree.Element
 
 
 def suite_of(*problems: Problem, line: str = "") -> Element:
-    root = ElementTree.fromstring(render(problems, View(lambda *_: line)))
+    root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     assert {key: suite.attrib[key] for key in root.attrib} == root.attrib

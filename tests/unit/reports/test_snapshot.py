@@ -30,7 +30,7 @@ SPECIFICATION: [Tea](tea.md)
 
 def shown(files: dict[str, str]) -> str:
     out = BytesIO()
-    snapshot.render(finished(files), out)
+    snapshot.render_snapshot(finished(files), out)
     return out.getvalue().decode()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.search.query import MOST, STOP_WORDS, parsed
+from duvet.queries.full_text import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
 
 SPEECH = {
     "retry token": '"retry" "token"',
@@ -30,11 +30,11 @@ def test_all_of_it(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
     ##% What stands in double quotes MUST be found as a phrase.
-    assert parsed(typed).all_of_it == SPEECH[typed]
+    assert parse_query(typed).all_of_it == SPEECH[typed]
 
 
 def test_some_of_it_takes_joined_words_apart_but_no_phrases() -> None:
-    assert parsed('0-RTT "retry token" max_size size').some_of_it == (
+    assert parse_query('0-RTT "retry token" max_size size').some_of_it == (
         '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
     )
 
@@ -44,13 +44,13 @@ def test_nothing_is_syntax(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
     ##% What people type MUST NOT be read as the syntax of the search engine, unless `--raw` asks for that.
-    expression = parsed(typed).all_of_it
+    expression = parse_query(typed).all_of_it
     assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
     assert all(not outside.strip() for outside in expression.split('"')[::2])
 
 
 def test_words_that_do_not_count() -> None:
-    found = parsed("The what of it's")
+    found = parse_query("The what of it's")
     assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
 
 
@@ -63,6 +63,6 @@ def test_key_words_count() -> None:
 
 
 def test_too_long() -> None:
-    word = "token " * MOST
-    assert (parsed(word).is_cut, parsed(word[:MOST]).is_cut) == (True, False)
-    assert parsed(f"{'x' * MOST} token").terms == ("x" * MOST,)
+    word = "token " * MAX_QUERY_CHARACTERS
+    assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
+    assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)

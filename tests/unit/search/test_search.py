@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.cache.memory import NoMemory
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind, Level
-from duvet.queries.filters import Filter
-from duvet.search.search import Answer, Search, search
-from duvet.trace.states import Status
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.search import SearchAnswer, SearchQuery, search_requirements
+from duvet.trace.records import Status
+from duvet.tree.cache import NoResultCache
 from tests.unit.search.made import CONFIG, FILES, catalogue
 
 CATALOGUE = catalogue(FILES)
@@ -21,11 +21,11 @@ WARM_CUPS = "Cups MAY be **warmed**."
 SYNTAX = st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800"))
 
 
-def asked(query: str, wanted: Filter = Filter(), **more: object) -> Answer:  # noqa: B008 - frozen
-    return search(CATALOGUE, Search(query, wanted, **more), NoMemory())  # type: ignore[arg-type]
+def asked(query: str, wanted: RequirementFilter = RequirementFilter(), **more: object) -> SearchAnswer:  # noqa: B008 - frozen
+    return search_requirements(CATALOGUE, SearchQuery(query, wanted, **more), NoResultCache())  # type: ignore[arg-type]
 
 
-def marked(answer: Answer) -> list[str]:
+def marked(answer: SearchAnswer) -> list[str]:
     """The sentences, with what was found between asterisks."""
     lines = []
     for row in answer.rows:
@@ -59,7 +59,7 @@ def test_titles_count_for_more() -> None:
     texts = {
         "tea.md": "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     }
-    found = search(catalogue(FILES | {"src/server.rs": ""} | texts), Search("cups"), NoMemory())
+    found = search_requirements(catalogue(FILES | {"src/server.rs": ""} | texts), SearchQuery("cups"), NoResultCache())
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
 
 
@@ -87,7 +87,7 @@ def test_words_that_every_text_is_full_of() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
     ##% Words that every text is full of MUST NOT count; where a query has no others, duvet MUST say so.
-    assert asked("the of") == Answer((), 0, dropped=("the", "of"))
+    assert asked("the of") == SearchAnswer((), 0, dropped=("the", "of"))
     assert marked(asked("the cups of the")) == ["**Cups** MAY be warmed."]
 
 
@@ -103,7 +103,7 @@ def test_what_is_named_comes_first() -> None:
     ##% Requirements that the query names by the beginning of an id, `file:line`, a file, a target, a section or a
     ##% specification MUST come before those that its words find.
     texts = FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
-    found = search(catalogue(FILES | {"tea.md": texts}), Search("d587"), NoMemory())
+    found = search_requirements(catalogue(FILES | {"tea.md": texts}), SearchQuery("d587"), NoResultCache())
     assert [(row.text, row.score is None) for row in found.rows] == [
         ("The server MUST warm the pot before the leaves are added.", True),
         ("The packet MUST name d587 and tea.", False),
@@ -127,7 +127,7 @@ def test_ties_keep_the_order_of_reports() -> None:
     ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
     texts = "# Tea\n\n## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30))
     many = catalogue(FILES | {"src/server.rs": "", "tea.md": texts})
-    found = [search(many, Search("rest"), NoMemory()) for _ in range(2)]
+    found = [search_requirements(many, SearchQuery("rest"), NoResultCache()) for _ in range(2)]
     assert found[0] == found[1]
     assert [row.text for row in found[0].rows] == [f"Number{number} MUST rest." for number in range(30)]
     scores = [row.score for row in asked("server water token cups").rows]
@@ -135,11 +135,11 @@ def test_ties_keep_the_order_of_reports() -> None:
 
 
 FILTERS = {
-    "specification": (Filter(specifications=("retry",)), ["retry"] * 2),
-    "section": (Filter(sections=("serving",)), ["tea"]),
-    "level": (Filter(levels=(Level.SHOULD,)), ["tea"]),
-    "status": (Filter(statuses=(Status.DONE,)), ["tea"]),
-    "type": (Filter(kinds=(Kind.TEST,)), ["tea"]),
+    "specification": (RequirementFilter(specifications=("retry",)), ["retry"] * 2),
+    "section": (RequirementFilter(sections=("serving",)), ["tea"]),
+    "level": (RequirementFilter(levels=(Level.SHOULD,)), ["tea"]),
+    "status": (RequirementFilter(statuses=(Status.DONE,)), ["tea"]),
+    "type": (RequirementFilter(kinds=(Kind.TEST,)), ["tea"]),
 }
 
 
@@ -151,14 +151,14 @@ def test_filters(name: str) -> None:
 
 
 def test_filters_hold_for_what_is_named_too() -> None:
-    assert [row.text for row in asked("brewing", Filter(levels=(Level.SHOULD,))).rows] == [
+    assert [row.text for row in asked("brewing", RequirementFilter(levels=(Level.SHOULD,))).rows] == [
         "A server SHOULD NOT boil the water twice."
     ]
 
 
 def test_unknown_specification() -> None:
     with pytest.raises(NotFoundError) as caught:
-        asked("server", Filter(specifications=("retri",)))
+        asked("server", RequirementFilter(specifications=("retri",)))
     assert (caught.value.message, caught.value.hint) == ('there is no specification "retri"', "did you mean retry?")
 
 
@@ -180,12 +180,14 @@ def test_raw_that_is_none(query: str) -> None:
 
 
 def test_no_requirements_at_all() -> None:
-    assert search(EMPTY, Search("pot"), NoMemory()) == Answer((), 0)
+    assert search_requirements(EMPTY, SearchQuery("pot"), NoResultCache()) == SearchAnswer((), 0)
 
 
 def test_hostile_text_is_marked_where_it_stands() -> None:
     texts = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
-    found = search(catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), Search("pot"), NoMemory())
+    found = search_requirements(
+        catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), SearchQuery("pot"), NoResultCache()
+    )
     assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from duvet import Project
-from duvet.cache.cache import Cache
-from duvet.server.doubt import Doubt, descriptor
-from duvet.server.live import Live
-from duvet.tree.disk import DiskTree
-from duvet.watching.mounts import Mount, Mounts
+from duvet.server.live_project import LiveProject
+from duvet.server.staleness import ChangeDetector, open_descriptor
+from duvet.tree.cache import Cache
+from duvet.tree.file_events import Mount, MountTable
+from duvet.tree.files import DiskTree
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
@@ -164,8 +164,10 @@ async def test_a_file_system_that_others_write_to(kettle: Path, tmp_path: Path) 
     ##= type=test
     ##% The system MUST NOT be relied on for file systems that others can write to, such as those of a network.
     for kind, handles in (("ext4", True), ("nfs4", False)):
-        doubt = Doubt(descriptor({}), Mounts([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)]))
-        live = Live(lambda: opened(kettle), PAGE_SIZE, doubt=doubt)
+        doubt = ChangeDetector(
+            open_descriptor({}), MountTable([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)])
+        )
+        live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=doubt)
         try:
             before = (await live.context()).catalogue
             assert (doubt.handle is not None, doubt.is_silent()) == (handles, handles)

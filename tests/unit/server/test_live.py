@@ -11,8 +11,8 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import DuvetError
-from duvet.server.live import Live
-from duvet.tools.context import Context
+from duvet.server.live_project import LiveProject
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 from tests.unit.watching.edits import append
@@ -33,7 +33,7 @@ async def test_what_was_kept_is_used_and_what_comes_then_is_noticed(kettle: Path
     kept = read(kettle)
 
     async with living(kettle) as live:
-        recalling = Live(lambda: recalled(kettle), PAGE_SIZE, read=lambda project: kept)
+        recalling = LiveProject(lambda: recalled(kettle), PAGE_SIZE, read=lambda project: kept)
         try:
             assert (await recalling.context()).catalogue is kept
         finally:
@@ -54,7 +54,7 @@ async def test_those_who_ask_at_once_share_a_reading(kettle: Path) -> None:
     ##= type=test
     ##% Requests at the same time MUST share one reading.
     readings: list[Project] = []
-    contexts: list[Context] = []
+    contexts: list[ProjectSnapshot] = []
 
     def open_project() -> Project:
         readings.append(opened(kettle))
@@ -163,7 +163,7 @@ async def test_a_day_that_is_over(kettle: Path) -> None:
 
 async def test_what_can_not_change_is_read_once() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
-    live = Live(lambda: Project(tree=MemoryTree(files)), PAGE_SIZE)
+    live = LiveProject(lambda: Project(tree=MemoryTree(files)), PAGE_SIZE)
     try:
         assert await live.context() is await live.context()
     finally:

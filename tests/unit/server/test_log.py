@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from duvet.server.log import NAMES, Level, Log, tell_complaints
-from duvet.tools.seen import Seen, summary
+from duvet.server.log import LOGGER_NAMES, EventLevel, ServerLog, forward_logging
+from duvet.tools.audit import CallRecord, summarize_arguments
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 5000, UTC)
 TIME = "2026-05-04T12:00:00.005Z"
-CALL = Seen(
+CALL = CallRecord(
     tool="search_requirements",
     pack="trace",
     face="mcp",
@@ -30,8 +30,8 @@ CALL = Seen(
 FAILED = replace(CALL, code="upstream_error", reason="ValueError", bytes_out=0)
 
 
-def log_to(lines: list[str], level: Level = Level.TRACE, *, as_json: bool = False) -> Log:
-    return Log(lines.append, level, as_json=as_json, clock=lambda: NOON)
+def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: bool = False) -> ServerLog:
+    return ServerLog(lines.append, level, as_json=as_json, clock=lambda: NOON)
 
 
 ##= man/spec/service.md#operations
@@ -73,12 +73,14 @@ def test_a_call_is_an_object_in_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "messages"), [(Level.DEBUG, "dwe"), (Level.WARN, "we"), (Level.ERROR, "e")], ids=lambda one: str(one)
+    ("level", "messages"),
+    [(EventLevel.DEBUG, "dwe"), (EventLevel.WARN, "we"), (EventLevel.ERROR, "e")],
+    ids=lambda one: str(one),
 )
-def test_what_is_less_important_is_left_out(level: Level, messages: str) -> None:
+def test_what_is_less_important_is_left_out(level: EventLevel, messages: str) -> None:
     lines: list[str] = []
     log = log_to(lines, level)
-    for one, word in ((Level.DEBUG, "d"), (Level.WARN, "w"), (Level.ERROR, "e")):
+    for one, word in ((EventLevel.DEBUG, "d"), (EventLevel.WARN, "w"), (EventLevel.ERROR, "e")):
         log.tell(one, word)
     assert [line[-1] for line in lines] == list(messages)
 
@@ -92,7 +94,7 @@ def test_a_long_line(as_json: bool, text: str) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
     for size in (1, 30, 90, 900, 9000):
-        log.tell(Level.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
+        log.tell(EventLevel.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
     assert len(lines) == 5 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
     assert all("call" in line and "km-search" in line for line in lines)
 
@@ -104,7 +106,7 @@ def test_a_long_line(as_json: bool, text: str) -> None:
 def test_nothing_begins_a_line(as_json: bool) -> None:
     lines: list[str] = []
     hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
-    log_to(lines, as_json=as_json).tell(Level.INFO, "call", request=hostile)
+    log_to(lines, as_json=as_json).tell(EventLevel.INFO, "call", request=hostile)
     (line,) = lines
     assert len(line.splitlines()) == 1 and "\x1b" not in line
     line.encode()
@@ -123,18 +125,20 @@ def test_arguments_are_summarised() -> None:
         "list": ["secret"],
         "odd name\n": 1.5,
     }
-    assert summary(given) == ("query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5")
-    assert len(summary({f"name{number}": "x" for number in range(1000)})) < 300
-    assert len(summary({"x" * 100_000: "x"})) < 200
+    assert summarize_arguments(given) == (
+        "query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5"
+    )
+    assert len(summarize_arguments({f"name{number}": "x" for number in range(1000)})) < 300
+    assert len(summarize_arguments({"x" * 100_000: "x"})) < 200
 
 
 @pytest.fixture
 def told() -> Iterator[list[str]]:
     """What is said; afterwards the loggers are as they were."""
-    loggers = [logging.getLogger(name) for name in NAMES]
+    loggers = [logging.getLogger(name) for name in LOGGER_NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     found: list[str] = []
-    tell_complaints(log_to(found))
+    forward_logging(log_to(found))
     yield found
     for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
         logger.handlers, logger.propagate = handlers, propagate

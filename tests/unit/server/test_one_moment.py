@@ -15,11 +15,10 @@ from threading import Event, Semaphore, Thread
 import anyio
 import pytest
 
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.server.doubt import Doubt, descriptor
-from duvet.server.live import Live
-from duvet.server.reader import Reader
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject, ProjectReader
+from duvet.server.staleness import ChangeDetector, open_descriptor
+from duvet.trace.catalogue import Catalogue
 from tests.cli.made import KETTLE, SOURCE, SPECIFICATION, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 
@@ -67,8 +66,8 @@ class Busy:
         self.edit = edit
         self.times = times
         self.numbers = count(1)
-        self.reader = Reader(
-            lambda: opened(folder), self.read, PAGE_SIZE, date.today, Doubt(descriptor({})), patience=0
+        self.reader = ProjectReader(
+            lambda: opened(folder), self.read, PAGE_SIZE, date.today, ChangeDetector(open_descriptor({})), patience=0
         )
 
     def read(self, project: Project) -> Catalogue:
@@ -117,9 +116,9 @@ class NoRoom:
     """A descriptor in a system that watches no more folders."""
 
     def __new__(cls) -> NoRoom:  # noqa: PYI034
-        from duvet.watching.descriptor import Descriptor
+        from duvet.tree.file_events import InotifyDescriptor
 
-        class Full(Descriptor):
+        class Full(InotifyDescriptor):
             def open(self, folders: set[str]) -> None:
                 if folders:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -128,7 +127,7 @@ class NoRoom:
 
 
 async def test_the_system_watches_no_more_folders(kettle: Path) -> None:
-    live = Live(lambda: opened(kettle), PAGE_SIZE, doubt=Doubt(NoRoom()))  # type: ignore[arg-type]
+    live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=ChangeDetector(NoRoom()))  # type: ignore[arg-type]
     try:
         for number in range(3):
             write_both(kettle, number)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem
-from duvet.sources.comments import scan
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
 
 TYPES = '["spec", "test", "implementation", "exception", "todo", "implication"]'
 
 
 def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
-    return scan("a.rs", "\n".join(f"  //= {field}" for field in fields), Style())
+    return scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
 
 
 def one(*fields: str) -> Annotation:
@@ -173,8 +172,10 @@ def test_the_type_of_the_source_decides_too() -> None:
     ##= man/spec/trace.md#annotations
     ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
     text = "//= a#1\n//= feature=x"
-    assert scan("a.rs", text, Style(kind=Kind.TODO))[1] == []
-    assert [one.message for one in scan("a.rs", text, Style(kind=Kind.SPEC))[1]] == ["invalid key for type SPEC"]
+    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TODO))[1] == []
+    assert [one.message for one in scan_comments("a.rs", text, SourceStyle(kind=Kind.SPEC))[1]] == [
+        "invalid key for type SPEC"
+    ]
 
 
 def test_one_block_has_every_problem() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.sources.finder import finder_of
-from duvet.sources.runs import has_any, runs
+from duvet.sources.comments import find_runs, make_finder, may_have_annotations
 
 
 def found(text: str, meta: str = "//=", content: str = "//#") -> list[tuple[int, int, str]]:
-    return [(run.line, run.start, run.text) for run in runs(text, finder_of(meta, content))]
+    return [(run.line, run.start, run.text) for run in find_runs(text, make_finder(meta, content))]
 
 
 @pytest.mark.parametrize(
@@ -17,7 +16,7 @@ def found(text: str, meta: str = "//=", content: str = "//#") -> list[tuple[int,
     [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
 )
 def test_has_any(data: bytes, expected: bool) -> None:
-    assert has_any(data, "//=", "//#") is expected
+    assert may_have_annotations(data, "//=", "//#") is expected
 
 
 def test_a_gap_ends_a_run() -> None:

@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Kind, Place, Problem, Severity
-from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file, unreadable
-from duvet.sources.style import Style
-from duvet.tree.memory import MemoryTree
+from duvet.sources.comments import SourceStyle
+from duvet.sources.scan import (
+    RuleOrigin,
+    SourceFile,
+    find_matching_files,
+    find_sources,
+    make_unreadable_problem,
+    scan_file,
+)
+from duvet.tree.files import MemoryTree
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
 TREE = MemoryTree(
@@ -33,7 +40,7 @@ TREE = MemoryTree(
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
     """The files of some rules, where nothing may be wrong."""
     problems: list[Problem] = []
-    wanted = find_sources([(rule, Origin()) for rule in rules], tree, "/root", problems.append)
+    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []
     return sorted(one.path for one in wanted)
 
@@ -47,11 +54,11 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
         SourceRule(("src/a.rs",), blob_link="https://host"),
         SourceRule(("src/a.rs",)),
     ]
-    wanted = find_sources([(rule, Origin()) for rule in rules], TREE, "/root", print)
-    linked = Style(blob_link="https://host")
+    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], TREE, "/root", print)
+    linked = SourceStyle(blob_link="https://host")
     assert wanted == [
-        Wanted("src/a.rs", (Style(), Style("//@", "//-", Kind.TEST), linked)),
-        Wanted("src/b.rs", (Style(),)),
+        SourceFile("src/a.rs", (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked)),
+        SourceFile("src/b.rs", (SourceStyle(),)),
     ]
 
 
@@ -111,7 +118,7 @@ def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
-    wanted = find_sources([(rule, Origin("c.toml", place))], TREE, "/root", problems.append)
+    wanted = find_sources([(rule, RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
     assert [one.path for one in wanted] == ["src/a.rs"]
     error = "Pattern syntax error near position"
     assert problems == [
@@ -135,26 +142,26 @@ def test_patterns_that_mean_nothing() -> None:
 
 def test_patterns_of_files() -> None:
     problems: list[Problem] = []
-    paths = find_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, Origin())
+    paths = find_matching_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, RuleOrigin())
     assert paths == ["src/a.rs", "src/b.rs", "src/a.rs"]
     assert [(one.code, one.path, one.place) for one in problems] == [("DUV006", "", Place())]
 
 
-def scanned(data: bytes, *styles: Style) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    wanted = Wanted("a.rs", styles or (Style(),))
+def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
+    wanted = SourceFile("a.rs", styles or (SourceStyle(),))
     found = scan_file(wanted, MemoryTree({"a.rs": data}))
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
 def refused(path: str, tree: MemoryTree) -> Problem:
     with pytest.raises(DuvetError) as error:
-        scan_file(Wanted(path, (Style(),)), tree)
-    return unreadable(error.value)
+        scan_file(SourceFile(path, (SourceStyle(),)), tree)
+    return make_unreadable_problem(error.value)
 
 
 def test_a_file_in_two_styles() -> None:
     data = b"//= a#1\n//# one\n*= a#2\n*# two\n//= a#3\n"
-    found, problems = scanned(data, Style(), Style("*=", "*#"), Style("%=", "%#"))
+    found, problems = scanned(data, SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("%=", "%#"))
     assert (found, problems) == ([(1, "a#1", "one"), (5, "a#3", ""), (3, "a#2", "two")], [])
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.model import Extracted, Level, Section
-from duvet.specs.extract import requirements
+from duvet.model import ExtractedSentence, Level, Section
+from duvet.specs.keywords import extract_requirements
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:
     """The requirements of these lines: each with its level, and its pieces with a bar between them."""
     section = Section("s", "S", (0, 0), "S", lines, tuple(range(len(lines))), breaks)
-    return [(found.level.name, "|".join(found.pieces)) for found in requirements(section)]
+    return [(found.level.name, "|".join(found.pieces)) for found in extract_requirements(section)]
 
 
 def quotes(*lines: str, breaks: frozenset[int] = frozenset()) -> list[str]:
@@ -20,7 +20,7 @@ def quotes(*lines: str, breaks: frozenset[int] = frozenset()) -> list[str]:
 
 def test_a_requirement_whole() -> None:
     section = Section("s", "S", (0, 0), "S", ("  This MUST be  ", "\there. And so on."), (0, 17))
-    assert requirements(section) == (Extracted(Level.MUST, ("This MUST be", "here.")),)
+    assert extract_requirements(section) == (ExtractedSentence(Level.MUST, ("This MUST be", "here.")),)
 
 
 @pytest.mark.parametrize("lines", [(), ("",), ("no keyword.",), ("must may should",)])

@@ -15,8 +15,8 @@ import pytest
 import duvet.specs.fetch
 from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Progress
-from duvet.specs.downloads import download
-from duvet.specs.fetch import Policy, Refusal
+from duvet.specs.download import download_texts
+from duvet.specs.fetch import FetchRefusal, Policy
 from tests.unit.specs.serving import at_work
 
 TEXT = b"1.  Tea\n\n   The pot MUST be warm.\n"
@@ -25,7 +25,7 @@ HTTP = Policy(allow_http=True)
 
 def fetch(url: str, path: str, policy: Policy) -> bytes:
     """What one download gives."""
-    outcome = download({url: path}, policy, Progress())[url]
+    outcome = download_texts({url: path}, policy, Progress())[url]
     if isinstance(outcome, DuvetError):
         raise outcome
     return outcome
@@ -156,8 +156,8 @@ def test_a_redirect_never_leaves_https(policy: Policy) -> None:
 
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     first = client.get("https://safe.example/tea")
-    with pytest.raises(Refusal, match=r"it redirects to http://plain.example/tea, which is not https"):
-        duvet.specs.fetch.fetch(client, first, policy, lambda size: None)
+    with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which is not https"):
+        duvet.specs.fetch.fetch_text(client, first, policy, lambda size: None)
 
 
 def test_nobody_answers(server: Server, path: Path) -> None:

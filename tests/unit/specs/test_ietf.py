@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Section
-from duvet.specs.ietf import parse
+from duvet.specs.ietf import parse_ietf
 
 Outline = list[tuple[str, str, list[str]]]
 
 
 def outline(text: str) -> Outline:
-    return [(section.id, section.title, list(section.lines)) for section in parse(text.encode())]
+    return [(section.id, section.title, list(section.lines)) for section in parse_ietf(text.encode())]
 
 
 def body(text: str) -> list[str]:
@@ -22,7 +22,7 @@ def body(text: str) -> list[str]:
 
 def test_a_section_whole() -> None:
     data = "1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()
-    assert parse(data) == (
+    assert parse_ietf(data) == (
         Section(
             id="section-1",
             title="Über",
@@ -200,7 +200,7 @@ def test_form_feeds_inside_lines_are_text() -> None:
 
 def test_line_ends_of_windows() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
-    first, second = parse(text.encode())
+    first, second = parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
     assert (second.lines, second.starts, second.heading) == (("   c",), (40,), (31, 36))
 
@@ -210,7 +210,7 @@ def test_a_lone_carriage_return_is_text() -> None:
 
 
 def test_a_byte_order_mark_counts_in_offsets() -> None:
-    (section,) = parse("\ufeff1. A\n\n   a".encode())
+    (section,) = parse_ietf("\ufeff1. A\n\n   a".encode())
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
 
 
@@ -220,5 +220,5 @@ def test_control_characters_are_no_white_space() -> None:
 
 
 def test_offsets_of_empty_lines() -> None:
-    (section,) = parse(b"1. A\n\n   a\n  \n\n   b\n")
+    (section,) = parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.specs.output_paths import requirements_file, requirements_folder
+from duvet.specs.extraction import requirements_file, requirements_folder
 
 DOWNLOADS = ".duvet/specifications"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import ProblemsError
-from duvet.specs.urls import cache_path, canonical_url, is_url, normalise_url, without_extension
+from duvet.specs.locator import cache_path, canonical_url, is_url, normalise_url, strip_extension
 
 PIECES = [
     "a",
@@ -146,4 +146,4 @@ def test_is_url() -> None:
 
 def test_without_extension() -> None:
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
-    assert [without_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
+    assert [strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]

@@ -12,8 +12,8 @@ from typing import cast
 
 import pytest
 
-from duvet.store.errors import DamagedError, StoreError
-from duvet.store.opening import open_store
+from duvet.store.errors import StoreDamagedError, StoreError
+from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
 from tests.unit.store.conftest import fill
 from tests.unit.store.contents import by_hand, everything
@@ -75,7 +75,7 @@ class TestDamaged:
         ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
         ##% the file and says what to do.
         DAMAGES[name](file)
-        with pytest.raises(DamagedError) as caught, closing(open_store(str(file))) as store:
+        with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
         assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
         begin = re.sub(r"remove store\.db( and store\.db-(wal|shm))*, ", "remove its files, ", caught.value.hint)
@@ -88,7 +88,7 @@ class TestDamaged:
         (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
         (tmp_path / "knowledge.db-wal").touch()
         (tmp_path / "work.py").touch()
-        with pytest.raises(DamagedError) as caught:
+        with pytest.raises(StoreDamagedError) as caught:
             open_store(str(tmp_path / "knowledge.db"))
         assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and take everything in again")
 
@@ -99,7 +99,7 @@ class TestDamaged:
                 store.around("Subsystem:Kitchen", cast(int, "three"))
             with pytest.raises(StoreError) as caught:
                 store.database.rows("SELEKT 1")
-            assert not isinstance(caught.value, DamagedError)
+            assert not isinstance(caught.value, StoreDamagedError)
 
     @pytest.mark.parametrize("name", ODD)
     def test_nothing_else_goes_wrong_when_it_is_written(self, file: Path, name: str) -> None:
@@ -108,7 +108,7 @@ class TestDamaged:
             with closing(open_store(str(file), create=True)) as store:
                 fill(store)
                 everything(store)
-        except DamagedError as error:
+        except StoreDamagedError as error:
             assert error.path == str(file)
 
     def test_wherever_it_is_overwritten(self, file: Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind, Relation
+from duvet.store.records import ChunkFilters, FileKind, Relation
 from tests.unit.store.made import edge, node, symbol, taken
 
 
 def let_through(store: Store, **wanted: Any) -> list[str]:
     """The ids of the pieces."""
-    numbers = store.allowed(Filters(**wanted))
+    numbers = store.allowed(ChunkFilters(**wanted))
     assert numbers is not None
     assert list(numbers) == sorted(numbers)
     return [one.id for one in store.chunks(numbers)]
@@ -26,7 +26,7 @@ TEST = ["tests/test_kettle.py::0"]
 
 class TestFilters:
     def test_no_filter_lets_everything_through(self, kitchen: Store) -> None:
-        assert kitchen.allowed(Filters()) is None
+        assert kitchen.allowed(ChunkFilters()) is None
 
     @pytest.mark.parametrize(
         ("wanted", "ids"),
@@ -88,11 +88,11 @@ class TestFilters:
         with empty.writing() as writing:
             for number in range(300):
                 writing.put(taken(f"src/{number}.py", "tea tea tea\n"))
-            writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=Kind.DOC))
+            writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
         for every in (True, False):
-            ((number, _),) = empty.lexical(["tea"], Filters(kinds=("doc",)), 5, every=every)
+            ((number, _),) = empty.lexical(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
             assert [one.id for one in empty.chunks([number])] == ["docs/tea.md::0"]
-        assert empty.lexical(["tea"], Filters(kinds=("proto",)), 5, every=False) == []
+        assert empty.lexical(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
 
     def test_the_same_filter_lets_through_what_there_is_now(self, kitchen: Store) -> None:
         assert let_through(kitchen, kinds=("doc",)) == DOC

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind
-from duvet.store.words import asked_words
+from duvet.store.records import ChunkFilters, FileKind
+from duvet.store.text_index import extract_query_words
 from tests.unit.store.made import frequencies, taken
 
 
@@ -19,10 +19,10 @@ def put(store: Store, **texts: str) -> None:
 
 
 def found(
-    store: Store, words: Iterable[str], *, every: bool = False, filters: Filters | None = None, limit: int = 9
+    store: Store, words: Iterable[str], *, every: bool = False, filters: ChunkFilters | None = None, limit: int = 9
 ) -> str:
     """The names of the files, the best first."""
-    hits = store.lexical([*words], filters or Filters(), limit, every=every)
+    hits = store.lexical([*words], filters or ChunkFilters(), limit, every=every)
     scores = [score for _, score in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
@@ -110,12 +110,12 @@ class TestHostile:
         ##= type=test
         ##% What people ask for MUST be taken for words, never for the syntax of the search engine.
         put(empty, a="tea\n", b="coffee\n")
-        assert found(empty, [query]) == found(empty, asked_words(query)[0]) == "a"
+        assert found(empty, [query]) == found(empty, extract_query_words(query)[0]) == "a"
 
     @pytest.mark.parametrize("query", ["", " ", '"', "***", "\0", "\ud800", "\ue001", "()", "—", "\U0010ffff"])
     def test_no_words_find_nothing(self, empty: Store, query: str) -> None:
         put(empty, a="tea\n")
-        assert asked_words(query) == ([], False)
+        assert extract_query_words(query) == ([], False)
         for every in (True, False):
             assert found(empty, [query], every=every) == ""
         assert frequencies(empty, query) == {query: 0}
@@ -125,24 +125,24 @@ class TestHostile:
         ##= type=test
         ##% Of a query the first 2,000 characters and 64 words MUST count, and no more.
         put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
-        assert asked_words("tea " * 400) == (["tea"], False)
-        assert asked_words("tea " * 600) == (["tea"], True)
-        words, is_cut = asked_words(" ".join(f"w{number}" for number in range(70)))
+        assert extract_query_words("tea " * 400) == (["tea"], False)
+        assert extract_query_words("tea " * 600) == (["tea"], True)
+        words, is_cut = extract_query_words(" ".join(f"w{number}" for number in range(70)))
         assert (words, is_cut) == ([f"w{number}" for number in range(64)], True)
         assert found(empty, words) == found(empty, [f"w{number}" for number in range(70)]) == "first last"
-        assert found(empty, asked_words("x" * 1_000_000)[0]) == ""
+        assert found(empty, extract_query_words("x" * 1_000_000)[0]) == ""
         assert found(empty, ["x" * 3000]) == "last"
 
     def test_whatever_is_in_a_text(self, empty: Store) -> None:
         odd = "tea \0 \ud800 \ue001coffee \ue004tea \U0001f375 " + "x" * 100_000 + "\n"
         path = "a::b/\"c\" %d_'e':\n\ud800.py"
         with empty.writing() as writing:
-            writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=Kind.TEST))
+            writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=FileKind.TEST))
         (chunk,) = empty.chunks(empty.chunk_numbers(path))
         assert (chunk.text, chunk.piece.title, chunk.id) == (odd, "\0 \ud800", f"{path}::0")
         assert found(empty, ["coffee"]) == path
         assert (chunk.artifact.subsystem, chunk.artifact.tags) == ("\ud800", ("\udcff",))
-        assert empty.allowed(Filters(subsystems=("\ud800",))) == [chunk.number]
+        assert empty.allowed(ChunkFilters(subsystems=("\ud800",))) == [chunk.number]
         with empty.writing() as writing:
             writing.remove(path)
         assert (empty.artifacts(), found(empty, ["coffee"])) == ({}, "")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind
+from duvet.store.records import ChunkFilters, FileKind
 from tests.unit.store.made import KETTLE, symbol, taken
 
-ANY = Filters()
+ANY = ChunkFilters()
 SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout", "class", 5, 7), symbol("Spout.pourSlowly", "method", 6, 7))
 
 
@@ -19,8 +19,8 @@ def named(empty: Store) -> Store:
     with empty.writing() as writing:
         writing.put(taken("src/kettle.py", KETTLE, symbols=SYMBOLS))
         writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
-        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=Kind.DOC))
-        writing.put(taken(".env", "POUR=1\n", kind=Kind.OTHER))
+        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
+        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
         writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
         writing.put(taken("empty/kettle.py", ""))
     return empty
@@ -82,7 +82,7 @@ def test_symbols(named: Store, name: str) -> None:
 
 
 def test_filters(named: Store) -> None:
-    docs = Filters(kinds=("doc",))
+    docs = ChunkFilters(kinds=("doc",))
     assert ids(named, named.called("kettle", docs)) == ["docs/Kettle.md::0"]
     assert named.called("src/kettle.py", docs) == named.declaring("boil", docs) == []
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.project import Options, Project
-from duvet.queries.comment_styles import CommentStyle
-from duvet.queries.since import Since, SnapshotChange
+from duvet.console.report_content import make_report_data
+from duvet.console.settings import TerminalSettings
+from duvet.console.streams import render_bytes
+from duvet.project.project import Options, Project
+from duvet.queries.citations import CommentStyle
+from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
 from duvet.reports import json_v1
-from duvet.reports.html_page import Page
-from duvet.reports.snapshot import render
-from duvet.sources.legacy import source_rule
-from duvet.terminal.outputs import rendered
-from duvet.terminal.page import page_of
-from duvet.terminal.settings import Settings
+from duvet.reports.html.anchors import ReportData
+from duvet.reports.snapshot import render_snapshot
+from duvet.sources.glob import parse_legacy_pattern
 from duvet.version import VERSION
 from tests.cli.made import KETTLE, make
 from tests.histories import commit, git, history
@@ -41,13 +41,15 @@ enabled = true
 OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
 
 
-def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> Page:  # noqa: B008 - frozen
+def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
     """The page of a project, with a snapshot unless something is wrong."""
     project = Project(str(folder), options)
     finished = project.finished()
-    snapshot = None if wrong else rendered(lambda out: render(finished, out))
-    with click.Context(click.Command("report"), obj=Settings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})):
-        return page_of(project, finished, (), snapshot)
+    snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
+    with click.Context(
+        click.Command("report"), obj=TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
+    ):
+        return make_report_data(project, finished, (), snapshot)
 
 
 def test_without_wishes(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ def test_all_wishes(tmp_path: Path) -> None:
     found = page(folder)
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
     assert found.snippets == {0: "fn boil() {", 1: "fn boils() {"}
-    assert found.embedded == rendered(lambda out: json_v1.render(Project(str(folder)).finished(), out))
+    assert found.embedded == render_bytes(lambda out: json_v1.render_json_v1(Project(str(folder)).finished(), out))
     assert page(folder, wrong=True).embedded is None
 
 
@@ -79,7 +81,7 @@ def test_without_a_configuration(tmp_path: Path) -> None:
     folder = make(
         tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"}
     )
-    found = page(folder, Options(sources=(source_rule("(*=,*#)*.c"),)))
+    found = page(folder, Options(sources=(parse_legacy_pattern("(*=,*#)*.c"),)))
     assert found.comments == (CommentStyle(label="*.c", meta="*=", content="*#", first="/*", last="*/"),)
     assert (found.snippets, found.config_path) == ({0: "x;"}, "")
 
@@ -110,7 +112,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
     assert page(folder).since is None
     name = commit(folder)
     found = page(folder)
-    assert (found.since, found.commit) == (Since(), name)
+    assert (found.since, found.commit) == (SnapshotDiff(), name)
     (folder / "src/a.rs").write_text(KETTLE["src/a.rs"].partition("\n\n")[0])
     (folder / ".duvet/snapshot.txt").write_bytes(b"whatever is written today")
     change = SnapshotChange(
@@ -120,7 +122,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
         before="implementation, test",
         after="implementation",
     )
-    assert page(folder).since == Since(lost=(change,))
+    assert page(folder).since == SnapshotDiff(lost=(change,))
     assert page(folder, wrong=True).since is None
     git(folder, "rm", "--quiet", "--cached", ".duvet/snapshot.txt")
     git(folder, "commit", "--quiet", "--message=x")
@@ -129,7 +131,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
 
 def page_snapshot(folder: Path) -> bytes:
     finished = Project(str(folder)).finished()
-    return rendered(lambda out: render(finished, out))
+    return render_bytes(lambda out: render_snapshot(finished, out))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
@@ -152,7 +154,7 @@ def test_code_from_outside(tmp_path: Path) -> None:
     }
 
 
-def shown(found: Page) -> dict[str, str]:
+def shown(found: ReportData) -> dict[str, str]:
     """The code by the comment above it."""
     return {found.catalogue.citations[number].id: code for number, code in found.snippets.items()}
 
@@ -174,4 +176,4 @@ def test_a_source_that_is_gone_meanwhile(tmp_path: Path, now: bytes | None) -> N
     (tmp_path / "src/a.rs").unlink()
     if now is not None:
         (tmp_path / "src/a.rs").write_bytes(now)
-    assert page_of(project, finished, (), None).snippets == {}
+    assert make_report_data(project, finished, (), None).snippets == {}

@@ -11,12 +11,11 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.knowledge.upkeep.audit import Deed
-from duvet.tools.accounting import Accountant
-from duvet.tools.seen import Seen, plain
+from duvet.knowledge.maintenance.feedback import AuditEntry
+from duvet.tools.audit import AuditLog, CallRecord, select_plain_arguments
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 
-CHANGE = Seen(
+CHANGE = CallRecord(
     tool="km-upload",
     pack="knowledge",
     face="rest",
@@ -43,17 +42,17 @@ LINE = {
 }
 
 
-def saw(folder: Path, *calls: Any) -> tuple[list[Deed], list[str]]:
-    told: list[Deed] = []
+def saw(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
+    told: list[AuditEntry] = []
     failed: list[str] = []
-    accountant = Accountant(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
+    accountant = AuditLog(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
     for call in calls:
         anyio.run(accountant.saw, call)
     return told, failed
 
 
-def changed(**more: Any) -> Seen:
-    return Seen(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
+def changed(**more: Any) -> CallRecord:
+    return CallRecord(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
 
 
 def test_what_is_written_down(tmp_path: Path) -> None:
@@ -109,9 +108,9 @@ async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
     kept = places(tmp_path)
     with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
         flock(file, LOCK_EX)
-        await Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
+        await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
         assert failed == ["it takes longer than 0 seconds"]
-        accountant = Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
+        accountant = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(accountant.saw, CHANGE)
             await anyio.wait_all_tasks_blocked()
@@ -125,6 +124,6 @@ def test_what_tells_nothing_secret() -> None:
     ##= type=test
     ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
     given = {"note": "secret", "vote": 1.5, "profile": "x" * 5000, "dry_run": True, "paths": ["a"], "none": None}
-    found = plain(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
+    found = select_plain_arguments(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
     assert {**found, "profile": ""} == {"vote": 1.5, "profile": "", "dry_run": True, "paths": "array(1)", "none": None}
     assert len(str(found["profile"])) < 320

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
 from duvet.text import byte_length
-from duvet.trace.coverage import cover, segment_texts
+from duvet.trace.coverage import cover_specification, segment_texts
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -24,11 +24,11 @@ from duvet.trace.records import (
     Match,
     Piece,
     Segment,
+    Status,
     Tally,
     Trace,
+    list_requirements,
 )
-from duvet.trace.requirements import requirements_of
-from duvet.trace.states import Status
 from tests.unit.trace.sections import HEADING, citing, trace_of
 
 WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
@@ -162,7 +162,7 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##% A requirement MUST count as not started if only todos refer to it, or nothing.
     text, annotations = cited
     coverage = trace_of(text, *annotations).coverages[0]
-    for requirement in requirements_of(coverage, annotations):
+    for requirement in list_requirements(coverage, annotations):
         first = annotations[requirement.ids[0]]
         assert requirement.status is status_in_words(text, first, annotations)
 
@@ -218,7 +218,7 @@ def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     line = "x" * ends[-1]
     section = Section("t", "T", (0, 0), "T", (line,), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
-    coverage = cover(specification, [*matches, whole])
+    coverage = cover_specification(specification, [*matches, whole])
     gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
     sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
     assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}

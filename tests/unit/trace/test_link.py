@@ -8,13 +8,12 @@ import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Severity
 from duvet.progress import Progress
-from duvet.sources.comments import scan
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs.library import Library
-from duvet.specs.requirement_files import read
-from duvet.trace.build import build
+from duvet.specs.requirement_files import read_requirement_file
+from duvet.trace.build import build_trace
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_LINE, Fit, Match, Piece, Trace
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.trace.sections import citing, trace_of
 
 RFC = b"""Network Working Group                                        A. Leaf
@@ -37,8 +36,8 @@ def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
     """The trace of some comments, one file each: a.rs, b.rs, ..."""
     sources = {f"{chr(ord('a') + number)}.rs": text for number, text in enumerate(comments)}
     tree = MemoryTree({**files, **{path: text.encode() for path, text in sources.items()}})
-    annotations = [one for path, text in sources.items() for one in scan(path, text, Style())[0]]
-    return build(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
+    annotations = [one for path, text in sources.items() for one in scan_comments(path, text, SourceStyle())[0]]
+    return build_trace(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
 
 
 def only_problem(*comments: str) -> Problem:
@@ -191,13 +190,13 @@ def test_an_absolute_path_is_a_spelling_too() -> None:
         Annotation("a.rs", 1, Kind.CITATION, "/w/tea.md#tea", ""),
         Annotation("b.rs", 1, Kind.CITATION, "tea.md#tea", ""),
     )
-    trace = build(annotations, Library(tree, "d"), tree, "/w", (), Progress())
+    trace = build_trace(annotations, Library(tree, "d"), tree, "/w", (), Progress())
     assert [(one.code, one.path, one.hint) for one in trace.problems] == [("DUV044", "a.rs", "write tea.md everywhere")]
 
 
 def in_file(path: str, target: str) -> Annotation:
     text = f"target = '{target}'\n\n[[spec]]\nquote = '''\nThe pot\nMUST be warm.\n'''\n"
-    (annotation,), problems = read(path, text.encode())
+    (annotation,), problems = read_requirement_file(path, text.encode())
     assert problems == []
     return annotation
 
@@ -205,7 +204,9 @@ def in_file(path: str, target: str) -> Annotation:
 def test_targets_of_requirement_files_start_at_the_file() -> None:
     tree = MemoryTree({"a/b/tea.md": FILES["tea.md"], "top.md": FILES["tea.md"]})
     annotations = in_file("a/b/c/one.toml", "tea.md#tea"), in_file("a/b/c/one.toml", "top.md#tea")
-    trace = build((*annotations, in_file("x/two.toml", "tea.md#tea")), Library(tree, "d"), tree, "", (), Progress())
+    trace = build_trace(
+        (*annotations, in_file("x/two.toml", "tea.md#tea")), Library(tree, "d"), tree, "", (), Progress()
+    )
     assert [one.specification.locator.name for one in trace.coverages] == ["a/b/tea.md", "top.md"]
     assert [(one.code, one.path, one.place.line) for one in trace.problems] == [("DUV040", "x/two.toml", 3)]
     assert trace.match_of[2] is None
@@ -228,7 +229,7 @@ def test_progress_tells_what_was_found() -> None:
         Annotation("a.rs", line, Kind.CITATION, f"tea.md#{section}", quote)
         for line, section, quote in [(1, "tea", "warm. It"), (2, "tea", "It"), (3, "cups", ""), (4, "no", "")]
     )
-    build(annotations, Library(tree, "d"), tree, "", (), steps)
+    build_trace(annotations, Library(tree, "d"), tree, "", (), steps)
     assert steps.told == [
         "Loading specifications",
         "Loaded 1 specifications",

@@ -6,8 +6,7 @@ import pytest
 from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
-from duvet.trace.requirements import Requirement, requirements_of
-from duvet.trace.states import State, Status
+from duvet.trace.records import Requirement, State, Status, list_requirements
 from tests.unit.trace.sections import citing, trace_of
 
 TEXT = "The pot MUST be warm."
@@ -20,7 +19,7 @@ SPEC = citing(TEXT, Kind.SPEC, 9, Level.MUST)
 def found(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
     trace = trace_of(text, *annotations)
     assert [one for one in trace.problems if one.code != "DUV051"] == []
-    return requirements_of(trace.coverages[0], annotations)
+    return list_requirements(trace.coverages[0], annotations)
 
 
 def done(quote: str) -> tuple[Annotation, ...]:
@@ -106,7 +105,7 @@ def test_statuses_and_words() -> None:
 def test_every_field() -> None:
     annotations = citing(FRONT), SPEC, citing(TEXT, Kind.TEST)
     trace = trace_of(WRAPPED, *annotations)
-    (requirement,) = requirements_of(trace.coverages[0], annotations)
+    (requirement,) = list_requirements(trace.coverages[0], annotations)
     specification = trace.coverages[0].specification
     assert requirement == Requirement(
         specification,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.tree.disk import DiskTree
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.histories import commit, git, history
 from tests.unit.tree.answering import answers, listed, tree_of

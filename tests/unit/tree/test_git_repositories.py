@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.project import Options, Project
+from duvet.project.project import Options, Project
 from duvet.specs.fetch import Policy
 from tests.cli.made import KETTLE
 from tests.histories import commit, git, history

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from msgspec import msgpack
 
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
-from duvet.validation.findings import Finding, Findings
-from duvet.validation.validate import validate
+from duvet.project.project import Project
+from duvet.project.validation import Finding, Findings, validate
+from duvet.tree.files import MemoryTree
 from tests.cli.made import make
 from tests.unit.validation.made import FILES, project
 

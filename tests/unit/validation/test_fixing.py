@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.project import Project
-from duvet.validation.fixing import Mended, mended, write_mended
+from duvet.project.project import Project
+from duvet.project.validation import FixResult, fix_project, write_fixes
 from tests.cli.made import make
 from tests.cli.running import files
 from tests.unit.validation.made import BROKEN, FILES
@@ -36,14 +36,14 @@ def folder(tmp_path: Path) -> Path:
     return make(tmp_path / "tea", FILES)
 
 
-def mend(folder: Path) -> tuple[Project, Mended]:
+def mend(folder: Path) -> tuple[Project, FixResult]:
     project = Project(str(folder))
-    return project, mended(project, lambda findings: findings.files)
+    return project, fix_project(project, lambda findings: findings.files)
 
 
 def fix(folder: Path) -> tuple[Problem, ...]:
     """Mend all and write it."""
-    return write_mended(*mend(folder))
+    return write_fixes(*mend(folder))
 
 
 def test_all_that_can_be_mended_is() -> None:
@@ -56,7 +56,7 @@ def test_nothing_else_changes(folder: Path) -> None:
     before = files(folder)
     project, found = mend(folder)
     assert (files(folder), found.citations) == (before, 9)
-    assert write_mended(project, found) == ()
+    assert write_fixes(project, found) == ()
     exceptions = before[TOML].replace(b"vinegar", b"water,")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
     ##= man/spec/validate.md#mending
@@ -109,9 +109,9 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     before = files(folder)
     message = "this file changed while it was checked, so it was not mended"
     expected = Problem("DUV015", message, "src/other.rs", Place(), hint="run the same command again")
-    assert write_mended(project, found) == (expected,)
+    assert write_fixes(project, found) == (expected,)
     other.unlink()
-    assert write_mended(project, found) == (expected,)
+    assert write_fixes(project, found) == (expected,)
     del before["src/other.rs"]
     assert files(folder) == before
 

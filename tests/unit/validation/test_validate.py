@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Note, Place
-from duvet.project import Project
-from duvet.validation.validate import validate
+from duvet.project.project import Project
+from duvet.project.validation import validate
 from tests.unit.validation.made import FILES, project
 
 SOAP = "The pot MUST be rinsed with water, [-but-]{+and+} MUST NOT be washed with soap."

@@ -11,7 +11,7 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
-from duvet.watching.changes import Changes
+from duvet.project.changes import ChangeWatcher
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
 from tests.unit.watching.conftest import Follow
 from tests.unit.watching.edits import (
@@ -241,5 +241,5 @@ def test_stopping(follow: Follow) -> None:
 
 def test_only_the_disk_changes() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
-    with Changes() as changes, pytest.raises(TypeError):
+    with ChangeWatcher() as changes, pytest.raises(TypeError):
         changes.follow(Project(tree=MemoryTree(files)))

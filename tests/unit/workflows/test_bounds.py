@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.workflows.bounds import MOST_BYTES
-from duvet.workflows.doing import ModelSaid
-from duvet.workflows.records import Check, ModelStep
+from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer
+from duvet.workflows.workflow import Check, ModelStep
 from tests.unit.workflows.made import World, echo, ran, tool, why
 
 pytestmark = pytest.mark.anyio
@@ -25,16 +24,16 @@ async def test_the_largest_results_are_cut() -> None:
     assert found.steps[2].result == {"n": ["y"] * 20_000} and found.steps[3].result == {"all": 1}
     assert found.outputs == {"out": "x" * 99, "most": found.steps[1].result}
     assert found.warnings == ["cut, for a record has 200,000 bytes at most: steps.b, outputs.most"]
-    assert len(json.encode(found)) < MOST_BYTES
+    assert len(json.encode(found)) < MAX_RECORD_BYTES
 
 
 async def test_many_large_results() -> None:
     steps = [tool(f"s{number}", "big") for number in range(100)]
     world = World({"big": lambda _: '"\\' * 50_000})
     found = await ran(*steps, world=world)
-    assert len(json.encode(found)) < MOST_BYTES and len(found.steps[99].result) == 522
+    assert len(json.encode(found)) < MAX_RECORD_BYTES and len(found.steps[99].result) == 522
     found = await ran(*steps, world=world, outputs={f"o{number}": '"' * 1_000 for number in range(400)} | {"small": ""})
-    assert (found.status, len(json.encode(found)) < MOST_BYTES) == ("success", True)
+    assert (found.status, len(json.encode(found)) < MAX_RECORD_BYTES) == ("success", True)
     assert found.steps[0].result == "… (cut: 200,002 bytes)"
     # What is small enough stays whole.
     assert (found.outputs["o0"], found.outputs["o399"], found.outputs["small"]) == (
@@ -67,6 +66,6 @@ async def test_messages_and_warnings_end() -> None:
     path = "y" * 10_000
     found = await ran(tool("a", "big", asserts=[Check(path=path, equals=1)]), world=world)
     assert [len(text) for text in (why(found)[2], found.steps[0].message)] == [501, 501]
-    said = ModelSaid(text="", model="m", warnings=["w" * 10_000] * 500)
+    said = ModelStepAnswer(text="", model="m", warnings=["w" * 10_000] * 500)
     found = await ran(ModelStep(id="a", model="m", prompt="?"), world=World({}, lambda _: said))
     assert len(found.warnings) == 101 and {len(one) for one in found.warnings[:100]} == {501}

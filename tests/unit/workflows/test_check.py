@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.workflows.records import Capture, Check, Variable, WaitStep, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.workflow import Capture, Check, Variable, WaitStep, Workflow
 from tests.unit.workflows.checking import ask, faults, search
 from tests.unit.workflows.made import text, tool, workflow
 from tests.unit.workflows.test_plain import nested

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.records import Capture, Check, Step, WaitStep
+from duvet.workflows.workflow import Capture, Check, Step, WaitStep
 from tests.unit.workflows.checking import ask, faults, search
 from tests.unit.workflows.made import text, tool
 

@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service.workflows import VariableType as Kind
+from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
-from duvet.runs import Failure, FailureCode, Run, StepRun
-from duvet.tools.errors import Code, ToolError
-from duvet.workflows.doing import ModelAsked, ModelSaid
-from duvet.workflows.engine import run
-from duvet.workflows.records import ModelStep, Variable
+from duvet.tools.tool import ErrorCode, ToolError
+from duvet.workflows.engine import run_steps
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest
+from duvet.workflows.workflow import FailureCode, ModelStep, StepRun, Variable, WorkflowFailure, WorkflowRun
 from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
 
 
 def failing(arguments: Mapping[str, Any]) -> Any:
-    raise ToolError(Code.NOT_FOUND, "there is no cup", "did you mean mug?")
+    raise ToolError(ErrorCode.NOT_FOUND, "there is no cup", "did you mean mug?")
 
 
 def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
@@ -44,10 +43,10 @@ async def test_steps_are_done_in_their_order() -> None:
         tool("use", params={"id": "${steps.find.result.result[0].id}"}),
     )
     flow = workflow(*steps, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
-    log: list[Run] = []
-    found = await run(flow, {"q": "tea"}, world, log=log.append, timing=clock)
+    log: list[WorkflowRun] = []
+    found = await run_steps(flow, {"q": "tea"}, world, log=log.append, timing=clock)
     assert world.arguments == [{"q": "tea"}, {"id": "tea"}]
-    assert found == Run(
+    assert found == WorkflowRun(
         workflow="w",
         status="success",
         outputs={"found": {"id": "tea"}},
@@ -79,7 +78,7 @@ async def test_after_a_failure_steps_are_skipped() -> None:
         ("d", "skipped", ""),
     ]
     assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
-    assert found.error == Failure(
+    assert found.error == WorkflowFailure(
         code=FailureCode.TOOL_FAILED,
         step="b",
         message="failing: there is no cup",
@@ -124,7 +123,7 @@ async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% A tool and a model MUST be told how many seconds they have.
-    said = ModelSaid(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
+    said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
         id="ask",
@@ -136,7 +135,7 @@ async def test_a_model_is_asked() -> None:
     )
     found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
     assert world.asked == [
-        ModelAsked(
+        ModelStepRequest(
             model="summarize",
             prompt='Sum up {"n":7}',
             system='{"n":7}',
@@ -155,10 +154,10 @@ async def test_a_model_that_fails() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the model.
-    def refuse(asked: ModelAsked) -> ModelSaid:
-        raise ToolError(Code.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
+    def refuse(asked: ModelStepRequest) -> ModelStepAnswer:
+        raise ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
 
-    def vanish(asked: ModelAsked) -> ModelSaid:
+    def vanish(asked: ModelStepRequest) -> ModelStepAnswer:
         raise DuvetError("nobody answers")
 
     ask = ModelStep(id="ask", model="a/b", prompt="?")
@@ -193,9 +192,9 @@ async def test_progress_only_grows() -> None:
 
     world = World({"echo": lambda _: list(heard)})
     steps = (tool("a", description="looks"), tool("b"))
-    await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert heard == [(0, 2, "a: looks"), (1, 2, "b"), (2, 2, "done")]
-    found = await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    found = await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert [len(step.result) for step in found.steps] == [4, 5]
 
 

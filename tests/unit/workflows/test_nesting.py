@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 from msgspec import to_builtins
 
-from duvet.workflows.doing import Came, ModelAsked, ModelSaid
-from duvet.workflows.records import Workflow
-from duvet.workflows.tool import run_workflow
+from duvet.workflows.engine import run_workflow
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult
+from duvet.workflows.workflow import Workflow
 from tests.unit.workflows.made import tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -22,12 +22,12 @@ class Nested:
         self.workflows = {one.name: one for one in workflows}
         self.calls = 0
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         self.calls += 1
         inner = self.workflows.get(name.removeprefix("workflow."))
-        return Came(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
+        return StepResult(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
 
-    async def model(self, asked: ModelAsked) -> ModelSaid:
+    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
         raise AssertionError(asked)
 
 

@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.workflows.errors import UnresolvedError
-from duvet.workflows.paths import parsed, spelled
-from duvet.workflows.references import MOST_BYTES, escaped, expand, pieces
+from duvet.workflows.references import (
+    MAX_EXPANDED_BYTES,
+    UnresolvedError,
+    escape_references,
+    expand_references,
+    format_path,
+    parse_path,
+    split_references,
+)
 
 SCOPE: dict[str, Any] = {
     "vars": {"n": 3, "text": "tea", "none": None, "yes": True, "ref": "${vars.n}", "a.b": {"c-d": [1, {"é": 2}]}},
@@ -49,7 +55,7 @@ def test_a_reference_alone_keeps_its_type(written: object, value: object) -> Non
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% A text that is one reference and nothing else MUST become what it leads to, of the same type.
-    found = expand(written, SCOPE, ("params",))
+    found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
 
@@ -68,7 +74,7 @@ def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% Inside of a text, texts MUST stand as they are and other values as JSON.
-    assert expand(written, SCOPE, ("prompt",)) == value
+    assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 @pytest.mark.parametrize(
@@ -86,14 +92,14 @@ def test_two_dollars_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% `$${` MUST stand for a literal `${`.
-    assert expand(written, SCOPE, ("prompt",)) == value
+    assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 def test_results_are_not_expanded() -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% What a reference is replaced by MUST NOT be looked through for references.
-    assert expand(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
+    assert expand_references(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
         "${vars.n}",
         "a ${vars.n}",
         "${vars.n}${vars.n}",
@@ -132,13 +138,13 @@ def test_what_leads_nowhere_is_an_error(written: str, message: str, hint: str) -
     ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
     ##% instead.
     with pytest.raises(UnresolvedError) as raised:
-        expand({"q": written}, SCOPE, ("params",))
+        expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (message, hint)
 
 
 def test_many_names_are_not_listed() -> None:
     with pytest.raises(UnresolvedError) as raised:
-        expand("${vars.x}", {"vars": {f"n{number}" * 50: 1 for number in range(1000)}}, ())
+        expand_references("${vars.x}", {"vars": {f"n{number}" * 50: 1 for number in range(1000)}}, ())
     assert raised.value.hint.endswith(" and 990 more") and len(raised.value.hint) < 1000
 
 
@@ -151,23 +157,23 @@ def test_a_bomb_is_not_put_together() -> None:
     message = "params.q: with ${vars.x} it has more than 1,000,000 bytes"
     for bomb in ("${vars.x}" * 100_000, ["${vars.x}"] * 100_000, {"a": ["${vars.x}" * 10]}):
         with pytest.raises(UnresolvedError, match=r"with .* it has more than 1,000,000 bytes"):
-            expand(bomb, scope, ("params", "q"))
+            expand_references(bomb, scope, ("params", "q"))
     with pytest.raises(UnresolvedError) as raised:
-        expand("${vars.x}" * 10, scope, ("params", "q"))
+        expand_references("${vars.x}" * 10, scope, ("params", "q"))
     assert raised.value.message == message
     with pytest.raises(UnresolvedError, match="params has more than 1,000,000 bytes"):
-        expand("x" * MOST_BYTES, scope, ("params",))
+        expand_references("x" * MAX_EXPANDED_BYTES, scope, ("params",))
 
 
 @given(st.text())
 def test_what_is_escaped_stands_for_itself(text: str) -> None:
-    assert "".join(str(piece) for piece in pieces(escaped(text))) == text
+    assert "".join(str(piece) for piece in split_references(escape_references(text))) == text
 
 
 @given(st.text("${}[].\"'\\vars1 x") | st.text())
 def test_any_text_is_expanded_or_refused(text: str) -> None:
     try:
-        expand(text, {"vars": {"x": 1}}, ())
+        expand_references(text, {"vars": {"x": 1}}, ())
     except UnresolvedError as error:
         assert str(error)
 
@@ -176,17 +182,17 @@ def test_any_text_is_expanded_or_refused(text: str) -> None:
 def test_a_path_is_read_as_it_is_spelled(more: list[str | int]) -> None:
     # Half a character can't be written.
     path = ("result", *(key.encode(errors="replace").decode() if isinstance(key, str) else key for key in more))
-    assert parsed(spelled(path)) == path
+    assert parse_path(format_path(path)) == path
 
 
 @given(JSON)
 def test_a_value_goes_through_a_reference_as_it_is(value: object) -> None:
-    assert expand({"a": ["${vars.x}"]}, {"vars": {"x": value}}, ()) == {"a": [value]}
+    assert expand_references({"a": ["${vars.x}"]}, {"vars": {"x": value}}, ()) == {"a": [value]}
 
 
 @given(st.text("ab.[]\"'\\0 ") | st.text())
 def test_any_text_is_a_path_or_refused(text: str) -> None:
     try:
-        assert parsed(text)
+        assert parse_path(text)
     except UnresolvedError as error:
         assert error.hint

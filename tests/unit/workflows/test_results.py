@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.records import Capture, Check, ToolStep
+from duvet.workflows.workflow import Capture, Check, ToolStep
 from tests.unit.workflows.made import ran, states, text, tool, why
 
 pytestmark = pytest.mark.anyio

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.documents.document import Document, DocumentError
-from duvet.config.documents.reading import read_document
+from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document_formats import read_document
 from duvet.model import Place
 
 TEXTS = {
@@ -48,7 +48,7 @@ DIGITS = f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n"
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
 
 
-def read(text: str | bytes, ending: str) -> Document:
+def read(text: str | bytes, ending: str) -> DataDocument:
     return read_document(text.encode() if isinstance(text, str) else text, f"file.{ending}")
 
 

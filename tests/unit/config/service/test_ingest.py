@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.config.service.taking import service_taking
+from duvet.config.service import load_service_ingest
+from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import DuvetError
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 BROKEN = b"providers:\n  a:\n    apiKey: $UNSET\n"
 
 
 def taking(text: bytes, **environ: str) -> tuple[IngestRule, StoreRule]:
-    return service_taking(MemoryTree({"duvet.config.yaml": text}), environ)
+    return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
 
 
 def test_without_a_file_the_defaults_are_in_force() -> None:
-    assert service_taking(MemoryTree({}), {}) == (IngestRule(), StoreRule())
+    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreRule())
 
 
 def test_what_is_wrong_with_other_tables_does_not_matter() -> None:

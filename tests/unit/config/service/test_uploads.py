@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.config.service.read import service_config
-from duvet.config.upload import UploadRule
+from duvet.config.service import load_service
+from duvet.config.settings import StoreRule, UploadRule
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.destinations import destination
+from duvet.knowledge.maintenance.uploads import resolve_destination
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 VARIABLES = {
     "KM_CONTENT_ROOT": " /content ",
@@ -24,7 +23,7 @@ REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
 
 
 def uploads(text: str, **environ: str) -> UploadRule:
-    found = service_config(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
+    found = load_service(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
     return found.config.uploads.rule(environ)
 
 
@@ -75,7 +74,7 @@ def test_why_it_is_refused(folder: str, tmp_path: Path) -> None:
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     with pytest.raises(DuvetError) as refused:
-        destination(str(tmp_path), folder, None, "t.md")
+        resolve_destination(str(tmp_path), folder, None, "t.md")
     assert refused.value.message.partition(": ")[2] in caught.value.problems[0].message
 
 
@@ -86,5 +85,5 @@ def test_a_folder_below(folder: str) -> None:
 
 
 def test_backups() -> None:
-    found = service_config(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
+    found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
     assert found.config.store.rule() == StoreRule(backups="/mnt/b")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.service.read import service_config
+from duvet.config.service import load_service
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.config.service.made import found, service
 
 WRONG = """\
@@ -162,7 +162,7 @@ def test_what_variables_hold_is_checked() -> None:
     environ = {"BLANK": " ", "LINE": "sk\n", "ODD": "\udcff", "AGAIN": "$BLANK"}
     text = '{"server": {"host": "$BLANK", "name": "$ODD", "title": "$AGAIN"}, "providers": {"a": {"apiKey": "$LINE"}}}'
     with pytest.raises(ProblemsError) as error:
-        service_config(MemoryTree({"duvet.config.json": text.encode()}), environ)
+        load_service(MemoryTree({"duvet.config.json": text.encode()}), environ)
     assert [problem.message for problem in error.value.problems] == [
         "server.host: once its variables are filled in, this is blank",
         "server.name: the environment variable `ODD` is not UTF-8",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.ingest.finding import find_files
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.model import ProblemsError
 from tests.unit.knowledge.ingest.made import project, written
 
@@ -33,7 +33,7 @@ FILES = {
 
 
 def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
-    return find_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
+    return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
 
 
 def test_what_is_not_of_the_project_is_left_out(tmp_path: Path) -> None:
@@ -121,6 +121,6 @@ def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
     ##% A file whose name is not UTF-8 MUST be left out with a warning.
     folder = written(tmp_path, {"a.md": "x"})
     (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md"))).write_text("x")
-    result = find_files(project(folder), IngestRule())
+    result = find_ingest_files(project(folder), IngestRule())
     assert result.paths == ("a.md",)
     assert [(one.path, one.message) for one in result.problems] == [("\\xff.md", "the name of this file is not UTF-8")]

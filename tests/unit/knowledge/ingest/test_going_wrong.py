@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.taking import Wishes, take_in
+from duvet.knowledge.ingest.run import IngestOptions, ingest_project
 from duvet.progress import Progress
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.store.errors import BusyError
+from duvet.project.project import Project
+from duvet.store.errors import StoreBusyError
+from duvet.trace.catalogue import Catalogue
 from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, found, last, opened, taken, written
 
 
@@ -80,7 +80,7 @@ def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
                 asked.extend((found(folder, "echo"), found(folder, "other")))
 
     with closing(opened(folder)) as store:
-        take_in(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
+        ingest_project(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
     assert asked == [["tool.sh::0"], []]
     assert found(folder, "other") == ["tool.sh::0"]
 
@@ -89,8 +89,8 @@ def test_a_run_waits_for_another_one_only_for_a_while(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#runs
     ##= type=test
     ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
-    assert Wishes().patience == 10
+    assert IngestOptions().patience == 10
     folder = written(tmp_path, LEDGER)
-    with closing(opened(folder)) as store, store.writing(), pytest.raises(BusyError):
-        taken(folder, wishes=Wishes(patience=0.1))
+    with closing(opened(folder)) as store, store.writing(), pytest.raises(StoreBusyError):
+        taken(folder, wishes=IngestOptions(patience=0.1))
     assert taken(folder).run.success

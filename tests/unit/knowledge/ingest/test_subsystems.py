@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.catalogue import read_catalogue
-from duvet.knowledge.ingest.imports import imports_of
-from duvet.knowledge.ingest.kinds import kind_of
-from duvet.knowledge.ingest.roots import roots_of
-from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
+from duvet.knowledge.ingest.records import detect_kind
+from duvet.knowledge.ingest.relations import find_imports, find_roots
+from duvet.knowledge.ingest.subsystems import SubsystemIndex, SubsystemMembership, read_subsystem_catalogue
 from duvet.model import Severity
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
 
 CATALOGUE = b"""Ledger:
@@ -32,12 +30,12 @@ Book of books:
 def belonging(files: dict[str, bytes], said: dict[str, str] | None = None) -> dict[str, str]:
     """The subsystem of each of these files."""
     found = _subsystems(files)
-    return {path: found.of(path, kind_of(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
+    return {path: found.of(path, detect_kind(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
 
 
-def _subsystems(files: dict[str, bytes]) -> Subsystems:
+def _subsystems(files: dict[str, bytes]) -> SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
-    return Subsystems(read_catalogue(tree), roots_of(tree, paths), paths)
+    return SubsystemIndex(read_subsystem_catalogue(tree), find_roots(tree, paths), paths)
 
 
 def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
@@ -149,7 +147,7 @@ def test_what_a_test_imports(text: str) -> None:
     ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
     ##% that cites the same requirements.
     path = "tests/test_all.py"
-    found = _subsystems(tree(*HTTP, path)).of(path, kind_of(path), imports=imports_of(path, text))
+    found = _subsystems(tree(*HTTP, path)).of(path, detect_kind(path), imports=find_imports(path, text))
     assert found.subsystem == IMPORTS[text]
 
 
@@ -164,7 +162,7 @@ def test_what_a_test_imports(text: str) -> None:
     ],
 )
 def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -> None:
-    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, kind_of(path), imports=imports_of(path, text))
+    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, detect_kind(path), imports=find_imports(path, text))
     assert found.subsystem == "http"
 
 
@@ -200,7 +198,9 @@ def test_what_wins() -> None:
         "subsystems.yaml": "",
     }
     known = _subsystems(files)
-    assert known.of("src/ledger/d.py", kind_of("d.py")) == Belongs("Ledger", "critical", ("money", "audit"))
+    assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
+        "Ledger", "critical", ("money", "audit")
+    )
     ledger = known.listed("LEDGER")
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 

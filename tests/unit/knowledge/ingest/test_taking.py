@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.ingest.taking import Wishes, take_in
-from duvet.project import Project
-from duvet.store.records import Kind, Removed, Run
-from duvet.tree.memory import MemoryTree
+from duvet.knowledge.ingest.run import IngestOptions, ingest_project
+from duvet.project.project import Project
+from duvet.store.records import FileKind, IngestRun, RemovedFile
+from duvet.tree.files import MemoryTree
 from tests.histories import commit, git, history
 from tests.unit.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, found, last, opened, project, taken, written
 
 
 def test_a_run_is_recorded(tmp_path: Path) -> None:
     folder = history(tmp_path, LEDGER)
-    outcome = taken(folder, wishes=Wishes(profile="nightly"))
+    outcome = taken(folder, wishes=IngestOptions(profile="nightly"))
     assert outcome.run == last(folder)
-    assert replace(outcome.run, run_id="", started_at=0.0, duration_seconds=0.0) == Run(
+    assert replace(outcome.run, run_id="", started_at=0.0, duration_seconds=0.0) == IngestRun(
         run_id="",
         profile="nightly",
         started_at=0.0,
@@ -53,7 +53,7 @@ def test_only_what_has_changed_is_taken_in_again(tmp_path: Path) -> None:
             path: one for path, one in before.items() if path != "tool.sh"
         }
     assert taken(folder).run.changed == 0
-    assert taken(folder, wishes=Wishes(full=True)).run.changed == len(LEDGER) + 1
+    assert taken(folder, wishes=IngestOptions(full=True)).run.changed == len(LEDGER) + 1
     assert taken(folder, replace(PLAIN, symbols=False)).run.changed == len(LEDGER) + 1
 
 
@@ -70,15 +70,15 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     (folder / "src/app/mail/send.py").rename(folder / "src/app/mail/post.py")
     outcome = taken(folder)
     assert outcome.run.removed == (
-        Removed(
+        RemovedFile(
             path="src/app/mail/send.py",
-            kind=Kind.CODE,
+            kind=FileKind.CODE,
             subsystem="mail",
             digest=digests["src/app/mail/send.py"],
             status="renamed",
             renamed_to="src/app/mail/post.py",
         ),
-        Removed(path="tool.sh", kind=Kind.CODE, digest=digests["tool.sh"]),
+        RemovedFile(path="tool.sh", kind=FileKind.CODE, digest=digests["tool.sh"]),
     )
     assert found(folder, "echo") == [] and found(folder, "send") == ["src/app/mail/post.py::0"]
     assert taken(folder).run.removed == ()
@@ -89,8 +89,8 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     ##= type=test
     ##% A dry run MUST tell what would change, and change nothing.
     folder = written(tmp_path, LEDGER)
-    dry = Wishes(dry_run=True)
-    outcome = take_in(project(folder), None, PLAIN, dry)
+    dry = IngestOptions(dry_run=True)
+    outcome = ingest_project(project(folder), None, PLAIN, dry)
     assert set(outcome.added) == LEDGER.keys() and outcome.run.dry_run and outcome.run.chunk_count == 7
     assert not (folder / ".duvet/knowledge").exists()
     taken(folder)
@@ -175,6 +175,6 @@ def test_subsystems_are_brought_up_to_date_without_reading_anything_again(tmp_pa
 def test_files_in_memory_are_taken_in(tmp_path: Path) -> None:
     tree = MemoryTree({path: text.encode() for path, text in LEDGER.items()})
     with closing(opened(tmp_path)) as store:
-        outcome = take_in(Project(tree=tree), store, PLAIN)
+        outcome = ingest_project(Project(tree=tree), store, PLAIN)
         assert outcome.run.chunk_count == 7 and outcome.run.repo_head == ""
-        assert take_in(Project(tree=tree), store, PLAIN).run.changed == 0
+        assert ingest_project(Project(tree=tree), store, PLAIN).run.changed == 0

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.pages.dates import dates_of
-from duvet.knowledge.pages.files import find_pages
-from duvet.knowledge.pages.shelf import Shelf, shelf_of
-from duvet.tree.disk import DiskTree
-from duvet.tree.revisions import Revisions
+from duvet.knowledge.pages.catalogue import PageStore, load_pages
+from duvet.knowledge.pages.files import find_first_commits, find_page_files
+from duvet.tree.files import DiskTree
+from duvet.tree.git import GitRevisions
 from tests.cli.made import make
 from tests.histories import ENVIRON, commit, git, history
 from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
@@ -19,9 +18,9 @@ from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
 DAY = 86_400.0
 
 
-def shelf_in(folder: Path, *, kept: bool = False) -> Shelf:
+def shelf_in(folder: Path, *, kept: bool = False) -> PageStore:
     project = project_in(folder, kept=kept)
-    return shelf_of(project, find_pages(project))
+    return load_pages(project, find_page_files(project))
 
 
 DATES = {
@@ -46,7 +45,7 @@ def aged(path: Path, seconds: float) -> None:
     os.utime(path, (seconds, seconds))
 
 
-def dates(shelf: Shelf) -> dict[str, float]:
+def dates(shelf: PageStore) -> dict[str, float]:
     return {page.slug: page.created for page in shelf.pages}
 
 
@@ -87,15 +86,15 @@ def test_git_that_does_not_answer(tmp_path: Path) -> None:
 def test_git_is_asked_again_after_a_commit_alone(tmp_path: Path) -> None:
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     project = project_in(folder)
-    first = shelf_of(project, find_pages(project))
+    first = load_pages(project, find_page_files(project))
     aged(folder / "docs/a.md", 1000.0)
     project = project_in(folder)
-    again = shelf_of(project, find_pages(project), first)
+    again = load_pages(project, find_page_files(project), first)
     assert again.dates is first.dates and dates(again) == {"a": FIRST}
     make(folder, {"docs/b.md": "y"})
     commit(folder)
     project = project_in(folder)
-    third = shelf_of(project, find_pages(project), again)
+    third = load_pages(project, find_page_files(project), again)
     assert third.dates.head != first.dates.head and dates(third) == {"a": FIRST, "b": FIRST}
 
 
@@ -103,7 +102,7 @@ def test_names_that_git_would_quote(tmp_path: Path) -> None:
     names = ('q"uote', "tab\tbed", "line\nend", "\x01", "R100", "A")
     folder = history(tmp_path / "tea", {**TRACE, **{f"docs/{name}.md": name for name in names}})
     project = project_in(folder)
-    assert dates_of(project, {"docs/"}, None).first == {
+    assert find_first_commits(project, {"docs/"}, None).first == {
         **{f"docs/{name}.md": FIRST for name in names},
         "docs/spec.md": FIRST,
     }
@@ -155,7 +154,7 @@ def test_a_program_that_a_repository_names(tmp_path: Path) -> None:
     assert trace.exists()
     trace.unlink()
     assert dates(shelf_in(folder)) == {"a": FIRST}
-    revisions = Revisions(str(folder), ENVIRON)
+    revisions = GitRevisions(str(folder), ENVIRON)
     head = revisions.find("HEAD")
     assert head is not None
     with revisions.tree(head, DiskTree(str(folder))) as tree:
@@ -170,5 +169,5 @@ def test_folders_that_are_not_of_the_repository(tmp_path: Path) -> None:
     make(tmp_path, {"out/x.md": "x"})
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     found = {"docs/a.md": FIRST, "docs/spec.md": FIRST}
-    assert dates_of(project_in(folder), {"docs/", "../out/", ":(top)x/"}, None).first == found
-    assert dates_of(project_in(folder), {"../out/"}, None).first == {}
+    assert find_first_commits(project_in(folder), {"docs/", "../out/", ":(top)x/"}, None).first == found
+    assert find_first_commits(project_in(folder), {"../out/"}, None).first == {}

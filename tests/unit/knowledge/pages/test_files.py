@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.pages.parsing import body_of
-from duvet.knowledge.pages.slugs import fault_of, plain, prefix_of
+from duvet.knowledge.pages.page import decode_page_body, find_pattern_prefix, find_slug_fault, normalise_slug
 from tests.unit.knowledge.pages.made import CONFIG, notes_of, told
 
 
@@ -74,7 +73,7 @@ def test_a_pattern_that_means_nothing() -> None:
     [("docs/**/*.md", "docs/"), ("*.md", ""), ("./a/b*/c.md", "a/"), ("a/b.md", "a/"), ("README.md", "")],
 )
 def test_prefixes(pattern: str, prefix: str) -> None:
-    assert prefix_of(pattern) == prefix
+    assert find_pattern_prefix(pattern) == prefix
 
 
 def test_titles() -> None:
@@ -122,7 +121,7 @@ BAD = {
 
 @pytest.mark.parametrize(("slug", "reason"), BAD.items(), ids=map(ascii, BAD))
 def test_slugs_that_are_refused(slug: str, reason: str) -> None:
-    assert fault_of(plain(slug)) == reason
+    assert find_slug_fault(normalise_slug(slug)) == reason
 
 
 GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
@@ -205,7 +204,7 @@ def test_text_between_rules(text: str) -> None:
     files: dict[str, str | bytes] = {"docs/a.md": text, "docs/b.md": ""}
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("b",)
-    assert body_of(text.encode(), "x") == text
+    assert decode_page_body(text.encode(), "x") == text
     message = "what stands before the second `---` is no table, so it is read as text"
     assert told(files) == [("DUV102", "docs/a.md:1:1", message)] * TEXTS[text]
 
@@ -231,7 +230,7 @@ def test_front_matter_in_other_spellings(front: str) -> None:
 @pytest.mark.parametrize("line", ["a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000])
 def test_long_lines_between_rules(line: str) -> None:
     text = f"---\n{line}\n---\n"
-    assert body_of(text.encode(), "x") == text
+    assert decode_page_body(text.encode(), "x") == text
 
 
 def test_numbers_in_front_matter() -> None:

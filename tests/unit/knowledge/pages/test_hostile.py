@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.pages.parsing import MOST, body_of
-from duvet.knowledge.pages.problems import findings_of
-from duvet.tree.recorded import RecordedTree
+from duvet.knowledge.pages.page import MAX_PAGE_BYTES, decode_page_body
+from duvet.knowledge.pages.page_rows import find_page_problems
+from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import CONFIG, TRACE, found_in, notes_of, project_in, told
 
@@ -30,13 +30,13 @@ def test_a_page_of_20_megabytes() -> None:
     notes = notes_of(files)
     page = notes.require("a")
     assert (page.title, notes.outlinks(page)) == ("Large", ("b",))
-    assert len(body_of(text.encode(), "x").encode()) in range(MOST - 3, MOST + 1)
+    assert len(decode_page_body(text.encode(), "x").encode()) in range(MAX_PAGE_BYTES - 3, MAX_PAGE_BYTES + 1)
 
 
 @pytest.mark.parametrize("cut", range(5))
 def test_no_character_is_cut_in_two(cut: int) -> None:
-    data = b"a" * (MOST - cut) + "\U0001f375".encode() * 2
-    assert set(body_of(data, "x")) <= {"a", "\U0001f375"}
+    data = b"a" * (MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
+    assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
 
 
 @pytest.mark.parametrize("name", ["binary", "latin"])
@@ -123,7 +123,7 @@ def test_files_outside_of_the_project(tmp_path: Path) -> None:
     (folder / "docs/folder").symlink_to("../../elsewhere/more")
     (folder / "docs/own.md").symlink_to("../own/b.md")
     (folder / "docs/loop").symlink_to("..")
-    found = findings_of(project_in(folder))
+    found = find_page_problems(project_in(folder))
     outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
     assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
@@ -141,7 +141,7 @@ def test_folders_outside_of_the_project(tmp_path: Path) -> None:
     for link in ("out", "named", "left"):
         (folder / f"docs/{link}").symlink_to(tmp_path / "out")
     project = project_in(folder)
-    found = findings_of(project)
+    found = find_page_problems(project)
     assert found.files == ("docs/a.md", "docs/spec.md")
     assert [(one.code, one.path, one.severity) for one in found.problems] == [
         ("DUV104", "docs/named", "warning"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.pages.notes import Edge, Graph, Node
+from duvet.knowledge.pages.catalogue import PageEdge, PageGraph, PageNode
 from tests.unit.knowledge.pages.made import found_in, notes_of, told
 
 
@@ -122,14 +122,14 @@ def test_sections_that_are_missing() -> None:
 
 def test_loops() -> None:
     notes = notes_of({"docs/a.md": "[[b]] [[a]]", "docs/b.md": "[[c]]", "docs/c.md": "[[a]] [[gone]]", "docs/d.md": ""})
-    a, b, c = (Node(slug, slug, 2) for slug in "abc")
-    edges = (Edge("a", "b"), Edge("c", "a"), Edge("b", "c"))
-    assert notes.graph(notes.require("a")) == Graph((a, b, c), edges)
-    assert notes.graph(notes.require("d")) == Graph((Node("d", "d", 0),), ())
+    a, b, c = (PageNode(slug, slug, 2) for slug in "abc")
+    edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
+    assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
+    assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
 
 
 def test_links_in_both_directions_are_one_edge() -> None:
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
-    nodes = (Node("c", "c", 1), Node("b", "b", 2))
-    assert notes.graph(notes.require("c")) == Graph(nodes, (Edge("b", "c"),))
-    assert notes.graph(notes.require("a")).edges == (Edge("a", "b"),)
+    nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
+    assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
+    assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"),)

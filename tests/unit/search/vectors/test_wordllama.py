@@ -22,7 +22,7 @@ def refuse(*args, **options):
     raise AssertionError("somebody asks the network")
 
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
-from duvet.search.vectors.find import find_embedder
+from duvet.queries.embeddings import find_embedder
 space = find_embedder(True).fitted(["one kettle", "two pots"])
 assert len(space.rows(["a kettle"])) == 260
 assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
@@ -102,7 +102,7 @@ def test_nothing_is_downloaded(tmp_path: Path) -> None:
 
 THREADS = """
 import os, sys
-import duvet.search.vectors.arrays
+import duvet.queries.vector_matrix
 assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
 """
 

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from duvet.server.http.tokens import Tokens
+from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.clients import client_of
 from tests.unit.server.http.serving import ADMIN, BOTH, NOBODY, READER, asking, greet, serving, value_of
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 FORBIDDEN = "forbidden"
 
 
-async def _mend(server: DuvetServer, version: str, tokens: Tokens, token: str) -> tuple[bool, Any]:
+async def _mend(server: DuvetServer, version: str, tokens: AccessTokens, token: str) -> tuple[bool, Any]:
     """Whether the tool for maintainers is shown, and what calling it comes to."""
     async with serving(server, tokens=tokens) as where, asking(where, token) as http:
         transport = streamable_http_client(f"{http.base_url}/mcp", http_client=http)

@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.made import Waiting
 from tests.unit.server.http.serving import LONGEST, MEDIA, Where, asking, error_of, greet, serving
@@ -37,7 +37,7 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
     ##= type=test
     ##% A call whose client has left MUST be cancelled.
     with anyio.fail_after(LONGEST):
-        async with serving(server, limits=Limits(requests=MANY)) as where, asking(where) as client:
+        async with serving(server, limits=HttpLimits(requests=MANY)) as where, asking(where) as client:
             for _ in range(MANY):
                 async with AsyncExitStack() as stack:
                     await begun(stack, where, 1, waiting)
@@ -57,7 +57,7 @@ async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: W
     ##% with 503 and a `Retry-After`; the same holds for streams.
     with anyio.fail_after(LONGEST):
         async with (
-            serving(server, limits=Limits(requests=places)) as where,
+            serving(server, limits=HttpLimits(requests=places)) as where,
             asking(where) as greedy,
             asking(where, at=ELSEWHERE) as other,
             AsyncExitStack() as stack,
@@ -73,7 +73,7 @@ async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: W
 async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
     with anyio.fail_after(LONGEST):
         async with (
-            serving(server, limits=Limits(streams=9)) as where,
+            serving(server, limits=HttpLimits(streams=9)) as where,
             asking(where) as greedy,
             AsyncExitStack() as stack,
         ):

@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from duvet.knowledge.upkeep.places import FEEDBACK
+from duvet.knowledge.maintenance.feedback import FEEDBACK_FILE
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.server.clients import MODERN, client_of, over_stdio
@@ -175,7 +175,7 @@ async def test_what_was_acknowledged_is_there_once_a_server_is_killed(duvet_comm
     assert set(copies.values()) == {(project / "docs/large.md").read_bytes()}
     lines = [
         json.loads(line)
-        for line in (project / KEPT / FEEDBACK).read_text().splitlines(keepends=True)
+        for line in (project / KEPT / FEEDBACK_FILE).read_text().splitlines(keepends=True)
         if line.endswith("\n")
     ]
     there = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.serving import MEDIA, MODERN_HEADERS, answer_in, asking, greet, serving
 from tests.unit.server.wire import enveloped, hello, request
@@ -68,7 +68,7 @@ async def test_a_batch_outside_of_a_session(server: DuvetServer) -> None:
 
 @pytest.mark.parametrize("batch", [[], [request("ping")] * 3])
 async def test_the_size_of_a_batch(server: DuvetServer, batch: list[Any]) -> None:
-    async with serving(server, limits=Limits(batch=2)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(batch=2)) as where, asking(where) as client:
         answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
     assert (answer.status_code, answer.json()["error"]["message"]) == (
         400,
@@ -77,7 +77,7 @@ async def test_the_size_of_a_batch(server: DuvetServer, batch: list[Any]) -> Non
 
 
 async def test_a_batch_counts_for_as_many(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(rate=0.001, burst=6)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(rate=0.001, burst=6)) as where, asking(where) as client:
         session = await greet(client, "2025-03-26")
         answers = [await client.post("/mcp", json=[request("ping")] * 3, headers=session) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]

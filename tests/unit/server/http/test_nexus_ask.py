@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.llm.errors import ModelError, NoModelError
-from duvet.llm.records import ModelRequest, ModelResponse, Resolved
+from duvet.llm.records import ModelError, ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from tests.unit.server.http.nexus import nexus, post
 
 pytestmark = pytest.mark.anyio
@@ -22,12 +21,12 @@ class FakeRouter:
         self.failure = failure
         self.asked: list[ModelRequest] = []
 
-    def pick(self, request: ModelRequest) -> Resolved:
+    def pick(self, request: ModelRequest) -> ResolvedModel:
         if isinstance(self.failure, NoModelError):
             raise self.failure
-        return Resolved("one", "small", "a test")
+        return ResolvedModel("one", "small", "a test")
 
-    async def invoke(self, request: ModelRequest, resolved: Resolved | None = None) -> ModelResponse:
+    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
         self.asked.append(request)
         if self.failure:
             raise self.failure
@@ -90,9 +89,9 @@ async def test_criterion_5_4(tmp_path: Path) -> None:
 
 
 async def test_a_model_that_fails(tmp_path: Path) -> None:
-    from duvet.llm.errors import Fault
+    from duvet.llm.records import ModelFault
 
-    router = FakeRouter(failure=ModelError(Fault.UNAVAILABLE, "one does not answer"))
+    router = FakeRouter(failure=ModelError(ModelFault.UNAVAILABLE, "one does not answer"))
     async with nexus(tmp_path, router=router) as client:
         status, found = await post(client, "ask", question="When does the kettle boil?")
     assert (status, found["error"], found["code"]) == (503, "one does not answer", "upstream_error")

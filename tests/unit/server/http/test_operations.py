@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from duvet.server.http.metrics import Metrics
-from duvet.server.log import Level, Log
+from duvet.server.http.metrics import ServerMetrics
+from duvet.server.log import EventLevel, ServerLog
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.desk import Desk, House
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import BOTH, READER, asking, call, serving
 
@@ -38,8 +38,8 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
     ##% Every call of a tool MUST be counted, by its tool, by the way it came and by what came of it.
-    metrics = Metrics("1.0")
-    desk = Desk(server.desk.registry, server.live, House(observers=[metrics.saw]))
+    metrics = ServerMetrics("1.0")
+    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[metrics.saw]))
     counting = DuvetServer(server.identity, "", server.live, desk)
     async with serving(counting) as where, asking(where) as client:
         for _ in range(3):
@@ -65,10 +65,10 @@ async def test_unknown_tools_are_told_of(server: DuvetServer) -> None:
     ##= type=test
     ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
     ##% that of the tool `unknown`.
-    metrics = Metrics("1.0")
+    metrics = ServerMetrics("1.0")
     lines: list[str] = []
-    log = Log(lines.append, Level.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
-    desk = Desk(server.desk.registry, server.live, House(observers=[log.saw, metrics.saw]))
+    log = ServerLog(lines.append, EventLevel.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
+    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[log.saw, metrics.saw]))
     async with serving(DuvetServer(server.identity, "", server.live, desk)) as where, asking(where) as client:
         given = {"tool": "nöthing\n" + "x" * 5000, "input": {"secret": "words"}}
         await client.post(API, json=given, headers={"x-request-id": "r-1"})

@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.server.doubt import Doubt
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.choosing import choice
-from duvet.tools.desk import Desk
-from duvet.tools.plugins import Found
+from duvet.server.staleness import ChangeDetector
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import choose_packs
+from duvet.tools.plugins import PluginPacks
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.knowledge.pages.made import TRACE
@@ -59,15 +59,15 @@ async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Pat
     ##= type=test
     ##% An edit of a page that was written to disk before a request MUST be in its answer.
     folder = make(tmp_path / "tea", {**TRACE, **NOTES})
-    live = Live(lambda: opened(folder), 50, doubt=None if tells else Doubt(None))
-    desk = Desk(choice(("trace",), {}, Found()).registry, live)
+    live = LiveProject(lambda: opened(folder), 50, doubt=None if tells else ChangeDetector(None))
+    desk = ToolDispatcher(choose_packs(("trace",), {}, PluginPacks()).registry, live)
     try:
-        async with serving(DuvetServer(Identity(), "", live, desk)) as where, asking(where) as client:
+        async with serving(DuvetServer(ServerIdentity(), "", live, desk)) as where, asking(where) as client:
             before = await said_by(client)
             edit(folder)
             after = await said_by(client)
-            again = Live(lambda: opened(folder), 50)
-            fresh = DuvetServer(Identity(), "", again, Desk(desk.registry, again))
+            again = LiveProject(lambda: opened(folder), 50)
+            fresh = DuvetServer(ServerIdentity(), "", again, ToolDispatcher(desk.registry, again))
             async with serving(fresh) as elsewhere, asking(elsewhere) as other:
                 assert after == await said_by(other) != before
             again.close()

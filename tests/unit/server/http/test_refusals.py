@@ -7,14 +7,14 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.made import Waiting
 from tests.unit.server.http.serving import BOTH, MEDIA, READER, asking, error_of, greet, serving
 from tests.unit.server.wire import hello, request
 
 pytestmark = pytest.mark.anyio
-SMALL = Limits(body=2000, burst=1, rate=0.001)
+SMALL = HttpLimits(body=2000, burst=1, rate=0.001)
 BAD_HOST = error_of("forbidden", "This server doesn't go by that name", "duvet mcp --allow-host NAME")
 BAD_ORIGIN = error_of("forbidden", "Pages of that origin may not ask", "duvet mcp --allow-host NAME")
 OTHER_METHOD = error_of("unsupported_operation", "This method is not served here")
@@ -110,7 +110,7 @@ async def test_a_large_request(server: DuvetServer, chunked: bool) -> None:
         for _ in range(4):
             yield b"[" * 1000
 
-    async with serving(server, limits=Limits(body=2000)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(body=2000)) as where, asking(where) as client:
         answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=MEDIA)
         hint = "it may have 2,000 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
         assert (answer.status_code, answer.json()) == (
@@ -125,7 +125,7 @@ async def test_a_large_request(server: DuvetServer, chunked: bool) -> None:
 ##= type=test
 ##% A client that asks more often than it may MUST be refused with 429 and a `Retry-After`.
 async def test_too_often(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(rate=0.5, burst=2)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(rate=0.5, burst=2)) as where, asking(where) as client:
         answers = [await client.get("/health") for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]
         assert answers[2].json() == error_of("upstream_error", "Too many requests", "try again later")
@@ -137,7 +137,7 @@ async def test_too_often(server: DuvetServer) -> None:
 ##% Where too many requests are at work, or too many streams are open, a further one MUST be refused with 503 and a
 ##% `Retry-After`.
 async def test_too_many_at_once(server: DuvetServer, waiting: Waiting) -> None:
-    async with serving(server, limits=Limits(requests=1, streams=1)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(requests=1, streams=1)) as where, asking(where) as client:
         session = await greet(client)
         async with client.stream("GET", "/mcp", headers=session) as stream, anyio.create_task_group() as tasks:
             assert stream.status_code == 200

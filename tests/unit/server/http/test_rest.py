@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.checks import LONGEST
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
 from tests.unit.server.http.serving import ADMIN, BOTH, READER, asking, call, serving
 from tests.unit.server.protocol.made import made
 
@@ -116,7 +116,7 @@ BODIES: dict[str, tuple[Any, dict[str, str]]] = {
         refused("invalid_request", "limit: expected int, got str"),
     ),
     "long": (
-        {"tool": "search_requirements", "input": {"query": "a" * (LONGEST + 1)}},
+        {"tool": "search_requirements", "input": {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}},
         refused("invalid_request", "query has more than 20,000 characters"),
     ),
 }

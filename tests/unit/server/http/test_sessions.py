@@ -12,7 +12,7 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.made import KETTLE, SPECIFICATION, make
 from tests.unit.server.conftest import server_of
@@ -30,7 +30,7 @@ async def status(client: httpx2.AsyncClient, session: dict[str, str]) -> int:
 
 
 async def test_the_session_that_is_idle_for_longest_makes_room(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(sessions=3)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
         sessions = [await greet(client) for _ in range(3)]
         assert await status(client, sessions[0]) == 200
         sessions.append(await greet(client))
@@ -43,7 +43,7 @@ async def test_who_has_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= type=test
     ##% Where there are too many sessions, the one that was idle for longest MUST make room for another, of those of the
     ##% client that has most of them.
-    async with serving(server, limits=Limits(sessions=3)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
         async with asking(where, at=OTHER) as flood:
             session = await greet(client)
             sessions = [await greet(flood) for _ in range(10)]
@@ -53,7 +53,11 @@ async def test_who_has_most_sessions_makes_room(server: DuvetServer) -> None:
 
 
 async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(sessions=2)) as where, asking(where) as client, AsyncExitStack() as stack:
+    async with (
+        serving(server, limits=HttpLimits(sessions=2)) as where,
+        asking(where) as client,
+        AsyncExitStack() as stack,
+    ):
         sessions = [await greet(client) for _ in range(2)]
         for session in sessions:
             stream = await stack.enter_async_context(client.stream("GET", "/mcp", headers=session))

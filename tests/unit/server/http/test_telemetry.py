@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from duvet.server.http.metrics import Metrics
-from duvet.tools.seen import Seen, shown_warning
+from duvet.server.http.metrics import ServerMetrics
+from duvet.tools.audit import CallRecord, format_warning
 from tests.cli.made import make
 from tests.unit.knowledge.stored import NOW, RUN, STORE, fill
 from tests.unit.server.http.command import Command
@@ -131,11 +131,11 @@ async def test_calls_are_counted(duvet_command: str, project: Path) -> None:
 
 
 def test_those_that_store() -> None:
-    metrics = Metrics("0")
+    metrics = ServerMetrics("0")
     given: dict[str, Any] = dict.fromkeys(("face", "request", "scope", "arguments"), "")
     for tool, code in (("km-upload", ""), ("km-upload", "invalid_request"), ("km-storetext", ""), ("km-other", "")):
-        metrics.saw(Seen(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
-    metrics.saw(Seen(tool="km-upload", pack="another", seconds=0.1, **given))
+        metrics.saw(CallRecord(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
+    metrics.saw(CallRecord(tool="km-upload", pack="another", seconds=0.1, **given))
     text = metrics.text().decode()
     assert samples(text, "km_mcp_upload_total") == {(("result", "success"),): 1, (("result", "error"),): 1}
     assert samples(text, "km_mcp_storetext_total") == {(("result", "success"),): 1}
@@ -207,6 +207,6 @@ async def test_the_log_of_a_call(duvet_command: str, project: Path) -> None:
 
 
 def test_a_warning_is_one_line() -> None:
-    assert shown_warning("knowledge", "a\nb " + "x" * 500).startswith("a b")
-    assert len(shown_warning("knowledge", "word " * 500)) < 400
-    assert (shown_warning("trace", "geheim"), shown_warning("trace", "")) == ("str(6)", "")
+    assert format_warning("knowledge", "a\nb " + "x" * 500).startswith("a b")
+    assert len(format_warning("knowledge", "word " * 500)) < 400
+    assert (format_warning("trace", "geheim"), format_warning("trace", "")) == ("str(6)", "")

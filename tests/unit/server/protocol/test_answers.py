@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from duvet.server.caller import calling
+from duvet.server.backpressure import set_caller
 from duvet.tools.tool import Scope
 from tests.cli.made import KETTLE, make
 from tests.unit.server.clients import MODERN
@@ -136,7 +136,7 @@ async def test_a_broken_configuration_is_told_without_the_folder(client: Client,
 
 async def test_tools_above_the_scopes_of_the_caller_are_neither_shown_nor_run(project: Path) -> None:
     async with Client(made(live_of(project)), mode=MODERN, cache=None) as client:
-        with calling(frozenset([Scope.READER])):
+        with set_caller(frozenset([Scope.READER])):
             assert [tool.name for tool in (await client.list_tools()).tools] == ["twice", "numbers", "refuse", "burst"]
             (block,) = blocks(await client.call_tool("repair", {"number": 1}))
         assert json.loads(block)["error"]["code"] == "forbidden"

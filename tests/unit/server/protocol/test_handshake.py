@@ -10,7 +10,7 @@ from mcp.client._memory import InMemoryTransport
 from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 
-from duvet.server.identity import Identity
+from duvet.server.messages import ServerIdentity
 from tests.unit.server.clients import HANDSHAKES, MODERN, client_of
 from tests.unit.server.protocol.made import live_of, made
 
@@ -26,7 +26,7 @@ async def test_the_version_is_the_one_that_is_asked_for_or_the_configured_one(
     ##= type=test
     ##% The handshake MUST end with the version that the client asks for where the server knows it, and with the one
     ##% that the configuration names where it names one.
-    server = made(live_of(project), Identity(protocol_version=pinned))
+    server = made(live_of(project), ServerIdentity(protocol_version=pinned))
     async with client_of(InMemoryTransport(server), asked) as client:
         assert client.protocol_version == (pinned or asked)
         answer = await client.call_tool("twice", {"number": 1})
@@ -34,7 +34,7 @@ async def test_the_version_is_the_one_that_is_asked_for_or_the_configured_one(
 
 
 async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(project: Path) -> None:
-    server = made(live_of(project), Identity(protocol_version="2025-03-26"))
+    server = made(live_of(project), ServerIdentity(protocol_version="2025-03-26"))
     async with Client(server, mode="auto") as client:
         assert client.protocol_version == MODERN
 

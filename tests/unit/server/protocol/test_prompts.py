@@ -9,8 +9,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from duvet.prompts.library import prompts
-from duvet.server.protocol.prompts import completions
+from duvet.prompts.library import load_prompts
+from duvet.server.protocol.server import complete_argument
 from tests.cli.running import run
 from tests.unit.prompts.made import context_of
 from tests.unit.server.clients import client_of, over_stdio
@@ -48,7 +48,7 @@ async def test_the_list_has_all_that_there_is_to_know(client: Client) -> None:
         for one in listed
     ] == [
         (one.name, one.title, one.description, [(arg.name, arg.description, arg.required) for arg in one.arguments])
-        for one in prompts()
+        for one in load_prompts()
     ]
 
 
@@ -101,4 +101,4 @@ async def test_a_broken_project_keeps_nobody_from_the_system_prompt(client: Clie
 
 
 def test_completions_are_those_of_the_project() -> None:
-    assert completions(context_of(), "spec", "t") == ["tea"]
+    assert complete_argument(context_of(), "spec", "t") == ["tea"]

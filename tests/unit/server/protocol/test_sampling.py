@@ -13,18 +13,17 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from msgspec import convert
 
-from duvet.config.service.providers import ProviderKind, ProviderSection
-from duvet.config.service.workflows import WorkflowSection
+from duvet.config.service_tables import ProviderKind, ProviderSection
+from duvet.config.workflow_tables import WorkflowSection
 from duvet.llm.router import StaticRouter
-from duvet.server.identity import Identity
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.chosen import Chosen
-from duvet.tools.desk import Desk, House
-from duvet.tools.registry import Registry
-from duvet.tools.services import MODELS
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
+from duvet.tools.tool import MODELS_SERVICE, EnabledPack
 from duvet.tools.trace.pack import TRACE
-from duvet.workflows.from_config import from_config
-from duvet.workflows.pack import offered
+from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.pack import make_workflow_tools
 from tests.unit.server.clients import MODERN
 from tests.unit.server.protocol.made import live_of
 
@@ -48,11 +47,13 @@ def era(request: pytest.FixtureRequest) -> str:
 
 def server_of(project: Path) -> DuvetServer:
     section = convert(SUM_UP, WorkflowSection)
-    found = offered({"sum": from_config("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
+    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
     live = live_of(project)
-    registry = Registry([Chosen(TRACE), Chosen(found.pack)])
-    return DuvetServer(Identity(), "", live, Desk(registry, live, House(services={MODELS: router})))
+    registry = Registry([EnabledPack(TRACE), EnabledPack(found.pack)])
+    return DuvetServer(
+        ServerIdentity(), "", live, ToolDispatcher(registry, live, ToolEnvironment(services={MODELS_SERVICE: router}))
+    )
 
 
 class Model:

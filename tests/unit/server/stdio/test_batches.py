@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.inbound import BATCHING, LARGEST
+from duvet.server.stdio.session import BATCH_VERSIONS, MAX_BATCH_SIZE
 from tests.unit.server.clients import HANDSHAKES
 from tests.unit.server.stdio.talking import FOREVER, said
 from tests.unit.server.wire import enveloped, hello, request
@@ -36,7 +36,7 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
     return answers
 
 
-@pytest.mark.parametrize("version", BATCHING)
+@pytest.mark.parametrize("version", BATCH_VERSIONS)
 def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#transport
     ##= type=test
@@ -52,7 +52,7 @@ def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
     )
 
 
-@pytest.mark.parametrize("version", [version for version in HANDSHAKES if version not in BATCHING])
+@pytest.mark.parametrize("version", [version for version in HANDSHAKES if version not in BATCH_VERSIONS])
 def test_later_versions_have_no_batches(version: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#transport
     ##= type=test
@@ -89,11 +89,11 @@ def test_a_batch_without_a_request_has_no_answer(server: DuvetServer) -> None:
 
 
 def test_a_batch_has_a_size(server: DuvetServer) -> None:
-    full = [ping(id) for id in range(LARGEST)]
+    full = [ping(id) for id in range(MAX_BATCH_SIZE)]
     found = after_greeting(server, [], full, [*full, ping("a")])
     (answers,) = (one for one in found if isinstance(one, list))
-    assert sorted(answer["id"] for answer in answers) == list(range(LARGEST))
-    assert [one for one in found if one != answers] == [refused(f"a batch has from 1 to {LARGEST} messages")] * 2
+    assert sorted(answer["id"] for answer in answers) == list(range(MAX_BATCH_SIZE))
+    assert [one for one in found if one != answers] == [refused(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")] * 2
 
 
 def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> None:

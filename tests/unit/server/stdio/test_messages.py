@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from duvet.server.messages import encoded
+from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.lines import LONGEST
+from duvet.server.stdio.handshake import MAX_LINE_BYTES
 from tests.unit.server.stdio.talking import said
 from tests.unit.server.wire import hello, request
 
@@ -134,8 +134,8 @@ def test_a_line_that_is_too_long(server: DuvetServer) -> None:
     ##= type=test
     ##% A line of more than 4 MiB MUST be answered with the error -32600, and MUST NOT be kept.
     long = b'"' + b"x" * 10_000_000 + b'"'
-    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(LONGEST)
-    too_long = refused(-32600, f"Invalid Request: a line has at most {LONGEST} bytes")
+    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(MAX_LINE_BYTES)
+    too_long = refused(-32600, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert sorted(found, key=str) == sorted([PONG, too_long, {**PONG, "id": "longest"}, too_long, PONG], key=str)
 
@@ -151,4 +151,4 @@ def test_methods_before_the_handshake(server: DuvetServer) -> None:
 
 
 def test_half_a_character_is_told_as_an_escape() -> None:
-    assert encoded({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'
+    assert encode_message({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'

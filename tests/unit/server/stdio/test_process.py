@@ -23,9 +23,9 @@ NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 CALL = request("tools/call", {"name": "resolve_spec_id", "arguments": {"url": "tea.md"}}, id="call")
 PRINTS = """
 import os, subprocess, sys
-from duvet.server.stdio.wire import take
+from duvet.server.stdio.handshake import take_standard_streams
 print("before", flush=True)
-wire = take()
+wire = take_standard_streams()
 print("printed")
 sys.stdout.flush()
 os.write(1, b"written\\n")

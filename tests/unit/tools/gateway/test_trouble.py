@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from duvet.tools.gateway.line import MOST_BYTES
+from duvet.tools.gateway import MAX_REPLY_BYTES
 from tests.unit.llm.wire import Reply, Wire
 from tests.unit.tools.gateway.made import FOUND, Forwarding, refuses, says
 
@@ -144,7 +144,7 @@ def test_a_large_one(wire: Wire) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
     ##% An answer of a gateway that has more than 32 MiB MUST be an error.
-    wire.plan(Reply(body=b" " * (MOST_BYTES + 1)))
+    wire.plan(Reply(body=b" " * (MAX_REPLY_BYTES + 1)))
     told = Forwarding(wire.url).refusal("km-search", query="boil")
     assert told == (
         "upstream_error",

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.knowledge.upkeep.restoring import restore
+from duvet.config.settings import StoreRule
+from duvet.knowledge.maintenance.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
@@ -174,10 +174,10 @@ def test_what_is_restored_answers_the_same(known: Asking) -> None:
     archive = known.value(TOOL)["archive"]
     known.value("km-ingest-trigger", use_dummy_embeddings=True)
     assert answers_differ(known, before)
-    restore(known.upkeep.places, str(known.folder / archive), CLOCK)
+    restore_backup(known.upkeep.places, str(known.folder / archive), CLOCK)
     assert answers(known) == before
     known.file.unlink()
-    restore(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
+    restore_backup(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
     assert answers(known) == before
 
 

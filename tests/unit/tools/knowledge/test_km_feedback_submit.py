@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import SearchRule
-from duvet.config.service.search import SearchSection
-from duvet.tools.chosen import Chosen
+from duvet.config.service_tables import SearchSection
+from duvet.config.settings import SearchRule
 from duvet.tools.knowledge.pack import KNOWLEDGE
-from duvet.tools.tool import Scope
+from duvet.tools.tool import EnabledPack, Scope
 from tests.unit.knowledge.stored import fill, plain
 from tests.unit.knowledge.upkeep.made import CLOCK
 from tests.unit.tools.knowledge.made import Asking
@@ -130,7 +129,7 @@ def test_who_is_asked_for_feedback(known: Asking) -> None:
     assert prompt(known) == asked
     assert prompt(known, scopes=[Scope.READER]) is None
     assert prompt(known, "zzz", scopes=Scope) is None or known.value("km-search", query="zzz")["results"]
-    for chosen in (Chosen(KNOWLEDGE, writes=False), Chosen(KNOWLEDGE, switches={TOOL: False})):
+    for chosen in (EnabledPack(KNOWLEDGE, writes=False), EnabledPack(KNOWLEDGE, switches={TOOL: False})):
         other = Asking(known.folder, chosen=chosen)
         assert prompt(other) is None
         other.knowledge.close()

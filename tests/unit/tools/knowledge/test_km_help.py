@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from duvet.tools.chosen import Chosen
 from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.tool import EnabledPack
 from tests.unit.tools.knowledge.made import Asking
 
 NAMES = [
@@ -74,7 +74,7 @@ def test_the_document(known: Asking) -> None:
 
 
 def test_what_is_switched_off_is_not_told_of(tmp_path: Path) -> None:
-    known = Asking(tmp_path, chosen=Chosen(KNOWLEDGE, switches={"km-graph-node": False}))
+    known = Asking(tmp_path, chosen=EnabledPack(KNOWLEDGE, switches={"km-graph-node": False}))
     assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
     assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
     assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"

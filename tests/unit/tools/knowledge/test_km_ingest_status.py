@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.store.records import Run
+from duvet.store.records import IngestRun
 from tests.unit.knowledge.stored import NOW, RUN, fill
 from tests.unit.tools.knowledge.made import Asking
 
@@ -25,7 +25,7 @@ LAST = {
     "removed": 2,
     "repo_head": "c1",
 }
-FAILED = Run(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
+FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from duvet.tools.ctx import Caller
-from duvet.tools.errors import ToolError
+from duvet.tools.call_context import Caller
+from duvet.tools.tool import ToolError
 from tests.unit.knowledge.ingest.made import PLAIN
 from tests.unit.knowledge.stored import plain
 from tests.unit.tools.knowledge.made import Asking

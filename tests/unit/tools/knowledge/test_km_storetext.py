@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.upload import UploadRule
+from duvet.config.settings import UploadRule
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.config.upload import UploadRule
+from duvet.config.settings import StoreRule, UploadRule
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 

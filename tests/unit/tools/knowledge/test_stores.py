@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.knowledge import Knowledge, OpenStore
-from duvet.store.opening import open_store
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
-from duvet.tools.services import KNOWLEDGE
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.store.location import open_store
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
+from duvet.tools.tool import KNOWLEDGE_SERVICE
 from tests.unit.knowledge.stored import RUN, STORE, fill
 from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -167,11 +167,11 @@ def test_a_run_that_ends_meanwhile(known: Asking) -> None:
 
 
 def test_a_desk_that_knows_nothing(known: Asking) -> None:
-    desk = Desk(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
     other = Asking(known.folder)
     other.desk = desk
     assert other.refusal("km-coverage-summary")[0] == "upstream_error"
-    assert KNOWLEDGE not in desk.house.services
+    assert KNOWLEDGE_SERVICE not in desk.house.services
 
 
 def test_other_rules_are_in_force_with_the_next_question(known: Asking, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.unit.tools.made import FILES, MAIN, answer, context_in, context_of, refusal, value
 
@@ -14,7 +14,7 @@ TOOL = "get_citation_context"
 LINES = tuple(MAIN.splitlines())
 
 
-def test_lines_before_and_after(context: Context) -> None:
+def test_lines_before_and_after(context: ProjectSnapshot) -> None:
     for around, expected in [(0, LINES[14:15]), (1, LINES[13:16]), (5, LINES[9:20]), (1000, LINES)]:
         found = value(context, TOOL, citation_id="src/main.rs:15", context_lines=around)
         assert found == {"file_path": "src/main.rs", "line_number": 15, "context": expected}
@@ -65,7 +65,7 @@ def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
     assert told == ("not_found", "there is no citation at src/main.rs:7", f"near are {near}")
 
 
-def test_a_line_without_a_citation(context: Context) -> None:
+def test_a_line_without_a_citation(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% A line without a citation MUST be answered with the citations that are nearest to it in its file.
@@ -90,7 +90,7 @@ def test_files_without_citations_are_not_shown(tmp_path: Path, path: str) -> Non
     ]
 
 
-def test_what_is_no_citation(context: Context) -> None:
+def test_what_is_no_citation(context: ProjectSnapshot) -> None:
     assert refusal(context, TOOL, citation_id="src/main.rs") == (
         "invalid_request",
         '"src/main.rs" is not file:line',

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.tokens import MOST, tokens
 from tests.unit.tools.made import answer, context_of, value
@@ -41,7 +41,7 @@ def test_a_long_section_comes_in_parts() -> None:
     parts, offset = [], 0
     while offset is not None:
         found = value(LONG, "get_section", reference="tea#sugar", offset=offset)
-        assert len(json.encode(found)) < MOST_BYTES * 1.1
+        assert len(json.encode(found)) < MAX_PAGE_BYTES * 1.1
         assert ("requirements" in found) == (offset == 0)
         step = answer(LONG, "get_section", reference="tea#sugar", offset=offset)[1]
         parts.append(found["content"])
@@ -69,19 +69,19 @@ def test_more_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("reference", "code", "message", "hint"),
     [
-        ("tea", Code.INVALID_REQUEST, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
-        ("src/pot.rs", Code.INVALID_REQUEST, "this names no section", "give spec#section"),
+        ("tea", ErrorCode.INVALID_REQUEST, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
+        ("src/pot.rs", ErrorCode.INVALID_REQUEST, "this names no section", "give spec#section"),
         (
             "tea#milk",
-            Code.NOT_FOUND,
+            ErrorCode.NOT_FOUND,
             'there is no section "milk" in tea.md',
             "/specifications/tea/sections lists the sections",
         ),
-        ("../secret.md", Code.NOT_FOUND, 'nothing is called "../secret.md"', None),
-        ("\0", Code.NOT_FOUND, 'nothing is called "\\0"', None),
+        ("../secret.md", ErrorCode.NOT_FOUND, 'nothing is called "../secret.md"', None),
+        ("\0", ErrorCode.NOT_FOUND, 'nothing is called "\\0"', None),
     ],
 )
-def test_what_is_no_section_is_refused(reference: str, code: Code, message: str, hint: str | None) -> None:
+def test_what_is_no_section_is_refused(reference: str, code: ErrorCode, message: str, hint: str | None) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference=reference)
     assert (caught.value.code, caught.value.message) == (code, message)
@@ -95,7 +95,7 @@ def test_what_is_no_section_is_refused(reference: str, code: Code, message: str,
 def test_wrong_parts_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference="tea#cup", **wrong)
-    assert caught.value.code is Code.INVALID_REQUEST
+    assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 
 def test_a_dump_of_octets_is_dearer_than_words() -> None:

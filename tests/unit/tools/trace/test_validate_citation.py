@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duvet.tools.errors import Code, ToolError
-from duvet.validation.validate import validate
+from duvet.project.validation import validate
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, context_of
 from tests.unit.tools.trace.judging import MISSING, TEA, VALID, invalid, verdict
@@ -146,7 +146,7 @@ def test_a_long_quote_is_looked_for_where_it_should_stand() -> None:
 def test_a_citation_that_is_too_long_is_refused() -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "validate_citation", citation="a" * 10_001)
-    assert caught.value.code is Code.INVALID_REQUEST and "10000" in caught.value.message
+    assert caught.value.code is ErrorCode.INVALID_REQUEST and "10000" in caught.value.message
 
 
 def test_a_long_quote_is_told_briefly() -> None:
@@ -160,6 +160,6 @@ def test_any_text_gets_a_verdict(text: str) -> None:
     try:
         found = verdict(text)
     except ToolError as error:
-        assert error.code is Code.INVALID_REQUEST
+        assert error.code is ErrorCode.INVALID_REQUEST
     else:
         assert isinstance(found, dict) and isinstance(found["valid"], bool)

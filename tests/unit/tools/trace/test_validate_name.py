@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Project
-from duvet.tools.context import Context
+from duvet.project.project import Project
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, context_of
@@ -15,13 +15,13 @@ from tests.unit.tools.trace.judging import VALID, invalid, verdict
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Context:
+def elsewhere(tmp_path: Path) -> ProjectSnapshot:
     """A project on disk with things around it that are none of a client's business."""
     (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
     folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     project = Project(str(folder))
-    return Context(project, project.catalogue, 50)
+    return ProjectSnapshot(project, project.catalogue, 50)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def elsewhere(tmp_path: Path) -> Context:
         "https://example.org/../../secret.md",
     ],
 )
-def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Path, name: str) -> None:
+def test_nothing_outside_of_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path, name: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% A path from a client MUST lead to a file of the project, or be refused.
@@ -50,14 +50,14 @@ def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Pa
     assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
 
 
-def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: Context) -> None:
+def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: ProjectSnapshot) -> None:
     assert verdict("//= other.md#other", elsewhere) == VALID
     assert verdict("//= other.md#others", elsewhere) == invalid(
         'Section not found: missing section "others" in other.md', nearest="other.md#other"
     )
 
 
-def test_nothing_is_downloaded(elsewhere: Context, tmp_path: Path) -> None:
+def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     ##= man/spec/mcp.md#tools
     ##= type=test

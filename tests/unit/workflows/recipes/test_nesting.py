@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from duvet.config.service.workflows import WorkflowSection
-from duvet.workflows.from_config import from_config
+from duvet.config.workflow_tables import WorkflowSection
+from duvet.workflows.inputs import make_configured_workflow
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 CIRCLES: dict[str, tuple[dict[str, str], str]] = {
@@ -57,7 +57,7 @@ AROUND = {
 def both(tmp_path: Path) -> Iterator[Kitchen]:
     """Recipes, and a workflow of the configuration."""
     section = msgspec.json.decode(json.dumps(AROUND), type=WorkflowSection)
-    found = Kitchen(tmp_path, {"around": from_config("around", section)})
+    found = Kitchen(tmp_path, {"around": make_configured_workflow("around", section)})
     yield found
     found.knowledge.close()
 

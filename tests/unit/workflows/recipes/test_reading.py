@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.workflows.recipes.reading import FILE, read_recipe
-from duvet.workflows.records import Capture, Check, ToolStep, Variable, WaitStep, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.recipe import ORIGIN_FILE, read_recipe
+from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, WaitStep, Workflow
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 WHOLE = """\
@@ -85,7 +85,7 @@ def test_a_whole_one() -> None:
     ##= type=test
     ##% A wait MUST call its tool every 5 seconds, and fail after 300, unless `interval_seconds`, at least 0.5, and
     ##% `timeout_seconds`, at least 1, say otherwise.
-    found = read_recipe(WHOLE.encode(), "recipes/x.yaml", FILE)
+    found = read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE)
     assert (found.name, found.problems, found.steps) == ("release", (), 3)
     assert found.workflow == WORKFLOW
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from duvet.tools.errors import ToolError
-from duvet.tools.tool import Scope
+from duvet.tools.tool import Scope, ToolError
 from tests.unit.workflows.recipes.made import FILLED, SHIPPED, Kitchen, states, steps
 
 WORDS = '1 of [{"number":0},{"number":1}]'

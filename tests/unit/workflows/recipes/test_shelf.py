@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.workflows.recipes.shelf import MOST_FILES, Shelf
+from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
 from tests.unit.workflows.recipes.made import SHIPPED, Kitchen, steps
 
 STEP = steps("{ id: a, tool: pot-hold }")
 
 
 def every(kitchen: Kitchen) -> dict[str, str]:
-    return {name: one.path for name, one in Shelf(kitchen.disk).every().items()}
+    return {name: one.path for name, one in RecipeCatalogue(kitchen.disk).every().items()}
 
 
 def test_where_they_are(kitchen: Kitchen) -> None:
@@ -94,7 +94,7 @@ def test_what_is_no_file(kitchen: Kitchen) -> None:
 
 
 def test_more_than_anybody_has(kitchen: Kitchen) -> None:
-    for number in range(MOST_FILES + 1):
+    for number in range(MAX_RECIPE_FILES + 1):
         kitchen.write(f"brew{number}", "")
     with pytest.raises(DuvetError, match="recipes: more than 1,000 recipes in a folder"):
         every(kitchen)
@@ -103,5 +103,5 @@ def test_more_than_anybody_has(kitchen: Kitchen) -> None:
 
 def test_a_file_that_somebody_names(kitchen: Kitchen, tmp_path: Path) -> None:
     path = kitchen.write("brew", STEP, "elsewhere")
-    found = Shelf(kitchen.disk).file(str(path))
+    found = RecipeCatalogue(kitchen.disk).file(str(path))
     assert (found.name, found.steps, found.problems) == ("brew", 1, ())
