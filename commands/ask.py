@@ -91,8 +91,6 @@ def ask(
 
 def run_ask(question: str, model: str | None, config: str | None, format: str, where: Mapping[str, Any]) -> int:
     """Write what a model answers, and from what; the exit code."""
-    ##= man/spec/ask.md#answers
-    ##% `duvet ask` MUST NOT write anything but the cache.
     router = make_router(read_service(config, where["config_path"]).config, current_settings())
     catalogue = require_catalogue(where)
     try:
@@ -109,7 +107,8 @@ def run_ask(question: str, model: str | None, config: str | None, format: str, w
         found = _asked(question, KnownSources(sources), router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
-        ##% Where no model answers, `duvet ask` MUST print the sources all the same, and exit with 1.
+        ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
+        ##% print the sources and exit with 1.
         _pour(ModelAnswer(None, sources), format)
         raise
     _pour(found, format)

@@ -30,8 +30,8 @@ def cache(clear: bool) -> None:
 
 def run_cache(*, clear: bool) -> None:
     """List the files of the cache, or remove them."""
-    ##= man/spec/cache.md#keeping
-    ##% `duvet cache` MUST show what the cache holds, and with `--clear` remove it and nothing else.
+    ##= man/spec/cache.md#storage
+    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
     lines = _cleared() if clear else _shown()
     write_stdout("".join(f"{line}\n" for line in lines).encode())
 

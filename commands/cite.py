@@ -98,8 +98,6 @@ def run_cite(
     )
     wish = CiteOptions(wanted.path, wanted.line, Kind[kind.upper()] if kind else None, fields, width)
     found = insert_citation(project, meant, wish)
-    ##= man/spec/cite.md#what-is-written
-    ##% With `--dry-run`, a unified diff MUST be shown, and nothing written.
     if dry_run:
         write_stdout("".join(make_patch(found.path, found.before, found.after)).encode())
         return
@@ -112,6 +110,6 @@ def run_cite(
 def _told(found: CitedFile) -> str:
     """What was inserted, and where."""
     ##= man/spec/cite.md#what-is-written
-    ##% What has been written MUST be shown with its place on standard output.
+    ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
     lines = [f"{escape_cell(found.path)}:{found.line}", *(escape_cell(line) for line in found.lines)]
     return "".join(f"{line}\n" for line in lines)

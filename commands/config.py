@@ -87,7 +87,7 @@ def _value(value: str | bool | int | tuple[str, ...] | None) -> str:
         case tuple():
             return escape_cell(", ".join(value)) or "-"
     ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
+    ##% An input MUST NOT cause a traceback or control the terminal.
     return escape_cell(value or "-")
 
 

@@ -78,9 +78,9 @@ def run_diff(
     write_stdout(render_bytes(partial(_renderer(format), base, difference)))
     objections = _objections(difference, fail_on)
     if format == "text":
-        ##= man/spec/diff.md#gate
-        ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the
-        ##% gate MUST be written as workflow commands, too.
+        ##= man/spec/problems.md#formats
+        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless standard output is taken.
         print_annotations(objections)
     return _judged(difference, objections, fail_on)
 
@@ -97,15 +97,11 @@ def _renderer(format: str) -> _Render:
 
 def _objections(difference: Difference, fail_on: tuple[str, ...]) -> list[Problem]:
     """What fails the run."""
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
-    ##% stale.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
     lost = find_regressions(difference) if "regression" in fail_on else ()
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
     new = find_uncited_additions(difference) if "new" in fail_on else ()
-    ##= man/spec/diff.md#gate
-    ##% Without `--fail-on`, a difference MUST NOT change the exit code.
     return [*lost, *new]
 
 
@@ -129,8 +125,9 @@ def _tell_about(then: EarlierCatalogue, base: DiffBase) -> None:
         return
     if not then.has_configuration:
         print_notice(f"there was no configuration in {base.words}, so everything is new\n")
-    ##= man/spec/diff.md#reading
-    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
     specifications = {card.path for card in then.catalogue.specifications}
     known = sum(path in specifications for path in then.taken)
     for noun, count in (("specification", known), ("other file", len(then.taken) - known)):

@@ -60,9 +60,6 @@ def locate_store(service_path: str | None) -> StorePaths:
     from duvet.knowledge.maintenance.feedback import find_store_paths
     from duvet.tree.files import DiskTree
 
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet ingest`, `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that
-    ##% `--config` names, as the other commands of the service are.
     shown = current_settings()
     store = load_service_ingest(DiskTree(), shown.environ, shown.config_path, service_path)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))
@@ -78,8 +75,9 @@ def list_votes(format: str | None, service_path: str | None) -> None:
 
 def export_votes(format: str, service_path: str | None) -> None:
     """Write all that was said, the first first."""
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet feedback export` MUST write all feedback with everything that was said, as JSON Lines, CSV or JSON.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
     write_stdout(
         render_listing(
             Listing(_ALL, read_votes(locate_store(service_path).feedback)), ListFormat(format), detect_table_look()

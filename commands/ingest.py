@@ -149,7 +149,7 @@ def _without_symbols(wanted: IngestRule) -> Iterator[str]:
     from duvet.knowledge.ingest.symbols import wants_symbols
 
     ##= man/spec/knowledge.md#files
-    ##% Where the extra `symbols` is not installed, and nobody has said that there are to be none, `duvet ingest` MUST name it.
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     if wanted.symbols is None and not wants_symbols(None):
         yield "without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares"
 
@@ -182,8 +182,6 @@ def run_with_store(
         if not full:
             error.hint = "`duvet ingest --full` replaces it: it holds nothing but what was taken in"
             raise
-    ##= man/spec/knowledge.md#runs
-    ##% With `--full`, a store that is damaged MUST be replaced, unless it may be a file of another program.
     if dry_run:
         return take(None)
     remove_store(path)
@@ -195,8 +193,9 @@ def _once(path: str, take: Callable[[Store | None], Result], *, dry_run: bool) -
     try:
         store = open_store(path, create=not dry_run)
     except (StoreMissingError, StoreOutdatedError):
-        ##= man/spec/knowledge.md#runs
-        ##% A dry run MUST take a store that the next run replaces for one that isn't there.
+        ##= man/spec/knowledge.md#storage
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         return take(None)
     try:
         return take(store)

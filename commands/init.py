@@ -56,8 +56,9 @@ def run_init(specifications: tuple[str, ...], languages: tuple[str, ...], *, ext
     progress = ProgressLines(current_settings())
     for path, data in ((".duvet/config.toml", config), (".duvet/.gitignore", GITIGNORE)):
         progress.begin(f"Writing {path}")
-        ##= man/spec/trace.md#setting-up
-        ##% `duvet init` MUST leave alone a file that is there already.
+        ##= man/spec/trace.md#configuration
+        ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+        ##% folder, and MUST NOT change existing files.
         if os.path.lexists(path):
             progress.end(f"Skipping {path} - already exists")
         else:

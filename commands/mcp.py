@@ -128,8 +128,9 @@ def serve_stdio(assembly: Application) -> None:
 
 def _leave_when_told() -> None:
     """There is nothing to save, and whatever is being worked on has nobody to hear of it."""
-    ##= man/spec/mcp.md#transport
-    ##% SIGINT and SIGTERM MUST end the server at once, with the exit code 0.
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     for sort in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sort, lambda number, frame: os._exit(OK))
 
@@ -215,7 +216,8 @@ def print_config(name: str, where: Mapping[str, Any]) -> None:
 def _command(config_path: str | None, where: Mapping[str, Any]) -> ClientCommand:
     """The very program that runs, in the working directory: a client may start it anywhere, with another path."""
     ##= man/spec/mcp.md#handshake
-    ##% What `duvet mcp --print-config` prints MUST start the server for this project, wherever the client runs.
+    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
+    ##% from any folder.
     begun = os.path.abspath(sys.argv[0])
     is_script = os.path.splitext(os.path.basename(begun))[0] == _NAME and os.access(begun, os.X_OK)
     command, *before = [begun] if is_script else [sys.executable, "-m", _NAME]
@@ -266,7 +268,8 @@ def check_service(listening: ListenOptions, where: Mapping[str, Any]) -> None:
     assembly = make_application(where, mode=listening.mode)
     assembly.require_variables()
     ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
     address = _address(assembly, listening)
     lines = "".join(f"{escape_cell(line)}\n" for line in _summary(assembly, address))
     write_stdout(lines.encode())
@@ -352,8 +355,6 @@ def _summary(assembly: Application, address: str) -> Iterator[str]:
 
 
 def _forwards(gateway: Gateway) -> str:
-    ##= man/spec/gateway.md#access
-    ##% `duvet mcp --check` and `--describe` MUST tell that calls are forwarded, where to, and with which tokens.
     shown = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
     return f"{gateway.authority}: calls of km- tools but km-help are forwarded there, {shown}"
 

@@ -97,8 +97,8 @@ _COLUMNS = (
 
 def list_pages(where: Mapping[str, Any], format: str | None) -> int:
     """Write the pages, the newest first; the exit code."""
-    ##= man/spec/pages.md#command
-    ##% `duvet pages` MUST list all pages, the newest first, and say how many there are.
+    ##= man/spec/pages.md#tools
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     _, shelf = _read(where)
     print_list(Listing(_COLUMNS, [make_page_row(page) for page in shelf.pages]), format)
     if not current_settings().quiet:
@@ -108,9 +108,8 @@ def list_pages(where: Mapping[str, Any], format: str | None) -> int:
 
 def show_page(where: Mapping[str, Any], slug: str, format: str) -> int:
     """Write a page; the exit code."""
-    ##= man/spec/pages.md#command
-    ##% `duvet pages show` MUST show a page with its text, its links in both directions, the requirements that it names
-    ##% and the code that cites these.
+    ##= man/spec/pages.md#tools
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     project, shelf = _read(where)
     notes = PageCollection(shelf, load_catalogue(where))
     page = notes.require(slug)
@@ -144,9 +143,9 @@ def check_pages(where: Mapping[str, Any], answer: ProblemOutput) -> int:
         print_notice(
             f"checked {format_count(found.pages, 'page')} with {format_count(found.links, 'link')}: {outcome}\n"
         )
-    ##= man/spec/pages.md#command
-    ##% `duvet pages check` MUST list links that lead nowhere, slugs that clash and pages that can't be read, and MUST exit
-    ##% with 1 if there are any.
+    ##= man/spec/pages.md#checks
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
     return OK if written and not found.problems else FAILED
 
 

@@ -136,9 +136,8 @@ def _prompt(
     require_prompt(name, REQUIREMENT_PROMPTS)
     if not ranked:
         raise _nothing(catalogue, wanted)
-    ##= man/spec/queries.md#prompts
-    ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
-    ##% output.
+    ##= man/spec/queries.md#priorities
+    ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
     print_requirement_prompt(name, catalogue, ranked[0], where)
     print_error_notice(catalogue)
 

@@ -106,7 +106,7 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
     try:
         wanted = check_prompt_request(name, arguments)
         ##= man/spec/mcp.md#prompts
-        ##% `duvet prompt` MUST print what `prompts/get` answers.
+        ##% `duvet prompt` MUST print what `prompts/get` returns.
         if name == SYSTEM_PROMPT:
             write_stdout(_system(where).encode())
             return

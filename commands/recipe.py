@@ -251,9 +251,6 @@ def list_recipes(format: str | None) -> None:
     every = _shelf().every().values()
     rows = [_row(one, one.workflow) for one in every if one.workflow]
     print_list(Listing(_COLUMNS, rows), format)
-    ##= man/spec/gateway.md#recipes
-    ##% `duvet recipe list` MUST tell on standard error what is wrong with files that are no recipes, and that they are left
-    ##% out.
     print_problems([problem for one in every for problem in one.problems], current_settings())
     if left_out := [one.path for one in every if not one.workflow]:
         _remark(f"left out, for {'they are no recipes' if left_out[1:] else 'it is no recipe'}: {', '.join(left_out)}")
@@ -283,9 +280,6 @@ def show_recipe(name: str, format: str | None, output: str | None = None) -> Non
         raise ProblemsError(found.problems)
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
     if output is not None and not is_standard_output(output):
-        ##= man/spec/gateway.md#recipes
-        ##% `duvet recipe show --output` MUST write the file whole, after the recipe was found, so that a recipe of duvet's
-        ##% becomes one of the project.
         store_file(output, data)
     elif format != "json" and is_on_terminal():
         write_stdout("".join(f"{escape_cell(line)}\n" for line in data.decode().splitlines()).encode())
@@ -323,8 +317,8 @@ def plan_recipe(name: str, told: RecipeArguments, format: str | None, where: Map
 def run_recipe(name: str, told: RecipeArguments, format: str | None, where: Mapping[str, Any]) -> int:
     """Run one, and write what came of each step; the exit code."""
     ##= man/spec/gateway.md#recipes
-    ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
-    ##% it has failed, and with 2 where it was told what it can't be told.
+    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and 2
+    ##% for wrong variables.
     assembly = _running(where)
     workflow = _sound(name, assembly)
     given = read_variables(workflow, told.variables, read_json_argument(told.given))
@@ -379,9 +373,6 @@ def _shelf() -> RecipeCatalogue:
 def _running(where: Mapping[str, Any]) -> Application:
     """The tools, where recipes of this project can be run with them; DuvetError where they can't."""
     assembly = _assembly(where)
-    ##= man/spec/gateway.md#recipes
-    ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST be refused, also with `--dry-run`, and `duvet recipe list` MUST say on
-    ##% standard error that it lists the recipes that are here.
     if assembly.line is not None:
         # What runs there are the recipes of that project, with the rights of the token that is shown.
         raise DuvetError(_FORWARDED, hint=_OVER_THERE)
@@ -398,9 +389,6 @@ def _assembly(where: Mapping[str, Any]) -> Application:
 
 def _tools(assembly: Application) -> Iterator[Tool]:
     """The tools that are switched on; where no recipe can be run with them, all about what is known, too."""
-    ##= man/spec/gateway.md#recipes
-    ##% Where the configuration leaves out `km-recipe-run`, `duvet recipe validate` MUST know all tools of the pack
-    ##% `knowledge` all the same, for it runs nothing.
     if RECIPE_TOOL not in assembly.registry:
         from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
 

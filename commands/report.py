@@ -108,21 +108,24 @@ def report_on_changes(where: Mapping[str, Any], wishes: ReportOptions, answer: P
     with ChangeWatcher(current_settings().environ) as changes:
         mended = False
         while True:
-            ##= man/spec/watch.md#reporting-again
-            ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
+            ##= man/spec/watch.md#noticing-changes
+            ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
+            ##% patterns match other files, until it is interrupted.
             project, reported = run_watched_report(where, wishes, answer)
             changes.follow(project)
             if reported:
-                ##= man/spec/page.md#opening
-                ##% With `--watch`, the page MUST be opened once.
+                ##= man/spec/page.md#working-with-the-report
+                ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or
+                ##% fail when no report is written.
                 answer = replace(answer, opens=False)
             progress.begin("Watching for changes; Ctrl-C ends it")
             # Python looks for cycles by itself in no run of the command line.
             ##= man/spec/watch.md#reporting-again
-            ##% The memory of a process that watches MUST NOT grow with the number of runs.
+            ##% A process that watches or serves MUST NOT use more memory with each run.
             gc.collect()
             ##= man/spec/watch.md#reporting-again
-            ##% Each further run MUST begin with the names of some files that have changed.
+            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
+            ##% changed files first.
             changed, mended = wait_for_change(changes, mended=mended)
             progress.begin(f"Changed {_named(changed)}")
 
@@ -133,8 +136,8 @@ def wait_for_change(changes: ChangeWatcher, *, mended: bool) -> tuple[tuple[str,
         changed = changes.wait() or ()
         reports_alone = bool(changed) and changes.are_outputs(changed)
         ##= man/spec/watch.md#reporting-again
-        ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for
-        ##% that before something that it is made from has changed.
+        ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again
+        ##% before an input changes.
         # Two that watch with different options would else write one report in turn for ever.
         if not (reports_alone and mended):
             return changed, reports_alone
@@ -146,7 +149,7 @@ def run_watched_report(where: Mapping[str, Any], wishes: ReportOptions, answer: 
     cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
     project = open_project(cache, **where)
     ##= man/spec/watch.md#reporting-again
-    ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
     try:
         notes = load_page_rules(where, cache.tree)
         project = open_project(cache, notes=notes, **where)

@@ -91,8 +91,9 @@ def search(
 
     wanted, where = split_filter(options)
     if raw and semantic:
-        ##= man/spec/search.md#meaning
-        ##% `--raw` and `--semantic` together MUST be refused.
+        ##= man/spec/search.md#queries
+        ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+        ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
     ctx.exit(run_search(SearchQuery(" ".join(words), wanted, raw, limit), format, where, semantic))
 
@@ -103,8 +104,9 @@ _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT
 def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any], is_semantic: bool = False) -> int:
     """List what is found, by its meaning, too, where that is wanted; the exit code."""
     embedder = _embedder() if is_semantic else None
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST NOT write anything but the cache.
+    ##= man/spec/trace.md#reports
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
     catalogue = require_catalogue(where)
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
@@ -121,7 +123,7 @@ def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any],
             hint = escape_cell(suggest_similar(catalogue, asked.query, files))
             print_notice(f"nothing found; {hint}\n" if hint else "nothing found\n")
     ##= man/spec/search.md#results
-    ##% The exit code MUST be 0 with results and 1 without.
+    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
     return OK if answer.rows else FAILED
 
 
@@ -135,5 +137,6 @@ def _words_on(answer: SearchAnswer) -> Iterator[str]:
     yield from describe_answer(answer)
     if len(answer.rows) < answer.total:
         ##= man/spec/search.md#results
-        ##% Where there are more results than are shown, duvet MUST say how many there are.
+        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+        ##% similar names for an unknown word.
         yield f"{len(answer.rows)} of {answer.total} shown"

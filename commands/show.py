@@ -62,8 +62,6 @@ def show(reference: str, context: int, format: str, **where: Any) -> None:
 
 def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]) -> None:
     """Write all there is to say of what a reference means."""
-    ##= man/spec/show.md#details
-    ##% `duvet show` MUST NOT write anything into the project but downloads and the cache.
     catalogue = load_catalogue(where)
     print_error_notice(catalogue)
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))

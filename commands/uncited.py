@@ -106,9 +106,6 @@ def run_uncited(
     if fail_on is None:
         return OK
     breaking = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
-    ##= man/spec/queries.md#uncited
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, each requirement that breaks
-    ##% a gate on citations or tests MUST be written as a workflow command, too.
     if format is None:
         from duvet.console.problems import print_annotations
 
@@ -118,7 +115,8 @@ def run_uncited(
 
 def _listing(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) -> Listing:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     cards = [catalogue.requirements[index] for index in indexes]
     shown = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATE_COLUMN, tables.SECTION_COLUMN)
     if lack is Gap.TODO:
@@ -134,8 +132,6 @@ def _listing(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) -
 def _say_count(found: RequirementGaps, wanted: RequirementFilter, lack: Gap | None, limit: int | None) -> None:
     if current_settings().quiet:
         return
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST say how many it has found, and among how many.
     statuses = " or ".join(status.words for status in wanted.statuses)
     words = [lack.value if lack else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
@@ -164,13 +160,11 @@ def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) 
 def _judged(catalogue: Catalogue, breaking: int, fail_on: str) -> int:
     """Whether the list may be as it is; the exit code."""
     ##= man/spec/queries.md#uncited
-    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if a requirement of that level or a stronger one is on the
-    ##% list, even if `--limit` cuts it off.
+    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
+    ##% even beyond `--limit`, or if the project has errors.
     if breaking:
         print_notice(f"FAIL: {breaking} of them {'breaks' if breaking == 1 else 'break'} --fail-on {fail_on}\n")
         return FAILED
-    ##= man/spec/queries.md#uncited
-    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if the project has errors, for these may hide requirements.
     errors = count_errors(catalogue)
     if errors:
         print_notice(f"FAIL: --fail-on {fail_on} can't hold while the project has {format_count(errors, 'error')}\n")

@@ -148,8 +148,6 @@ def _run(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOutpu
         return run_fix(where, wanted, answer)
     if STDIN_NAME in wanted.names:
         project, texts = open_project_with_stdin(where, wanted)
-        ##= man/spec/pages.md#checks
-        ##% It MUST do so with `--fix` and `--diff` as well, and of a page that it is given on standard input.
         read = _found(project)
         return report_findings(read.trace, wanted, answer, texts=texts, pages=read.pages)
     found = _findings(where)
@@ -165,8 +163,9 @@ class _Found(Struct, frozen=True, array_like=True):
 
 def _findings(where: Mapping[str, Any]) -> _Found:
     """What is wrong in the project in the working directory, from the cache where nothing has changed."""
-    ##= man/spec/validate.md#outcome
-    ##% Where nothing has changed since the last run, `duvet validate` MUST give the same answer without reading the sources.
+    ##= man/spec/cache.md#freshness
+    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% alone, and `duvet validate` MUST NOT read the sources again.
     return cached_query(_NAME, _Found, where, _found, load_page_rules(where))
 
 
@@ -187,7 +186,7 @@ def open_project_with_stdin(where: Mapping[str, Any], wanted: ValidateRequest) -
     from duvet.project.validation import overlay_project
 
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, the text on standard input MUST be checked as if it stood in the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     if sys.stdin is None:
         raise DuvetError("standard input is closed", path=STDIN_NAME)
     data = sys.stdin.buffer.read()
@@ -218,20 +217,22 @@ def report_findings(
     known = [path for path in chosen.paths if path in findings.files]
     checked = findings.of(known)
     ##= man/spec/pages.md#checks
-    ##% `duvet validate` MUST list what is wrong with pages, too.
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
     noted = pages.of(chosen.paths) if wanted.names else pages.problems
     found = sorted((*checked.problems, *chosen.problems, *more, *noted), key=lambda one: one.sort_key)
-    ##= man/spec/validate.md#outcome
-    ##% With `--strict`, `duvet validate` MUST take a warning as an error.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     problems = promote_warnings(found) if wanted.strict else tuple(found)
     written = output_problems(problems, answer, SourceLines(texts))
     if not current_settings().quiet:
         ##= man/spec/validate.md#choosing-files
-        ##% A file that is no input MUST be left out, and that MUST be said on standard error.
+        ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
+        ##% exist.
         print_notice(_left_out(chosen.others))
-        ##= man/spec/validate.md#outcome
-        ##% `duvet validate` MUST end with how much it checked and what that came to, on standard error, unless only errors
-        ##% are asked for.
+        ##= man/spec/trace.md#reports
+        ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are
+        ##% requested.
         counts = ", ".join(
             format_count(count, noun)
             for count, noun in zip(count_problems(problems), ("error", "warning"), strict=True)
@@ -239,8 +240,8 @@ def report_findings(
         )
         size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
         print_notice(f"checked {size}: {counts or 'no problems'}\n")
-    ##= man/spec/validate.md#outcome
-    ##% `duvet validate` MUST exit with 0 if nothing is an error, and with 1 otherwise.
+    ##= man/spec/validate.md#exit-code
+    ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     return OK if written and not has_errors(problems) else FAILED
 
 
@@ -249,7 +250,8 @@ def select_inputs(
 ) -> ChosenInputs:
     """The inputs that are asked for, all where none is named; of some the texts are known that are not on disk."""
     ##= man/spec/validate.md#choosing-files
-    ##% Without a name of a file, all inputs of the project MUST be checked.
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
     if not wanted.names:
         return ChosenInputs(tuple(findings.files))
     names = [wanted.stdin_path or "" if name == STDIN_NAME else name for name in wanted.names]
@@ -275,8 +277,6 @@ def _left_out(names: tuple[str, ...]) -> str:
 
 def run_explain(name: str) -> None:
     """Print the page of a rule."""
-    ##= man/spec/validate.md#outcome
-    ##% `duvet validate --explain` MUST print the page of a rule.
     write_stdout(find_rule_page(name).encode())
 
 
@@ -289,8 +289,8 @@ def run_fix(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOu
         project = open_project_quietly(open_cache(current_settings()), where, load_page_rules(where))
     pages = find_page_problems(project)
     found = fix_project(project, lambda findings: select_inputs(findings, wanted, texts, pages.files).paths)
-    ##= man/spec/validate.md#mending
-    ##% With `--diff`, what `--fix` would do MUST be shown as a unified diff on standard output, and nothing written.
+    ##= man/spec/validate.md#fixes
+    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
     if wanted.diff:
         rows = (row for path, data in sorted(found.after.items()) for row in make_patch(path, found.before[path], data))
         write_stdout("".join(rows).encode())
@@ -302,8 +302,8 @@ def run_fix(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOu
         print_notice(
             f"mended {format_count(found.citations, 'citation')} in {format_count(len(found.after), 'file')}\n"
         )
-    ##= man/spec/validate.md#mending
-    ##% After mending, all that is still wrong MUST be reported.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST report the problems that remain.
     left = find_page_problems(overlay_project(project, found.after)) if found.after else pages
     return report_findings(found.findings, wanted, answer, pages=left)
 
@@ -311,8 +311,7 @@ def run_fix(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOu
 def find_rule_page(name: str) -> str:
     """The page of the rule of this code or name, or an error with those that are most like it."""
     ##= man/spec/problems.md#rules
-    ##% A page MUST be found by the code and by the name of its rule, and where there is none, those that are most like
-    ##% it MUST be named.
+    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     wanted = name.strip().casefold()
     for rule in list_rules().values():
         if wanted in (rule.code.casefold(), rule.name):

@@ -150,16 +150,17 @@ def _ran(assembly: Application, tool: Tool, told: Mapping[str, object]) -> Workf
     """What comes of the workflow, also where it is interrupted."""
     runs: list[WorkflowRun] = []
     try:
-        ##= man/spec/workflows.md#reports
-        ##% People at a terminal MUST be told of each step before it begins.
+        ##= man/spec/workflows.md#steps
+        ##% The engine MUST announce each step before it begins, and the end of the run.
         run = invoke_tool(
             assembly, tool, told, tells=wants_bar(current_settings()), **{RUNS_SERVICE: runs.append}
         ).value
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:
             raise
-        ##= man/spec/workflows.md#reports
-        ##% Who interrupts a run MUST be shown what was done.
+        ##= man/spec/workflows.md#output
+        ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+        ##% interrupted, and give programs the whole record as JSON.
         return runs[-1]
     assert isinstance(run, WorkflowRun)
     return run

@@ -132,10 +132,10 @@ def run_command_line(args: list[str], shown: TerminalSettings | None = None) -> 
         return _misused(error)
     except DuvetError as error:
         ##= man/spec/trace.md#diagnostics
-        ##% An input MUST NOT cause a traceback.
+        ##% An input MUST NOT cause a traceback or control the terminal.
         ##= man/spec/trace.md#diagnostics
-        ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
-        ##% interruption.
+        ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when
+        ##% interrupted.
         return _failed(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")

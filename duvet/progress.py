@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 
-##= man/spec/trace.md#reports
-##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
 class Progress:
     """Hears of each step; this one keeps it to itself."""
 

@@ -31,7 +31,8 @@ def decode_utf8(data: bytes, path: str) -> str:
     except UnicodeDecodeError as error:
         bad = data[: error.start].count(b"\n") + 1
         ##= man/spec/trace.md#sources
-        ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
+        ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
+        ##% regular file without waiting for it.
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         if error.reason == "unexpected end of data":
             message = f"incomplete utf-8 byte sequence from index {error.start}"
@@ -163,8 +164,9 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 
 def normalise(text: str) -> str:
     """The text with white space cut to the first of its characters, and none around punctuation."""
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found if it differs only in white space around punctuation.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
     return _RUN.sub(_reduced, text.strip(WHITESPACE))
 
 

@@ -11,8 +11,6 @@ CUT_MARK = "…"
 
 def escape_cell(text: str) -> str:
     """The text on one line, with tabs spread out and all that could drive a terminal escaped."""
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)

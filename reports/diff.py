@@ -122,8 +122,9 @@ _INDENT = " " * 6
 
 def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
     """Write it for people."""
-    ##= man/spec/diff.md#base
-    ##% The commit that the project is compared with MUST be named in the output.
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
     for group in group_differences(difference):
         lines += [*_group(group), ""]
@@ -206,8 +207,6 @@ def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
     for number, item in enumerate(group.items):
         text = _item(item)
         if len(text) + 1 > room:
-            ##= man/spec/diff.md#markdown
-            ##% A comment MUST be shorter than GitHub allows, and MUST say how much is left out.
             return [*found, f"- and {len(group.items) - number:,} more, for which there is no room here"], 0
         room -= len(text) + 1
         found.append(text)
@@ -225,8 +224,9 @@ _SIGNS = {"-": "then", "+": "now"}
 
 def _code(text: str) -> str:
     """Text as code: nothing in it is Markdown, HTML, the name of a person or the number of an issue."""
-    ##= man/spec/diff.md#markdown
-    ##% Text from files MUST be shown as it is, and MUST NOT act as Markdown, HTML or a mention.
+    ##= man/spec/diff.md#output
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
+    ##% how much it leaves out.
     shown = escape_cell(shorten_text(text, _LONGEST))
     fence = "`"
     while fence in shown:

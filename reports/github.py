@@ -9,8 +9,6 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, make_root_relative
 from duvet.rules import format_rule_title
 
-##= man/spec/problems.md#github
-##% In a value and in a message, what ends one MUST be written as GitHub reads it.
 _IN_MESSAGES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 
@@ -28,8 +26,9 @@ def _command(problem: Problem, folder: str) -> str:
 def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
     place = problem.place
     if problem.path:
-        ##= man/spec/problems.md#github
-        ##% The path of a workflow command MUST begin at the root of the repository.
+        ##= man/spec/problems.md#github-and-junit
+        ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+        ##% expects.
         yield "file", make_root_relative(problem.path, folder)
         if place.line:
             yield "line", str(place.line)
@@ -46,6 +45,4 @@ def _message(problem: Problem) -> str:
 
 
 def _escaped(text: str, escapes: dict[int, str]) -> str:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     return escape_cell(text.translate(escapes))

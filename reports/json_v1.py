@@ -47,7 +47,8 @@ def render_json_v1(report: Finished, out: BinaryIO) -> None:
 def build_json_v1(report: Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
     ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
     tallies = {id: tally for coverage in trace.coverages for id, tally in coverage.tallies.items()}
@@ -58,8 +59,6 @@ def build_json_v1(report: Finished) -> Json:
         "annotations": _annotations(report),
         "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
         "refs": [_reference(index) for index in range(256)],
-        ##= man/spec/gates.md#not-applicable
-        ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
         **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
 

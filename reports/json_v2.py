@@ -38,8 +38,6 @@ from duvet.trace.records import Coverage, Finished, Match, NotApplicable
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
     """Write the report."""
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     # Hashing is loaded for this report alone.
     from duvet.reports.json_v2_records import encode_v2_report
 
@@ -134,8 +132,8 @@ def make_location(file: str, annotation: Annotation) -> SourceLocation:
 def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:
     """The records by their id."""
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     return {_id(one): _v2_not_applicable_record(one) for one in entries}
 
 

@@ -191,8 +191,9 @@ def encode_v2_report(report: V2Report) -> bytes:
 
 def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
     found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != _EXTENSIONS}
-    ##= man/spec/gates.md#not-applicable
-    ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
+    ##= man/spec/trace.md#reports
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     written = {_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
     known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
     return {**known, **dict(sorted(buckets.extensions.items()))}

@@ -49,8 +49,6 @@ def _source_file(path: str, root: str) -> str:
 def _lines(
     coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
 ) -> Iterator[str]:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
     titles = [_title(section, newlines) for section in coverage.specification.sections]
     yield from ("TN:Compliance", f"SF:{name}")

@@ -124,7 +124,8 @@ _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
 def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
     """What can't be reconciled in two records of one id."""
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     for rule in _RULES[type(earlier)]:
         old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
         if old == new or (rule.may_be_absent and None in (old, new)):
@@ -145,8 +146,6 @@ def find_drift(earlier: V2Record, later: V2Record) -> Iterator[str]:
 
 def join_records(earlier: T, later: T) -> T:
     """Both records in one; the earlier one where they conflict."""
-    ##= man/spec/trace.md#reports
-    ##% The result of `duvet merge` MUST NOT depend on the order of its inputs.
     match earlier, later:
         case SpecificationRecord(), SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
@@ -260,8 +259,6 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
         old = kept.setdefault(id, new)
         if old == new:
             continue
-        ##= man/spec/trace.md#reports
-        ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
         for words, broken in find_conflicts(id, old, new):
             listener.has(rules.MERGE_CONFLICT, words, broken=broken)
         if drifted := ", ".join(find_drift(old, new)):

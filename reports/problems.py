@@ -60,7 +60,7 @@ def render_problems(
     """The problems in that format."""
     # A format is imported where it is wanted.
     ##= man/spec/problems.md#formats
-    ##% With `--format`, problems MUST be written as `text`, `json`, `sarif`, `github` or `junit`.
+    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     module, function = _RENDERERS[format]
     render: ProblemRenderer = getattr(import_module(f"duvet.reports.{module}"), function)
     return render(problems, context)
@@ -118,8 +118,6 @@ def _counts(problems: Sequence[Problem]) -> list[str]:
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
     """The lines about one problem."""
-    ##= man/spec/service.md#configuration
-    ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
     read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
     marks = _marks(problem)
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
@@ -177,7 +175,7 @@ def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: b
     kept, after = (shown, "") if whole else (fit_cells(shown, room - measure_width(CUT_MARK)), CUT_MARK)
     yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     for place, sign, label in marks:
         low, high = _span(place, line)
         blanks = min(measure_width(before + escape_cell(line[start : min(low, start + _WIDEST)])), measure_width(kept))

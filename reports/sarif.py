@@ -30,7 +30,8 @@ JsonObject = dict[str, Any]
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """A log with one run."""
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
     driver = {
         "name": "duvet",
@@ -48,8 +49,6 @@ def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
 
 
 def _rule(code: str) -> JsonObject:
-    ##= man/spec/problems.md#sarif
-    ##% SARIF MUST describe each rule that occurs with the page of the rule.
     page, rule = load_rule_page(code), list_rules()[code]
     return {
         "id": code,
@@ -68,7 +67,8 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         print_ = _fingerprint(problem, view)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
-        ##% The fingerprint of a result MUST NOT change when its line moves.
+        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
+        ##% line moves.
         results.append(
             _result(problem, codes, view) | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}}
         )
@@ -92,7 +92,8 @@ def _result(problem: Problem, codes: list[str], view: ProblemContext) -> JsonObj
         "message": _message(text),
     }
     ##= man/spec/problems.md#sarif
-    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     # GitHub refuses all of a log in which one result has none.
     artifact = _artifact(make_root_relative(problem.path or CONFIG_PATH, view.folder))
     result["locations"] = [_location(artifact, problem.place, problem.label)]
@@ -117,8 +118,6 @@ def _message(text: str) -> JsonObject:
 
 
 def _artifact(path: str) -> JsonObject:
-    ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
     uri = _uri(path)
     return {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
 
@@ -146,8 +145,6 @@ def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
 
 
 def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
-    ##= man/spec/problems.md#sarif
-    ##% The edits that mend a problem MUST be in its result.
     return {
         "description": _message(fix.description),
         "artifactChanges": [{"artifactLocation": artifact, "replacements": _replacements(fix.edits)}],

@@ -36,8 +36,6 @@ _LEVEL_SHIFT = 8
 
 def render_snapshot(report: Finished, out: BinaryIO) -> None:
     """Write the snapshot."""
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
     blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
@@ -45,8 +43,8 @@ def render_snapshot(report: Finished, out: BinaryIO) -> None:
 
 def _not_applicable(entry: NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     yield f"NOT APPLICABLE: {escape_line_ends(entry.target)}\n"
     yield f"  REQUIREMENTS: {entry.requirements}\n"
     facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}

@@ -103,9 +103,6 @@ def _line(row: _Row, widths: list[int]) -> str:
 
 def _not_applicable(report: Finished) -> Iterator[str]:
     if report.not_applicable:
-        ##= man/spec/gates.md#not-applicable
-        ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-        ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
         yield from (escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable)
 
 

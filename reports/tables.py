@@ -327,15 +327,11 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 
 def encode_json(value: Any) -> bytes:
     """The value, indented; what could drive a terminal is escaped."""
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     return _CONTROLS.sub(_escaped, json.format(_encoded(value), indent=2)) + b"\n"
 
 
 def encode_json_line(value: Any) -> bytes:
     """The value on one line; what could drive a terminal is escaped."""
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     return _CONTROLS.sub(_escaped, _encoded(value)) + b"\n"
 
 

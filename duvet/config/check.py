@@ -48,7 +48,8 @@ class DocumentLocation(NamedTuple):
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)
         ##= man/spec/service.md#configuration
-        ##% All that is wrong with a file MUST be listed, each with its line, its column and the path of its key.
+        ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the
+        ##% format of the file.
         path = f"{format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
@@ -66,7 +67,7 @@ def check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: Doc
 def check_secret(value: str, at: DocumentLocation) -> Iterator[Problem]:
     """A secret is never written down: a variable is named that holds it."""
     ##= man/spec/service.md#configuration
-    ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     if not is_variable(value):
         hint = "put it into an environment variable, and write its name here, as in `$API_KEY`"
         yield at.problem(rules.CONFIG_BAD_VALUE, "a secret can't be written here", hint)
@@ -121,7 +122,8 @@ def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     """What is wrong with the values of a file that should hold such a table."""
     ##= man/spec/trace.md#configuration
-    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     return _value(inspect.type_info(table), at.document.values, at)
 
 
@@ -177,8 +179,6 @@ def _wrong_type(choices: list[FieldType], value: Any, at: DocumentLocation) -> P
 def _rewritten(value: Any, expected: str, at: DocumentLocation) -> str:
     """How to write a list of tables, where one table stands, or the other way around, or a date."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
-    ##= man/spec/service.md#configuration
-    ##% What is said of how to write a list of tables, or one table, MUST be in the format of the file.
     format = detect_document_format(at.document.path)
     match value, expected:
         case {}, "a sequence":

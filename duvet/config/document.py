@@ -68,7 +68,8 @@ class DocumentDraft:
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
         """A key stands here that has stood at `first` already."""
         ##= man/spec/service.md#configuration
-        ##% A key that stands twice in a table MUST be an error that tells both places, in every format.
+        ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a
+        ##% second document.
         before = find_place(self.text, first, first)
         message = f"duplicate key `{name}`, which stands at line {before.line}, column {before.column} already"
         return self.refused(message, start, end, "keep one of them")
@@ -95,8 +96,8 @@ def check_document_size(document: DataDocument) -> None:
         values -= 1
         characters -= _characters(keys, value)
         ##= man/spec/service.md#configuration
-        ##% A file that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
-        ##% characters of texts and keys once its aliases are followed, MUST be refused.
+        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+        ##% expands to more than 100,000 values or 4 Mi characters.
         if not values:
             raise _refused(document, f"more than {MAX_DOCUMENT_VALUES:,} values", keys)
         if characters < 0:

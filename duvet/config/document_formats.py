@@ -238,7 +238,8 @@ _BASES = {"0o": 8, "0x": 16}
 def parse_scalar(word: str) -> str | int | float | bool | None:
     """The value of a word; ValueError where it is a number of too many digits."""
     ##= man/spec/service.md#configuration
-    ##% In YAML, a word without quotes MUST mean what the core schema of YAML 1.2 says: `no` and `2027-12-31` are text.
+    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
+    ##% document.
     if word in _NULL:
         return None
     if word in _BOOLEANS:
@@ -417,9 +418,6 @@ class _Builder:
         return self._anchors[event.anchor]
 
     def _require_no_tag(self, event: Any) -> None:
-        ##= man/spec/service.md#configuration
-        ##% In YAML, a tag that is not one of the standard ones for text, tables and lists, a key that is no string and a
-        ##% second document MUST be refused.
         if event.tag is not None and event.tag not in _TAGS:
             raise self.draft.refused("a tag, which begins with `!`, can't stand here", *_span(event), hint=_IN_QUOTES)
 

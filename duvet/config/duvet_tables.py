@@ -125,13 +125,11 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
 
     def style(self) -> tuple[str, str]:
         ##= man/spec/trace.md#sources
-        ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
+        ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
         return super().style() if self.language is None else self.language.style
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         source = super().settled(environ)
-        ##= man/spec/trace.md#sources
-        ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
         if source.pattern is None and source.language is not None:
             source = replace(source, pattern=source.language.patterns)
         return source
@@ -237,7 +235,8 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 
 
 ##= man/spec/trace.md#configuration
-##% A configuration with our own schema MUST accept every key of the other one.
+##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
+##% its own schema.
 class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 

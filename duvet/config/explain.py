@@ -60,7 +60,7 @@ def explain_config(
     """Every setting of a configuration; `given` holds what the command line says, by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     settings = [
         Setting("config-path", config.path, SettingOrigin.DEFAULT),
         *_table(table, (), config.toml, environ),
@@ -122,8 +122,8 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
     from duvet.config.upstream_tables import UpstreamConfig
 
     ##= man/spec/trace.md#configuration
-    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
-    ##% accepted, and no others.
+    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
+    ##% accepts.
     schema = json.schema(ExtendedConfig if extended else UpstreamConfig)
     return _titled("Configuration of duvet", schema)
 
@@ -135,8 +135,8 @@ def service_schema() -> dict[str, Any]:
     from duvet.config.service_schema import ServiceConfig
 
     ##= man/spec/service.md#configuration
-    ##% The JSON Schema that `duvet config --schema service` prints MUST accept the files that are accepted, and no
-    ##% others, as far as names that refer to one another and variables are left aside.
+    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% from names and variables.
     return _titled("Configuration of the service of duvet", json.schema(ServiceConfig, schema_hook=_variable))
 
 

@@ -131,7 +131,8 @@ def describe_value(value: Any) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that names the known word nearest to this one; nothing where none is near."""
     ##= man/spec/trace.md#configuration
-    ##% A problem with a misspelt key SHOULD name the key that was meant.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}

@@ -123,15 +123,14 @@ GITIGNORE = b"reports/\n"
 
 def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
     """The languages whose files stand in a folder."""
-    ##= man/spec/trace.md#setting-up
-    ##% `duvet init` without a language MUST take the languages whose files stand in the folder.
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
     return tuple(one for one in STARTERS if any(map(exists, one.signs)))
 
 
 def render_starting_config(starters: Iterable[Starter], specifications: Iterable[str], *, extended: bool) -> bytes:
     """The text of the configuration file."""
-    ##= man/spec/trace.md#setting-up
-    ##% A configuration that `duvet init` writes MUST be one that duvet reads.
     engine = templates.environment()
     engine.filters["toml"] = format_one_line_string
     text = engine.get_template("init_config.toml.j2").render(

@@ -24,7 +24,8 @@ _MOST_FOLDERS = 64
 def find_config(tree: Tree, given: str | None = None) -> str | None:
     """The file that is given, or else the one of this very folder; none where there is none."""
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     if given:
         return given
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
@@ -104,7 +105,8 @@ def _document(data: bytes, path: str) -> TomlDocument:
 def _table_type(toml: TomlDocument) -> type[ConfigTable]:
     """The tables of the file's schema; a file that names none is held against all that we know."""
     ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
     name = toml.values.get("$schema")
     if any(name == schema.value and not schema.means for schema in SchemaName):
         return UpstreamConfig

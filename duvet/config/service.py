@@ -46,9 +46,9 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(tree: Tree, environ: Mapping[str, str], given: str | None = None) -> ServiceFile:
     """The file that is given, else the one of a variable, else the one of this folder, else none."""
     ##= man/spec/service.md#configuration
-    ##% The configuration MUST be the file that `--config` names, or else the one that `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, or else the one of `duvet.config.*` and `contextive.config.*` that stands in the working
-    ##% directory, or else the defaults.
+    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
+    ##% defaults.
     if given:
         return _named(tree, given, ORIGIN_OPTION)
     if variable := _variable(environ):
@@ -56,8 +56,8 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], given: str | None 
     present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
     if len(present) > 1:
         ##= man/spec/service.md#configuration
-        ##% Where both variables name different files, or more than one file stands in the working directory, that MUST be
-        ##% an error that names all of them.
+        ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these
+        ##% files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(f"more than one configuration: {names}", hint="keep one of them, or name it with `--config`")
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
@@ -73,8 +73,6 @@ def _variable(environ: Mapping[str, str]) -> str:
 
 
 def _named(tree: Tree, path: str, origin: str) -> ServiceFile:
-    ##= man/spec/service.md#configuration
-    ##% A file that is named and missing MUST be an error that says by what it is named.
     if not tree.exists(path):
         raise UnreadableError(f"no such file, though `{origin}` names it", path=path, hint="name another, or none")
     if find_file_ending(path) not in DOCUMENT_ENDINGS:
@@ -105,7 +103,8 @@ def find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) ->
     both = at.document.values.keys() & project.values.keys() - {"$schema"} if project else set()
     for name in sorted(both):
         ##= man/spec/service.md#configuration
-        ##% A table that stands both in this file and in `.duvet/config.toml` MUST be an error that tells both places.
+        ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be
+        ##% read from the one that has it.
         place = project.key_place(name) if project else None
         where = f"`{project.path}:{place.line}:{place.column}`" if project and place else ""
         message = f"this stands in {where}, too"
@@ -116,7 +115,8 @@ def read_server_table(project: TomlDocument | None) -> ServerTable | None:
     """The table `server` of the project; none where it has none, or one that can't be read."""
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
-        ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
+        ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even
+        ##% with an invalid configuration.
         with suppress(ValidationError):
             return build_table(project.values["server"], ServerTable)
     return None
@@ -174,8 +174,6 @@ def load_service(
         document = read_service_document(tree, found.path)
         config = resolve_service_config(document, environ, project)
     table = read_server_table(project)
-    ##= man/spec/service.md#configuration
-    ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
     if table is not None:
         config = replace(config, server=convert_server_table(table))
     packs = config.packs() if table is None else config.packs(table.pack_names)
@@ -231,7 +229,7 @@ class VariableExpander:
             return text
         filled = self._filled(text, at)
         ##= man/spec/service.md#configuration
-        ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
+        ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
         wrong = filled != text and not (filled.strip() and filled.isprintable())
         self._note(wrong, "the variable holds nothing, or characters that no key has", at)
         return Secret(filled)
@@ -296,8 +294,6 @@ def redact_secrets(found: Iterable[Problem], kind: inspect.Type, values: Any) ->
     if len(secrets) > _MOST:
         return [replace(one, message=_UNTOLD, hint="") for one in problems]
     written = {piece for secret in secrets for piece in _spellings(secret)}
-    ##= man/spec/service.md#configuration
-    ##% What is written in the place of a secret MUST NOT be shown of another place either.
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
     return [
         replace(one, message=pieces.sub(_HIDDEN, one.message), hint=pieces.sub(_HIDDEN, one.hint)) for one in problems
@@ -391,11 +387,11 @@ def load_service_pages(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None
 ) -> tuple[NotesRule, ...] | None:
     """Which files are pages, None where nothing is said of that; ProblemsError where that can't be told."""
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
     ##= man/spec/pages.md#files
-    ##% What is wrong with other tables of the configuration of the service, or a variable that is not set, MUST NOT keep
-    ##% its table `pages` from being in force.
-    ##= man/spec/pages.md#files
-    ##% A configuration of the service that can't tell which files are pages MUST be an error that names it.
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
     found = load_service_part(_Noted, tree, environ, project_path)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
@@ -409,7 +405,5 @@ def load_service_ingest(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
 ) -> tuple[IngestRule, StoreRule]:
     """What is taken in, and where it is kept; ProblemsError where that can't be told."""
-    ##= man/spec/knowledge.md#files
-    ##% What is wrong with other tables of the configuration MUST NOT keep `ingest` and `store` from being in force.
     found = load_service_part(_Taken, tree, environ, project_path, given) or _Taken()
     return found.ingest.rule(environ), found.store.rule()

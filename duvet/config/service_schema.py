@@ -103,8 +103,6 @@ def _items(value: Any) -> Iterator[tuple[int, Any]]:
 def _alike(tables: Iterable[tuple[str, Any]], at: DocumentLocation) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for name, _ in tables:
-        ##= man/spec/service.md#configuration
-        ##% Names of one table that differ only in case, or in `-` and `_`, MUST be refused.
         other = seen.setdefault(name.lower().replace("-", "_"), name)
         if other != name:
             line = at.document.key_place(*at.keys, other).line
@@ -127,7 +125,8 @@ def _model(model: Any, providers: dict[str, Any], tasks: dict[str, Any], at: Doc
     name, slash, _ = model.partition("/")
     known = providers if slash else {**providers, **tasks}
     ##= man/spec/service.md#configuration
-    ##% A model MUST name a provider that there is; in a step of a workflow it may name a task of `routing` instead.
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
     if name not in known:
         hint = did_you_mean(name, known) or "describe it in `providers`"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"there is no provider `{name}`", hint)
@@ -159,8 +158,6 @@ def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Itera
 def _repeated(names: _Names) -> Iterator[Problem]:
     seen: dict[str, DocumentLocation] = {}
     for name, at in names:
-        ##= man/spec/service.md#configuration
-        ##% The steps of a workflow, and what they capture, MUST have names of their own.
         first = seen.setdefault(name, at)
         if first is not at:
             message = f"`{name}` is the name of another at line {first.place.line} already"

@@ -278,8 +278,8 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
         """The rule that this table stands for, with the variables beside it."""
         ##= man/spec/knowledge.md#files
-        ##% Where `ingest.symbols` is `auto`, or `ingest.editorUri` is not said, `KM_SYMBOLS_ENABLED` and
-        ##% `KM_EDITOR_URI_TEMPLATE` MUST count.
+        ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+        ##% `ingest.editorUri` is not set.
         return IngestRule(
             include=make_pattern_tuple(self.include),
             exclude=make_pattern_tuple(self.exclude),
@@ -380,8 +380,9 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             description="The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
         ),
     ] = None
-    ##= man/spec/gateway.md#maintenance
-    ##% An `uploads.docsSubdir` that would be refused as a destination for its names MUST be an error in the configuration.
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     docs_subdir: Annotated[
         str,
         Meta(
@@ -406,9 +407,9 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """The rule that this table stands for, with the variables beside it."""
-        ##= man/spec/gateway.md#maintenance
-        ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
-        ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
+        ##= man/spec/gateway.md#uploads
+        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
+        ##% sets nothing, and be refused at the start if they are invalid.
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,

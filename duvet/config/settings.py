@@ -273,8 +273,6 @@ class Secret:
         return self._text
 
     def __repr__(self) -> str:
-        ##= man/spec/service.md#configuration
-        ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
         return "Secret(…)"
 
     def __eq__(self, other: object) -> bool:

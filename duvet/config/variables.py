@@ -42,7 +42,7 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """The value of the first alternative that has one, and the variable it comes from."""
     names = []
     ##= man/spec/trace.md#configuration
-    ##% `${{ A || B || 'text' }}` in a link MUST become the first of these that is set.
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
     for alternative in expression.split(_OR):
         name = trim(alternative)
         if name.startswith(_QUOTE):
@@ -108,8 +108,8 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
 
 def _value(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
-    ##% `$NAME` and `${NAME}` in a text that may hold them MUST become the value of that environment variable, and `$$` a
-    ##% dollar; a variable that is not set MUST be an error with its place.
+    ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
+    ##% that is not set with its place.
     # A password that begins with a dollar looks like a variable, but seldom like one that somebody has named.
     shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
     value = environ.get(name)

@@ -75,7 +75,7 @@ class CheckSection(ServiceSection, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         ##= man/spec/workflows.md#checks
-        ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
+        ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
         given = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
         check_exactly_one([name for name, value in given.items() if value is not UNSET], list(given))
 

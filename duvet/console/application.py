@@ -176,9 +176,10 @@ _SERVES = "http"
 
 def make_gateway_connection(environ: Mapping[str, str], mode: str, seconds: float) -> GatewayConnection | None:
     """The line to that server; None where the environment names none. QueryError where it can't be meant."""
-    ##= man/spec/gateway.md#access
-    ##% `KM_GATEWAY_URL` MUST switch the pack `knowledge` on unless the configuration switches it off, and MUST NOT count for
-    ##% `duvet mcp --http`, which says so.
+    ##= man/spec/gateway.md#forwarding
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
     if not is_forwarded(environ) or mode == _SERVES:
         return None
     from duvet.server.http.tokens import read_raw_tokens
@@ -241,8 +242,6 @@ class Application(ToolSelection):
         from duvet.tools.plugins import find_entry_point_stamps
         from duvet.tree.cache import make_cache_key
 
-        ##= man/spec/service.md#packs
-        ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
         tokens = None if self.line is None else self.line.gateway.tokens
         how = make_cache_key(self.rule, self.service.config, self._more, find_entry_point_stamps(sys.path), tokens)
         return load_instructions(how, lambda: render_instructions(self.rule, self.registry), open_blobs(self._shown))
@@ -315,9 +314,9 @@ class Application(ToolSelection):
 
     def require_variables(self) -> None:
         """DuvetError where one of those beside the configuration can't be meant."""
-        ##= man/spec/gateway.md#maintenance
-        ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
-        ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
+        ##= man/spec/gateway.md#uploads
+        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
+        ##% sets nothing, and be refused at the start if they are invalid.
         self.service.config.ingest.rule(self._shown.environ)
         self.uploads  # noqa: B018 - it is looked at
 
@@ -432,7 +431,8 @@ def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
     if name in assembly.registry:
         return assembly
     ##= man/spec/service.md#calls
-    ##% `duvet call` and `duvet tools NAME` MUST find the tools of packs of ours that the configuration does not name.
+    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
+    ##% that are off.
     unnamed = [pack for pack in _packs_with(name) if pack not in assembly.service.config.tool_packs]
     return (
         make_application({**where, PACKS_KEY: (*where[PACKS_KEY], *unnamed)}, mode=SHELL_SOURCE)
@@ -519,8 +519,9 @@ def make_audit_log(rules: Callable[[], KnowledgeSettings], log: ServerLog, *, te
     def told(deed: AuditEntry) -> None:
         if not tells and not log.wants(EventLevel.INFO):
             return
-        ##= man/spec/gateway.md#maintenance
-        ##% A server MUST write that line of the log whatever `logLevel` says.
+        ##= man/spec/gateway.md#audit
+        ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+        ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
         log.note(
             "audit",
             tool=deed.tool,

@@ -59,8 +59,9 @@ def _pour_archive(kept: StorePaths, now: datetime, output: str) -> None:
         with open_stream(output) as file:
             write_archive(kept, file, now, gettempdir())
         return
-    ##= man/spec/gateway.md#maintenance
-    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
+    ##= man/spec/gateway.md#backups
+    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+    ##% input.
     if sys.stdout is None:
         raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     if sys.stdout.isatty():
@@ -95,9 +96,6 @@ def run_restore(file: str, service_path: str | None, *, keeps: bool) -> None:
 
 
 def _standard_input() -> BinaryIO:
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
-    ##% is closed.
     if sys.stdin is None:
         raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=_SEND)
     if sys.stdin.isatty():

@@ -71,8 +71,8 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 
 def make_completion_script(shell: str, program: click.Command) -> str:
     """What makes that shell ask."""
-    ##= man/spec/completion.md#asking
-    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##= man/spec/completion.md#completing
+    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
     ##% values.
     return _SHELLS[shell](program, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
@@ -80,8 +80,9 @@ def make_completion_script(shell: str, program: click.Command) -> str:
 def answer_shell(program: click.Command, instruction: str) -> None:
     """Answer a shell; whatever is wrong, the line that somebody is typing is not disturbed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
-    ##= man/spec/completion.md#asking
-    ##% What can't be completed MUST be answered with nothing, not even an error.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     with suppress(click.ClickException, click.exceptions.Exit, DuvetError, OSError, LookupError, ValueError):
         answer = shell(program, {}, _PROGRAM, COMPLETION_VARIABLE).complete() if shell else ""
         write_stdout(f"{answer}\n".encode(errors="replace") if answer else b"")

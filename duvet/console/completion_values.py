@@ -119,8 +119,9 @@ def _known(ctx: click.Context, incomplete: str, names: Callable[[Catalogue], _Na
     from duvet.reports.cells import escape_cell
     from duvet.text import shorten_text
 
-    ##= man/spec/completion.md#asking
-    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     catalogue = load_last_catalogue(ctx.find_root().params.get("directory") or "")
     found = dict(names(catalogue)) if catalogue else {}
     return [

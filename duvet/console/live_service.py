@@ -93,9 +93,8 @@ class ConfigReloader:
             self._fault = ""
         except DuvetError as error:
             ##= man/spec/service.md#configuration
-            ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST
-            ##% be told that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and
-            ##% what was in force before stays.
+            ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
+            ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
             self._tell(str(make_tool_error(error)))
         return self._assembly.rule.page_size
 
@@ -103,9 +102,6 @@ class ConfigReloader:
         """The same, but for what nobody may change who only has a token."""
         if self._assembly.mode != HTTP_MODE:
             return service
-        ##= man/spec/gateway.md#maintenance
-        ##% While a server over HTTP runs, edits of `uploads` and `store` MUST NOT be in force before it is started again,
-        ##% and the log MUST say so.
         kept = {name: getattr(self._assembly.service.config, name) for name in _GUARDED}
         before, after = self._written.config, service.config
         self._written = service

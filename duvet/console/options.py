@@ -303,11 +303,6 @@ def warn_of_parent_project(folder: str, command: str, file: str = "", *options: 
     from duvet.knowledge.days import find_project_above
     from duvet.knowledge.ingest.records import make_warning
 
-    ##= man/spec/knowledge.md#runs
-    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
-    ##% name that one, and `-C`.
-    ##= man/spec/knowledge.md#runs
-    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does, before it changes anything.
     if above := find_project_above(folder):
         verb = {"ingest": "takes that one in", "restore": "puts it back there"}[command]
         words = ["duvet", "-C", above, command, *options]
@@ -328,9 +323,6 @@ def name_parent_project(command: str) -> Iterator[None]:
     try:
         yield
     except StoreMissingError as error:
-        ##= man/spec/knowledge.md#runs
-        ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet
-        ##% MUST name that one, and `-C`.
         if above := find_project_above(os.getcwd()):
             error.hint = f"the project is in {above}, a folder above: `duvet -C {above} {command}` is about that one"
         raise

@@ -111,12 +111,10 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
         found = _unasked(format, taken)
     else:
         path = "-" if output is None else output
-        ##= man/spec/problems.md#formats
-        ##% Problems MUST be told as text on standard error, unless they were asked for on standard output.
         found = ProblemOutput(ProblemFormat(format or ProblemFormat.TEXT), path, told=not is_standard_output(path))
         taken += is_standard_output(path)
     ##= man/spec/problems.md#formats
-    ##% Two results for standard output MUST be wrong usage.
+    ##% duvet MUST refuse to write two results to standard output.
     if taken > 1:
         raise click.UsageError("only one result can go to standard output; give the others a file")
     return found
@@ -124,8 +122,8 @@ def make_problem_output(format: str | None, output: str | None, others: Iterable
 
 def _unasked(format: str | None, taken: int) -> ProblemOutput:
     ##= man/spec/problems.md#formats
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
-    ##% to standard output, unless another result does.
+    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     # What is told as text stays: GitHub shows ten of a kind.
     return (
         ProblemOutput(ProblemFormat.GITHUB, "-", asked=False)
@@ -150,8 +148,8 @@ def output_problems(problems: Iterable[Problem], answer: ProblemOutput, sources:
     found, sources = tuple(problems), sources or SourceLines()
     try:
         ##= man/spec/problems.md#formats
-        ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
-        ##% nothing is wrong.
+        ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
+        ##% standard output or the file of `--output`.
         if answer.output is not None:
             _write(
                 found if answer.asked else filter_problems(found, current_settings()),
@@ -160,8 +158,6 @@ def output_problems(problems: Iterable[Problem], answer: ProblemOutput, sources:
                 sources,
             )
     except OutputError as error:
-        ##= man/spec/problems.md#formats
-        ##% Problems that can't be written MUST be told.
         print_problems((*found, *list_error_problems(error)), sources=sources)
         return False
     if answer.told:
@@ -172,7 +168,8 @@ def output_problems(problems: Iterable[Problem], answer: ProblemOutput, sources:
 def output_failure(error: DuvetError, answer: ProblemOutput) -> int:
     """Write and tell why a run can't go on; the exit code."""
     ##= man/spec/problems.md#formats
-    ##% What keeps a run from its end MUST be written in the format that was asked for.
+    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
+    ##% problems.
     output_problems(list_error_problems(error), answer)
     return FAILED
 
@@ -218,8 +215,6 @@ def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
     old, new = (_lines(one.decode()) for one in (before, after))
     rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _CONTEXT))
     for line in (line for row in rows for line in row.split("\n")):
-        ##= man/spec/trace.md#diagnostics
-        ##% Text from files MUST NOT drive the terminal.
         shown = escape_cell(line) if is_terminal else line
         yield (colour_diff_line(shown) if is_terminal and current_settings().colour else shown) + "\n"
 

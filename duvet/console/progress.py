@@ -58,8 +58,6 @@ class ProgressLines(Progress):
             verb = f"\x1b[{code}m{verb}\x1b[0m"
             elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed
         tail = "" if elapsed is None else f" {elapsed}"
-        ##= man/spec/trace.md#diagnostics
-        ##% Text from files MUST NOT drive the terminal.
         print_notice(f"{verb} {escape_cell(rest)}{tail}\n")
 
 

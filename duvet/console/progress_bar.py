@@ -33,8 +33,6 @@ class DownloadBar(Downloads):
         self.sizes: dict[str, int] = {}
         self.under_way: dict[str, str] = {}
         self.over = self.kept = 0
-        ##= man/spec/trace.md#diagnostics
-        ##% On a terminal, downloads SHOULD be shown on one line that is gone when they are over.
         self.drawn = Progress(
             TextColumn("Downloading".rjust(LABEL_WIDTH), style="bold cyan"),
             BarColumn(_CELLS),

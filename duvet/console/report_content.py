@@ -38,17 +38,19 @@ def make_report_data(
     config, catalogue = project.config, project.catalogue
     rule = config.page if config else PageRule()
     commit = _commit(project)
-    ##= man/spec/page.md#next
-    ##% The page MUST name the ten most urgent requirements in the order of `duvet prioritize`.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     next = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), _NEXT)
-    ##= man/spec/page.md#settings
-    ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
+    ##= man/spec/page.md#working-with-the-report
+    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     embedded = _json(finished) if rule.embeds_json and snapshot is not None else None
-    ##= man/spec/page.md#settings
-    ##% The page MUST be the same for the same inputs, whatever the folder, the time, the language and the time zone are.
+    ##= man/spec/page.md#working-with-the-report
+    ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
     # So it is neither told the day nor where the project is.
-    ##= man/spec/page.md#settings
-    ##% `title` and `logo` of `[report.html]` MUST stand on the page.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
     snippets = read_code_below(_cited(finished), _reader(project), rule.snippet_lines)
     notes = _notes(project, catalogue)
     return ReportData(
@@ -100,13 +102,11 @@ def _commit(project: Project) -> str:
     # What is above the project is not asked on the record: nobody wants to hear of all that happens there.
     disk = GitRepository(project.disk, project.root)
     top = disk.top(disk.start)
-    ##= man/spec/page.md#provenance
-    ##% Outside a repository the page MUST NOT name a commit.
     if top is None:
         project.tree.exists(".git")
         return ""
-    ##= man/spec/page.md#provenance
-    ##% The page MUST name the commit that is checked out, and MUST be made anew when that changes.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     return GitRepository(project.tree, project.root).head(top)
 
 
@@ -122,8 +122,9 @@ def _json(finished: Finished) -> bytes:
 
 def _cited(finished: Finished) -> Iterator[tuple[int, str, CharacterSpan]]:
     """The comments that cite, by the numbers that they have in the catalogue."""
-    ##= man/spec/page.md#code
-    ##% The page MUST show the first lines of the code below each comment that cites, as many as `snippet-lines` says.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
     citing = (one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
     for number, one in enumerate(citing):
         if not one.from_file:
@@ -136,19 +137,15 @@ def _reader(project: Project) -> Callable[[str], str | None]:
     again = tree.read_again if isinstance(tree, RecordedTree) else tree.read
 
     def read(path: str) -> str | None:
-        ##= man/spec/page.md#code
-        ##% Nothing MUST be shown of a source outside of the folder of the project, by whatever link it is reached.
+        ##= man/spec/page.md#safety
+        ##% The report MUST NOT show anything of a file outside of the project, even through links.
         if not inside.has(path):
             return None
         try:
             return again(path).decode()
         except FileChangedError:
-            ##= man/spec/page.md#code
-            ##% The code MUST be of the same text of its source as the comment above it, whoever writes to that in between.
             raise
         except (DuvetError, UnicodeDecodeError):
-            ##= man/spec/page.md#code
-            ##% A source that can't be read any more MUST NOT fail the run.
             return None
 
     return read
@@ -160,8 +157,6 @@ def _since(project: Project, commit: str, snapshot: bytes) -> SnapshotDiff | Non
     from duvet.console.revision_catalogue import read_committed_file
 
     path = find_snapshot_path(project)
-    ##= man/spec/page.md#since-the-last-commit
-    ##% Where `HEAD` holds no snapshot, the page MUST say nothing of that.
     if path is None or not commit:
         return None
     before = read_committed_file(project.root, commit, path)

@@ -63,7 +63,7 @@ def print_outcome(outcome: ReportOutcome, answer: ProblemOutput) -> int:
     """Print it; the exit code."""
     written = output_problems(outcome.problems, answer)
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     if not current_settings().quiet:
         print_notice(outcome.summary)
     return OK if _shown(outcome, answer) and written and not has_errors(outcome.problems) else FAILED
@@ -77,9 +77,9 @@ def _shown(outcome: ReportOutcome, answer: ProblemOutput) -> bool:
 
     if any(problem.code == rules.FILE_UNWRITABLE.code for problem in outcome.problems):
         return False
-    ##= man/spec/page.md#opening
-    ##% With `--open`, `duvet report` MUST open the page in the browser once it is written, or is known to be what it
-    ##% would be.
+    ##= man/spec/page.md#working-with-the-report
+    ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+    ##% report is written.
     return open_page(outcome.page)
 
 
@@ -218,8 +218,9 @@ _CONTEXT = 4
 
 def is_snapshot_checked(project: Project, wishes: ReportOptions) -> bool:
     """Whether the snapshot is compared instead of written."""
-    ##= man/spec/trace.md#gates
-    ##% With `--ci`, a configured snapshot MUST be compared instead of written.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
+    ##% instead of writing it.
     return _is_ci(project, wishes) and find_snapshot_path(project) is not None
 
 
@@ -227,8 +228,6 @@ def _is_ci(project: Project, wishes: ReportOptions) -> bool:
     """Asked for, or with a snapshot to check in an environment that says so; an empty `CI` says so too."""
     if wishes.ci is not None:
         return wishes.ci
-    ##= man/spec/trace.md#gates
-    ##% Where the environment variable `CI` says so, a configured snapshot MUST be compared without `--ci`, too.
     return find_snapshot_path(project) is not None and project.environ.get("CI", "false") not in ("false", "0")
 
 
@@ -241,7 +240,8 @@ def find_gate_problems(
         # Whoever is named line by line is named.
         named = {_spot(problem) for problem in found}
         ##= man/spec/gates.md#gates-for-targets
-        ##% A gate with a target MUST hold without `--ci`, too, and beside the comparison of a snapshot.
+        ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not
+        ##% fully implemented, and `--require-tests` each one that is neither done nor fully tested.
         found += [problem for problem in find_target_problems(project, wishes) if _spot(problem) not in named]
     return found
 
@@ -259,7 +259,7 @@ def _ci_problems(project: Project, wishes: ReportOptions, snapshot: bytes, shown
 
         citations, tests = wishes.require_citations.everything, wishes.require_tests.everything
         ##= man/spec/gates.md#not-applicable
-        ##% A gate MUST NOT ask for code or tests of what is not applicable.
+        ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
         freed = find_freed_annotations(project.requirements) if project.not_applicable else frozenset()
         return list(check_gates(project.trace, citations=citations, tests=tests, freed=freed))
     project.progress.begin(f"Checking {path}")
@@ -290,8 +290,6 @@ def _difference(old: bytes, new: bytes, colour: bool) -> str:
     from duvet.text_diff import colour_diff_line, make_unified_diff
 
     one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     lines = [escape_cell(line) for line in make_unified_diff(one, other, _CONTEXT)]
     if not lines:
         lines = ["(only the line ends differ)"]
@@ -311,12 +309,11 @@ def write_requirements(project: Project, extraction: Extraction, *, prune: bool)
     stale |= {
         path: make_orphaned_problem(path, name) for path, name in find_orphaned_files(extraction, project.library)
     }
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     if not prune:
         return list(stale.values())
     ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     for path in stale:
         _remove(project, path)
     return []
@@ -341,9 +338,8 @@ def run_report(project: Project, wishes: ReportOptions) -> ReportOutcome:
     problems = _judged((*finished.trace.problems, *written, *_without_configuration(project)), wishes)
     if has_errors(problems):
         ##= man/spec/trace.md#reports
-        ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
-        ##= man/spec/trace.md#reports
-        ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
+        ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV
+        ##% or snapshot.
         # What is wrong can't be counted: only the page is written, because it shows why.
         files = make_html_files(project, wishes, finished, problems, None)
     else:
@@ -357,8 +353,8 @@ def run_report(project: Project, wishes: ReportOptions) -> ReportOutcome:
 
 
 def _judged(problems: Iterable[Problem], wishes: ReportOptions) -> Problems:
-    ##= man/spec/trace.md#gates
-    ##% With `--strict`, a warning MUST fail the run.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     found = _listed(problems)
     return promote_warnings(found) if wishes.strict else found
 
@@ -366,7 +362,8 @@ def _judged(problems: Iterable[Problem], wishes: ReportOptions) -> Problems:
 def _without_configuration(project: Project) -> list[Problem]:
     """A warning where nothing says what to report on: awslabs duvet finds nothing wrong then."""
     ##= man/spec/trace.md#configuration
-    ##% Where nothing says what to trace, `duvet report` SHOULD warn and say where a configuration would be.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     if project.config or project.options.sources or project.options.requirements:
         return []
     try:
@@ -378,8 +375,7 @@ def _without_configuration(project: Project) -> list[Problem]:
 
 def _listed(problems: Iterable[Problem]) -> Problems:
     ##= man/spec/trace.md#diagnostics
-    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
-    ##% place.
+    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     return tuple(sorted(problems, key=lambda one: one.sort_key))
 
 
@@ -425,7 +421,7 @@ def _identity(path: str) -> object:
 
 def _note(memory: ResultCache, path: str, data: bytes) -> None:
     ##= man/spec/cache.md#freshness
-    ##% A report that goes to standard output MUST be written each time.
+    ##% duvet MUST give the same answer with and without the cache.
     if is_stream_output(path):
         memory.for_now()
     else:
@@ -457,8 +453,6 @@ def run_report_with_cache(cache: Cache, where: Mapping[str, Any], wishes: Report
     # Those who ask for every file that holds annotations want to see them read.
     known = None if current_settings().verbose else _recalled(cache, how)
     if known is not None:
-        ##= man/spec/problems.md#formats
-        ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
         return print_outcome(known, answer)
     outcome, cache = _run_of_one_moment(cache, where, wishes, notes)
     code = print_outcome(outcome, answer)
@@ -481,8 +475,8 @@ def save_outcome(cache: Cache, how: str, outcome: ReportOutcome) -> None:
 
 def _recalled(cache: Cache, how: str) -> ReportOutcome | None:
     ##= man/spec/cache.md#freshness
-    ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
-    ##% answer and leave the reports alone.
+    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% alone, and `duvet validate` MUST NOT read the sources again.
     progress, started = ProgressLines(current_settings()), time.perf_counter()
     known = cache.recall(_NAME, ReportOutcome, how)
     if known is not None:
@@ -523,8 +517,6 @@ def open_page(path: str) -> bool:
 
 
 def _open(path: str) -> None:
-    ##= man/spec/page.md#opening
-    ##% Where no page is written, `--open` MUST fail and say how to have one.
     if not path:
         hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
         raise DuvetError("there is no page to open", hint=hint)
@@ -560,7 +552,7 @@ def _members(project: Project, gate: ReportGate, option: str, problems: list[Pro
             found.update(project.scopes.of(target))
         except NotFoundError as error:
             ##= man/spec/gates.md#gates-for-targets
-            ##% A target that is unknown MUST be an error, and SHOULD be reported with the names that are most like it.
+            ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
             message = f"{error.message}, which {option} names"
             problems.append(rules.GATE_UNKNOWN_TARGET.problem(message, hint=error.hint))
     return [project.requirements[index] for index in sorted(found)]

@@ -54,9 +54,9 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> EarlierCatal
     )
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
-        ##= man/spec/diff.md#faults
-        ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
-        ##% nothing was required and nothing cited.
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+        ##% lacks a part of the revision.
         return EarlierCatalogue(Catalogue((), (), (), ()), False, ())
     tree.lend(frozenset([*files, *_configured(project)]), project.downloads)
     catalogue = project.catalogue
@@ -70,8 +70,6 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> EarlierCatal
 
 def _check_whole(tree: GitTree) -> None:
     if tree.paths.lacks:
-        ##= man/spec/diff.md#faults
-        ##% Where a clone lacks a part of a revision, the comparison MUST fail.
         hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
         raise UnreadableError("this clone lacks it", path=tree.paths.lacks[0], hint=hint)
 
@@ -94,8 +92,6 @@ def _told_with(base: DiffBase) -> Iterator[None]:
     try:
         yield
     except ProblemsError as error:
-        ##= man/spec/diff.md#faults
-        ##% What is wrong with the configuration of a revision MUST be told with the name of the revision.
         raise ProblemsError(tuple(replace(one, path=f"{revision}:{one.path}") for one in error.problems)) from error
     except DuvetError as error:
         error.path = f"{revision}:{error.path}"

@@ -59,7 +59,7 @@ def wants_colour(choice: str, environ: Mapping[str, str], stream: TextIO | None 
 
 def wants_cache(shown: TerminalSettings, root: str = "") -> bool:
     """Whether there is a place for a cache in the working directory or another, and nobody is against it."""
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     return shown.cache and os.path.isdir(os.path.join(root, ".duvet"))
 

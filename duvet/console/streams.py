@@ -100,7 +100,7 @@ def write_outputs() -> Iterator[FileWriter]:
     poured: list[OutputData] = []
     with store_together() as write:
         ##= man/spec/trace.md#reports
-        ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
+        ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
         yield lambda path, data: poured.append(data) if path == STANDARD_OUTPUT else write(path, data)
         for data in poured:
             write_stdout(data)
@@ -129,5 +129,5 @@ class _Parts(BytesIO):
 
 
 ##= man/spec/trace.md#diagnostics
-##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an interruption.
+##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130

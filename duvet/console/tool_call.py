@@ -121,9 +121,6 @@ def parse_arguments(tool: Tool, words: Sequence[str], given: bytes | None) -> di
 
 def _append(found: dict[str, Any], short: ArgumentShortcut, words: Sequence[str]) -> None:
     """Put the words into a list of an object; ToolError where something else stands there."""
-    ##= man/spec/knowledge.md#tools
-    ##% What stands in `filters` already MUST stay beside the words of `--symbol`, `--kind` and `--lang`; where no list
-    ##% can stand there, the call MUST be refused with the option and the argument that are in each other's way.
     within = found.setdefault(short.argument, {})
     before = within.get(short.key, []) if isinstance(within, dict) else None
     if not isinstance(before, list):
@@ -261,7 +258,7 @@ def _tell(answer: ToolAnswer) -> None:
 def make_shell_error(error: ToolError) -> Exception:
     """The same as every command tells it: what was asked wrongly is wrong usage."""
     ##= man/spec/service.md#calls
-    ##% What `duvet call` does not understand of its arguments MUST be wrong usage that names the argument.
+    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
     if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
         return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
     return DuvetError(error.message, hint=error.hint)

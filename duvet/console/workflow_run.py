@@ -21,16 +21,14 @@ _STEPS = (
 
 def render_run_text(run: WorkflowRun, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable
     """The steps with what became of each, why it has failed, and the outputs."""
-    ##= man/spec/workflows.md#reports
-    ##% People MUST be shown what became of each step, why a run has failed with what to do, its warnings, and its
-    ##% outputs.
+    ##= man/spec/workflows.md#output
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
     return rendered(_blocks(run), look)
 
 
 def render_run_json(run: WorkflowRun) -> bytes:
     """The whole record."""
-    ##= man/spec/workflows.md#reports
-    ##% Programs MUST be given the whole record of a run as JSON.
     return encode_json(run)
 
 

@@ -67,8 +67,6 @@ class NodeIdentifier(Struct, frozen=True):
 
 def _of_path(key: str) -> str:
     """The key of what a full path names; anything else stays as it is."""
-    ##= man/spec/knowledge.md#graph
-    ##% Specifications, sections and requirements MUST also be found by their full paths.
     found = _PATH.match(key)
     if not found:
         return key
@@ -79,8 +77,8 @@ def _of_path(key: str) -> str:
 def parse_identifier(text: str) -> NodeIdentifier:
     """What is asked for; IdentifierError where that can't be the name of a node."""
     ##= man/spec/knowledge.md#graph
-    ##% A node MUST be named by its label, the first colon and its key, whatever colons and slashes the key has, and also
-    ##% where it is quoted for a URL; `Code`, `Doc`, `Test`, `Config` and `Spec` stand for the labels that they abbreviate.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
     whole = text.strip()
     if ":" not in whole:
         whole = unquote(whole)
@@ -184,8 +182,8 @@ def find_node(store: Store, text: str) -> GraphNode:
         if found is not None:
             return _with_text(store, found) if asked.label is NodeLabel.CHUNK else found
     ##= man/spec/knowledge.md#graph
-    ##% What can't be the name of a node MUST be refused as `invalid_identifier`, and a node that isn't there as `not_found`,
-    ##% with the file of another kind that has the same path, where there is one.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
+    ##% the node of the same path if there is one.
     if asked.digits:
         return _requirement(store, asked, text)
     raise _missing(text, _elsewhere(store, asked))
@@ -194,8 +192,7 @@ def find_node(store: Store, text: str) -> GraphNode:
 def _with_text(store: Store, node: GraphNode) -> GraphNode:
     """A piece of a file with what stands in it."""
     ##= man/spec/knowledge.md#graph
-    ##% The pieces of a file MUST be nodes like all others: `Chunk:PATH::NUMBER`, with their text, to which `HAS_CHUNK` leads
-    ##% from the file.
+    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     path, _, ordinal = node.key.rpartition("::")
     numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
     for chunk in store.chunks(numbers):
@@ -206,9 +203,6 @@ def _with_text(store: Store, node: GraphNode) -> GraphNode:
 
 def _requirement(store: Store, asked: NodeIdentifier, text: str) -> GraphNode:
     """The one requirement whose id begins so."""
-    ##= man/spec/knowledge.md#graph
-    ##% A requirement MUST also be found by four or more of the first digits of its id; where these are those of several
-    ##% nodes, the error MUST name them.
     alike = store.found_nodes(f"/{asked.digits}", [NodeLabel.REQUIREMENT], _MOST_LIKE)
     found = [node for node in alike if node.key.rpartition("/")[2].startswith(asked.digits)]
     if len(found) == 1:
@@ -266,8 +260,6 @@ def find_node_edges(store: Store, text: str, which: EdgeSelection, limit: int) -
     found = find_node(store, text)
     # One more than is shown tells whether there are more.
     edges = list(islice(_edges(store, found.id, which, limit + 1), limit + 1))
-    ##= man/spec/knowledge.md#graph
-    ##% Where a node has no edge of the direction that is asked for, it MUST be said how many it has of the other one.
     one_way = which in (EdgeSelection.OUTGOING, EdgeSelection.INCOMING)
     others = (
         0 if edges or not one_way else len(store.edges(found.id, out=which is EdgeSelection.INCOMING, limit=MAX_OTHERS))
@@ -277,8 +269,8 @@ def find_node_edges(store: Store, text: str, which: EdgeSelection, limit: int) -
 
 def _edges(store: Store, id: str, which: EdgeSelection, limit: int) -> Iterator[Relationship]:
     ##= man/spec/knowledge.md#graph
-    ##% The edges of a node MUST be told with the node at their other end, which way they point, and what is said of them, as
-    ##% many as `limit` says and the outgoing ones first; that there are more MUST be said.
+    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
+    ##% first, and say how many more there are.
     if which in (EdgeSelection.OUTGOING, EdgeSelection.ALL):
         for edge, node in store.edges(id, out=True, limit=limit):
             yield make_relationship(edge, node, EdgeDirection.OUT)
@@ -316,8 +308,7 @@ class FoundNode(Struct, frozen=True):
 def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
     """The nodes whose names or texts hold the term, in whatever case; the best first."""
     ##= man/spec/knowledge.md#graph
-    ##% A term MUST be found in names of subsystems, specifications, sections and files, and in texts of requirements,
-    ##% as it is written: in whatever case, and with no character standing for others.
+    ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
     asked = term.strip()[:MAX_TERM_LENGTH]
     named = store.found_nodes(asked, tuple(_SCORES), limit)
     found = {node.id: node for node in (*named, *_by_text(store, asked, limit))}
@@ -403,8 +394,8 @@ def _order(node: GraphNode) -> tuple[str, str]:
 
 def _page(hops: Sequence[GraphHop], start: str, wish: SubsystemQuery) -> RelatedNodes:
     ##= man/spec/knowledge.md#graph
-    ##% What is reached from a subsystem MUST be told once each, with a shortest way there, in the order of names, page by
-    ##% page; a cursor that can't be read means the first page.
+    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
+    ##% by page.
     begin = _offset(wish.cursor)
     nodes = tuple(wish.cut([_related(hop, start) for hop in hops[begin : begin + wish.limit]]))
     end = begin + len(nodes)

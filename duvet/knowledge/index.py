@@ -53,7 +53,8 @@ class OpenStore:
         from duvet.queries.embeddings import find_embedder
 
         ##= man/spec/knowledge.md#search
-        ##% What the configuration says of weights MUST be in force with the next search, which tells them.
+        ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next
+        ##% search.
         rule, search = self.rules.ingest, self.rules.search
         weights = find_profile(search.profile, **search.weights)
         return SearchEngine(
@@ -90,13 +91,12 @@ class Knowledge:
         with self._lock:
             try:
                 known = self._current()
-                ##= man/spec/knowledge.md#tools
-                ##% An answer MUST tell of what was known before a run or after it, never of both.
                 with known.store.reading():
                     return question(known)
             except StoreError:
-                ##= man/spec/knowledge.md#tools
-                ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+                ##= man/spec/knowledge.md#answers
+                ##% When the index is missing, locked, damaged or of another version, these tools MUST answer
+                ##% `upstream_error` with a remedy, and recover without a restart.
                 self._let_go()
                 raise
 

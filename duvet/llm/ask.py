@@ -49,7 +49,8 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
 
     def replaced(mark: re.Match[str]) -> str:
         ##= man/spec/ask.md#answers
-        ##% Numbers that name no source MUST be dropped from an answer, and a warning MUST name them.
+        ##% `duvet ask` MUST remove references to sources that do not exist, warn about them, and flag an answer that
+        ##% names no source.
         numbers = dict.fromkeys(_numbers(mark["numbers"]))
         kept = [int(one) for one in numbers if len(one) < _SHOWN and int(one) in known]
         named.update(kept)
@@ -99,8 +100,6 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
     """Those that there is room for, numbered, and harmless to show; a text that is too long is cut."""
     shown: list[AnswerSource] = []
-    ##= man/spec/ask.md#answers
-    ##% The sources MUST be cut to about 3,000 tokens.
     for source in found:
         title, text = shorten_to_line(source.title), strip_invisible(source.text).strip("\n")
         text = _cut(text, room - _AROUND - len(title.encode()))
@@ -175,7 +174,8 @@ async def answer_question(
     sources = tuple(retrieval.sources(question))
     if not sources:
         ##= man/spec/ask.md#answers
-        ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
+        ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
+        ##% print the sources and exit with 1.
         return ModelAnswer(NOTHING_FOUND, ())
     response = await router.invoke(make_model_request(question, sources, model))
     found = check_source_numbers(strip_invisible(response.text), list_source_numbers(sources))
@@ -185,7 +185,7 @@ async def answer_question(
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
     """What the model is asked."""
     ##= man/spec/ask.md#answers
-    ##% The prompt MUST keep sources apart from what the model is told to do, whatever they hold.
+    ##% The prompt MUST separate these sources from the instructions, whatever the sources contain.
     # No text can hold the digest of itself, so none ends early.
     mark = make_text_id("\0".join(f"{source.title}\0{source.text}" for source in sources))[:_MARK_DIGITS]
     asked = strip_invisible(question)[:_LONGEST_QUESTION]
@@ -198,8 +198,6 @@ def _warnings(found: CheckedAnswer) -> Iterator[str]:
         names = ", ".join(f"[{one}]" for one in found.made_up)
         yield f"the model named sources that there are not; they are left out: {shorten_to_line(names)}"
     if not found.named:
-        ##= man/spec/ask.md#answers
-        ##% An answer that names no source MUST be flagged.
         yield "the answer names no source: hold it against them before you believe it"
 
 
@@ -230,8 +228,8 @@ class ProjectRetriever:
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """The best that is found, numbered; QueryError where the question has no word in it."""
         ##= man/spec/ask.md#answers
-        ##% The sources of an answer MUST be the requirements that `duvet search` finds, their sections, and the code that
-        ##% cites them.
+        ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds,
+        ##% their sections, and the code that cites them.
         found = find_hits(self.catalogue, SearchQuery(question), self.index, self.files).indexes[:_REQUIREMENTS]
         cards = [self.catalogue.requirements[index] for index in found]
         requirements = fit_sources(map(self._requirement, cards), _OF_REQUIREMENTS)

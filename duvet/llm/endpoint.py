@@ -85,8 +85,8 @@ def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> P
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
-        ##% A key that the environment has, and the configuration doesn't name, MUST be sent to the host of OpenAI or
-        ##% Anthropic that it belongs to, and to no other.
+        ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless
+        ##% the configuration names its variable.
         text = environ.get(PROVIDER_DEFAULTS[section.kind].variable)
     text = (text or "").strip()
     return ProviderKey(text) if text else None
@@ -125,14 +125,11 @@ class Endpoint(Struct, frozen=True):
     def without_key(self, text: str) -> str:
         """What it says, decoded: as JSON has it, a key can be written in many ways."""
         ##= man/spec/ask.md#keys
-        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
         """What it says of an error, cleaned, without the key and without where it is."""
-        ##= man/spec/ask.md#keys
-        ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret
-        ##% in its path.
         pieces = "|".join(map(re.escape, sorted(self._telling, key=len, reverse=True)))
         return re.sub(pieces, HIDDEN_KEY, strip_invisible(self.without_key(text)), flags=re.IGNORECASE)
 
@@ -159,6 +156,6 @@ def _check(name: str, base: str) -> None:
     if parts is None:
         raise DuvetError(f"the baseUrl of {name} is not one", hint="give it as https://HOST/PATH, and a key as apiKey")
     ##= man/spec/ask.md#keys
-    ##% A provider MUST be reached over HTTPS, unless it is on this machine.
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     if not is_safe_address(parts):
         raise DuvetError(f"the baseUrl of {name} is not https", hint="http:// is for models on this machine")

@@ -68,8 +68,6 @@ def make_refusal(endpoint: Endpoint, response: Response, body: bytes, now: float
 
 def _with_reason(endpoint: Endpoint, body: bytes) -> str:
     """What the provider says, where it says anything."""
-    ##= man/spec/ask.md#calls
-    ##% What a provider says of an error MUST be shown on one line of at most 200 characters, without control characters.
     words = shorten_to_line(endpoint.without_address(_reason(body)))
     return f": {words}" if words else ""
 
@@ -102,8 +100,6 @@ class ProviderClient:
         import anyio
 
         given = {**headers, "content-type": "application/json"}
-        ##= man/spec/ask.md#calls
-        ##% A call MUST be over within the time limit of its provider, with all that is tried again.
         with anyio.move_on_after(endpoint.timeout):
             return await self._tried(endpoint, path, given, _encoded(body))
         raise _too_late(endpoint, endpoint.timeout)
@@ -125,8 +121,8 @@ class ProviderClient:
 
     async def _tried(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
         ##= man/spec/ask.md#calls
-        ##% What a provider refuses for now, and what fails on the way, MUST be tried again as often as the configuration
-        ##% says.
+        ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks
+        ##% within reason, and give up when the provider's time limit is over.
         for attempt in range(endpoint.retries + 1):
             request = self._client(endpoint).build_request(
                 "POST", f"{endpoint.base}{path}", headers=headers, content=body
@@ -135,9 +131,6 @@ class ProviderClient:
                 return await self._answer(endpoint, request, MAX_RESPONSE_BYTES)
             except TemporaryModelError as error:
                 wait = compute_pause(attempt + 1) if error.wait is None else error.wait
-                ##= man/spec/ask.md#calls
-                ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error
-                ##% where it is.
                 if attempt == endpoint.retries or wait > min(MAX_WAIT, endpoint.timeout):
                     raise
             await self.clock.sleep(wait)
@@ -165,7 +158,7 @@ class ProviderClient:
             shown = await _start_of(response) if encoding == "identity" else b""
             raise make_refusal(endpoint, response, shown, self.clock.now())
         ##= man/spec/ask.md#calls
-        ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
         if encoding != "identity":
             raise ModelError(ModelFault.MALFORMED, f"{endpoint.name} answers compressed, which it was not asked for")
         data = bytearray()
@@ -182,7 +175,8 @@ class ProviderClient:
         if local not in self._clients:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": f"duvet/{VERSION}"}
             ##= man/spec/ask.md#keys
-            ##% duvet MUST NOT follow where a provider redirects to.
+            ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its
+            ##% redirects.
             # To this machine nothing goes through a proxy, which would see the key. The call has a limit as a whole.
             self._clients[local] = httpx2.AsyncClient(
                 headers=headers, timeout=None, follow_redirects=False, trust_env=not local

@@ -37,7 +37,7 @@ class Sampler(Protocol):
 def decode_provider_answer(name: str, data: bytes, kind: type[AnswerType]) -> AnswerType:
     """What a provider answers, as the protocol has it; ModelError where it doesn't fit."""
     ##= man/spec/ask.md#calls
-    ##% An answer that holds no text where the protocol has it MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     try:
         return json.decode(data, type=kind)
     except ValidationError as error:
@@ -53,8 +53,6 @@ def make_malformed_error(name: str, what: str) -> ModelError:
 
 def require_answer_text(name: str, said: ProviderAnswer) -> ProviderAnswer:
     """The answer, which has to hold something."""
-    ##= man/spec/ask.md#calls
-    ##% An answer that holds no text where the protocol has it MUST be an error.
     if not said.text.strip():
         raise ModelError(ModelFault.MALFORMED, f"{name} answers nothing", hint="try again, or allow it more tokens")
     return said

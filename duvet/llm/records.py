@@ -122,8 +122,9 @@ class NoModelError(DuvetError):
     """No model can be asked."""
 
     def __init__(self, message: str = "no model is set up", *, hint: str = SETUP_HINT) -> None:
-        ##= man/spec/ask.md#choosing
-        ##% Where no model can be used, duvet MUST say how to set one up.
+        ##= man/spec/ask.md#choosing-a-model
+        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+        ##% when there is none.
         super().__init__(message, hint=hint)
 
 

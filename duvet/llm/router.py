@@ -53,8 +53,6 @@ class ModelHint(Struct, frozen=True):
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
     """The links of a text in that format that have to do with models, cut to what can be shown."""
-    ##= man/spec/ask.md#discovery
-    ##% Hints MUST be cut, MUST be free of control characters, and MUST NOT become part of a prompt.
     found = (
         ModelHint(shorten_to_line(name, _LONGEST_NAME), shorten_to_line(url), shorten_to_line(note))
         for name, url, note in _links(text)
@@ -115,7 +113,7 @@ class ModelDiscovery:
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
         """Find out what the configuration allows to be found out; nothing where that fails."""
         ##= man/spec/ask.md#discovery
-        ##% duvet MUST NOT ask for models or for `llms.txt` unless the configuration says so.
+        ##% duvet MUST NOT request the list of models or `llms.txt` unless the configuration says so.
         section, endpoint = backend.section, backend.endpoint
         if endpoint is None or not (section.discover or section.llms_txt) or self._is_fresh(backend.name):
             return
@@ -154,7 +152,8 @@ class ModelDiscovery:
 
     async def _hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
-        ##% `llms.txt` MUST be read from the very origin of the provider, without the key, and no more of it than 64 KiB.
+        ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and
+        ##% keep the hints in it out of prompts.
         stranger = replace(endpoint, key=None)
         data = await self._http.get(stranger, f"{endpoint.origin}/{HINTS_PATH}", {}, _SECONDS, _MOST_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
@@ -163,8 +162,6 @@ class ModelDiscovery:
 async def _unless_it_fails(
     answer: Awaitable[DiscoveredType], what: str, log: Callable[[str], None]
 ) -> DiscoveredType | None:
-    ##= man/spec/ask.md#discovery
-    ##% What goes wrong with the discovery of models MUST NOT keep any of them from being used.
     try:
         return await answer
     except ModelError as error:
@@ -179,7 +176,8 @@ def merge_models(
     found: dict[tuple[str, str], KnownModel] = {}
     for one in _told(providers, routing, listings):
         ##= man/spec/ask.md#discovery
-        ##% What the configuration says of a model MUST win over what the provider lists, and that over hints.
+        ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not list
+        ##% the model.
         earlier = found.setdefault((one.provider, one.model), one)
         if one.note and not earlier.note:
             found[one.provider, one.model] = replace(earlier, note=one.note, url=one.url)
@@ -237,7 +235,7 @@ class StaticRouter:
         sampler: Sampler | None = None,
     ) -> None:
         ##= man/spec/ask.md#keys
-        ##% A key MUST NOT be shown or logged, whatever a provider answers.
+        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
         self.providers = {name: replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
@@ -259,20 +257,16 @@ class StaticRouter:
 
     def pick(self, request: ModelRequest) -> ResolvedModel:
         if request.model:
-            ##= man/spec/ask.md#choosing
-            ##% A request that names a model or a provider MUST be answered by that one, or not at all.
             return self._resolved([request.model], "it is asked for")
         route = self.routing.get(request.task or "")
         if route is not None:
-            ##= man/spec/ask.md#choosing
-            ##% A request for a task with a route MUST be answered by the model of the route, or by the first of its
-            ##% fallbacks that answers.
+            ##= man/spec/ask.md#choosing-a-model
+            ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback
+            ##% of the task's route, otherwise the default model of the first usable provider.
             return self._resolved([route.model, *route.fallbacks], f"`routing.{request.task}` says so")
         return self._first()
 
     def _first(self) -> ResolvedModel:
-        ##= man/spec/ask.md#choosing
-        ##% Any other request MUST be answered by the default model of the first provider that can be used.
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
         return self._resolved(names[: next(usable, None)], "its provider is the first that can be used")
@@ -280,8 +274,9 @@ class StaticRouter:
     def _resolved(self, wanted: Sequence[str], reason: str) -> ResolvedModel:
         troubles = {name: trouble for name in wanted if (trouble := self._trouble(name))}
         choices = [self._choice(name) for name in wanted if name not in troubles]
-        ##= man/spec/ask.md#choosing
-        ##% A provider that is disabled, has no key where it needs one, or has no model MUST be passed over with a warning.
+        ##= man/spec/ask.md#choosing-a-model
+        ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+        ##% when there is none.
         passed = [f"{name} is passed over: {trouble}" for name, trouble in troubles.items()]
         if not choices:
             raise self._nothing(troubles)
@@ -293,8 +288,8 @@ class StaticRouter:
         """Why what is written can't be asked."""
         name, _, model = written.partition("/")
         backend = self._backends.get(name)
-        ##= man/spec/ask.md#choosing
-        ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
+        ##= man/spec/ask.md#choosing-a-model
+        ##% duvet MUST call only the providers that the configuration names.
         if backend is None:
             return "there is no such provider"
         if backend.trouble:
@@ -326,8 +321,6 @@ class StaticRouter:
 
     def _doubts(self, choice: ModelChoice) -> list[str]:
         listed = self._discovery.known(self._backends[choice.provider]).models
-        ##= man/spec/ask.md#discovery
-        ##% A model that its provider doesn't list MUST be used with a warning.
         is_listed = not listed or not choice.model or choice.model in listed
         near = "" if is_listed else did_you_mean(choice.model, listed)
         return [] if is_listed else [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
@@ -374,8 +367,6 @@ class StaticRouter:
 
 
 def _fallen_back(choice: ModelChoice, failures: Sequence[ModelError]) -> list[str]:
-    ##= man/spec/ask.md#choosing
-    ##% Where a fallback answers, a warning MUST say so, both in the log and in the response.
     return [f"{choice.name} answers instead: {'; '.join(one.message for one in failures)}"] if failures else []
 
 

@@ -65,8 +65,6 @@ class RecordedAnswers:
         self.record.renew(tree.record)
         if others := self._listed_elsewhere():
             return others
-        ##= man/spec/watch.md#noticing
-        ##% What comes or goes without such an effect MUST NOT be taken for a change.
         return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {""}
 
     def _listed_elsewhere(self) -> set[str]:
@@ -128,8 +126,9 @@ class WatchedPlaces:
             if not os.path.isdir(real):
                 self._missing.append(real)
             else:
-                ##= man/spec/watch.md#noticing
-                ##% Folders that neither hold nor surround anything that was asked for MUST NOT be watched.
+                ##= man/spec/watch.md#noticing-changes
+                ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
+                ##% `WATCHFILES_FORCE_POLLING` says so.
                 self.folders.add(real)
         while root and not os.path.isdir(root):
             # It may come back.
@@ -236,14 +235,13 @@ class FollowedReading:
         return self.everything(anew=True) if unclear else self._hinted(hints)
 
     def _hinted(self, hints: EventHints) -> set[str]:
-        ##= man/spec/watch.md#noticing
-        ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
+        ##= man/spec/watch.md#noticing-changes
+        ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
+        ##% patterns match other files, until it is interrupted.
         changed = self.answers.altered_among(hints.paths)
         if not hints.listing:
             return changed
         known = len(self.answers.record.folders)
-        ##= man/spec/watch.md#noticing
-        ##% When a file or folder comes or goes so that patterns match other files, that MUST be noticed.
         changed |= self.answers.listed_otherwise()
         grown = len(self.answers.record.folders) > known
         return self.everything() if grown and not changed else changed
@@ -297,8 +295,9 @@ class ChangeWatcher:
         """From now on, changes are those to what this project was read from."""
         self._answers = RecordedAnswers(project)
         self._followed = FollowedReading(self._answers, self._notices)
-        ##= man/spec/watch.md#noticing
-        ##% A change that is made while a run is at work MUST NOT be missed.
+        ##= man/spec/watch.md#noticing-changes
+        ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without
+        ##% an effect.
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:

@@ -53,8 +53,6 @@ def correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[
     more = f" and {len(ids) - MAX_SHOWN_SECTIONS} more" if len(ids) > MAX_SHOWN_SECTIONS else ""
     sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST
     target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if sure else None
-    ##= man/spec/validate.md#what-is-checked
-    ##% For a quote that stands in another section, that section SHOULD be named.
     return Correction(f"these words stand in {names}{more}", target)
 
 
@@ -149,8 +147,9 @@ def correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Corre
 
 def _here(quote: str, own: TextStretch) -> Correction:
     """The answer for a quote with something like it in its section."""
-    ##= man/spec/validate.md#what-is-checked
-    ##% For a quote that is not found, the text that is most like it SHOULD be shown, with what differs marked word by word.
+    ##= man/spec/validate.md#checks
+    ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
+    ##% differing words marked, and name another section that contains the quote.
     hint = f"the nearest text in this section is\n{make_word_diff(quote, own.text)}"
     return Correction(hint, quote=own.text if own.is_clear else None)
 
@@ -298,8 +297,9 @@ class AnnotationFixer:
 
     def mended(self, annotation: Annotation, problem: Problem) -> Problem:
         """The problem with what there is to know, and with a fix where exactly one is good."""
-        ##= man/spec/validate.md#mending
-        ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
+        ##= man/spec/validate.md#fixes
+        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
+        ##% when exactly one correction fits.
         answer = self.answers.to(problem.code, annotation)
         hint = answer.hint or problem.hint
         return replace(problem, hint=hint, fix=self._fix(annotation, answer) if answer.is_sure else None)
@@ -313,8 +313,6 @@ class AnnotationFixer:
 
     def _edits(self, annotation: Annotation, answer: Correction, text: str) -> tuple[Edit, ...]:
         """What makes the annotation say the answer; nothing where its file holds something else by now."""
-        ##= man/spec/validate.md#mending
-        ##% An entry of a requirement file MUST be mended as a comment is.
         readings = self._readings(annotation.path)
         here = [style for style, found in readings.items() if annotation in found]
         edits: tuple[Edit, ...] = ()
@@ -342,8 +340,9 @@ class AnnotationFixer:
 
     def _holds(self, annotation: Annotation, answer: Correction, text: str) -> bool:
         """Whether the annotation is right in this text, and all others say what they said."""
-        ##= man/spec/validate.md#mending
-        ##% A mend that would not make its annotation valid, or would change another one, MUST NOT be made.
+        ##= man/spec/validate.md#fixes
+        ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it
+        ##% runs again.
         readings = self._readings_of(annotation.path, text)
         pairs = [(found, readings[style]) for style, found in self._readings(annotation.path).items()]
         if any(len(before) != len(after) for before, after in pairs):

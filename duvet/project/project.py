@@ -104,8 +104,6 @@ class Project:
         return read_config(self.tree.read(path), path, self.environ) if path else None
 
     def _config_path(self) -> str | None:
-        ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
         named = self.options.config_path
         if named is None:
             return CONFIG_PATH if self.tree.exists(CONFIG_PATH) else None
@@ -118,7 +116,8 @@ class Project:
     def library(self) -> Library:
         """The specifications, loaded as they are asked for."""
         ##= man/spec/trace.md#reports
-        ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
+        ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
+        ##% and the cache.
         # What was handed over is all there is: only what is on disk is completed by downloads.
         return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
 

@@ -46,8 +46,8 @@ def check_annotations(trace: Trace, places: AnnotationPlaces) -> Iterator[FoundP
 
 
 def _without_reason(trace: Trace, places: AnnotationPlaces) -> Iterator[FoundProblem]:
-    ##= man/spec/validate.md#what-is-checked
-    ##% An exception without a reason MUST be an error.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST report an exception without a reason as an error.
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             hint = "write down why, in a line `reason=…` below the target"
@@ -56,8 +56,9 @@ def _without_reason(trace: Trace, places: AnnotationPlaces) -> Iterator[FoundPro
 
 
 def _repeated(trace: Trace, places: AnnotationPlaces) -> Iterator[FoundProblem]:
-    ##= man/spec/validate.md#what-is-checked
-    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
     known: dict[tuple[str, Kind, str, str], Annotation] = {}
     for id, annotation in enumerate(trace.annotations):
         if annotation.kind is Kind.SPEC:
@@ -80,8 +81,6 @@ def _are_close(one: Annotation, other: Annotation, places: AnnotationPlaces) -> 
 
 
 def _excepted(trace: Trace, places: AnnotationPlaces) -> Iterator[FoundProblem]:
-    ##= man/spec/validate.md#what-is-checked
-    ##% Code or a test for text that is excepted SHOULD cause a warning that names the exception.
     exceptions: dict[int, Annotation] = {}
     for coverage in trace.coverages:
         for lines in coverage.sections.values():
@@ -145,8 +144,6 @@ class Findings(Struct, frozen=True, array_like=True):
 
     def of(self, paths: Collection[str]) -> Checked:
         """What there is to say of these inputs, and of the configuration, without which nothing is right."""
-        ##= man/spec/validate.md#choosing-files
-        ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
         chosen = frozenset(paths)
         # What names no file comes from the command line.
         told = {*chosen, self.config, ""}
@@ -211,8 +208,8 @@ def _by_path(annotations: Iterable[Annotation]) -> dict[str, list[int]]:
 
 def _of_trace(project: Project, places: AnnotationPlaces) -> Iterator[Finding]:
     """The problems of the trace, and those that it tells once for all annotations that have them."""
-    ##= man/spec/validate.md#what-is-checked
-    ##% Every problem that `duvet report` finds with an annotation MUST be found.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     trace = project.trace
     listed = dict.fromkeys(trace.problems)
     for id, failure in trace.failures.items():
@@ -292,9 +289,8 @@ class _Chooser:
         return posixpath.normpath(posixpath.join(self.root, path))
 
     def add(self, name: str) -> None:
-        ##= man/spec/validate.md#choosing-files
-        ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-        ##% separators of Windows.
+        ##= man/spec/show.md#references
+        ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
         path = _with_slashes(name, self.tree)
         whole = self._whole(path)
         exists = self.tree.exists(path)
@@ -303,11 +299,10 @@ class _Chooser:
             self.paths.update(dict.fromkeys(found))
         elif exists:
             ##= man/spec/validate.md#choosing-files
-            ##% A file that is no input MUST be left out, and that MUST be said on standard error.
+            ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
+            ##% exist.
             self.others[name] = None
         else:
-            ##= man/spec/validate.md#choosing-files
-            ##% A path that does not exist MUST be an error.
             message, hint = "there is no such file or folder", "paths begin in the working directory"
             self.problems.append(rules.FILE_UNREADABLE.problem(message, name, hint=hint))
 
@@ -316,7 +311,8 @@ class _Chooser:
         if whole in self._inputs:
             return [self._inputs[whole]]
         ##= man/spec/validate.md#choosing-files
-        ##% A folder MUST mean all inputs in it.
+        ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs
+        ##% of the project.
         start = whole.rstrip("/") + "/"
         return [path for known, path in self._inputs.items() if known.startswith(start)]
 
@@ -385,8 +381,6 @@ def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -
     before: dict[str, bytes] = {}
     after: dict[str, bytes] = {}
     ids: set[int] = set()
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
     current, first = project, None
     for _ in range(_MOST_LOOKS):
         places = AnnotationPlaces(current.tree)
@@ -419,8 +413,9 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
     problems = [problem for path in found.after if (problem := _obstacle(project, path, found.before[path]))]
     if problems:
         return tuple(problems)
-    ##= man/spec/validate.md#mending
-    ##% A file that is mended MUST be written whole or not at all, and MUST keep its permissions and the links to it.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
+    ##% alone a file that is read-only or has changed since it was read.
     try:
         with store_together() as write:
             for path, data in found.after.items():
@@ -432,8 +427,6 @@ def write_fixes(project: Project, found: FixResult) -> tuple[Problem, ...]:
 
 def _obstacle(project: Project, path: str, before: bytes) -> Problem | None:
     """Why a file must not be written."""
-    ##= man/spec/validate.md#mending
-    ##% A file that changed after it was read, or that must not be written to, MUST be left alone.
     with suppress(DuvetError):
         if project.disk.read(path) == before:
             if os.access(project.disk.at(path), os.W_OK):

@@ -49,8 +49,6 @@ class CitationComment(Struct, frozen=True):
 
 def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple[CitationComment, ...]:
     """The comments for each style of these sources."""
-    ##= man/spec/queries.md#prompts
-    ##% A prompt MUST hold the comments that cite its requirement, in each style of the sources.
     styles = _styles(rules)
     # Where there is nothing but tests, these hold the code as well.
     only_tests = all(style.kind is Kind.TEST for style in styles)
@@ -91,7 +89,7 @@ def fit_items(
 ) -> Sequence[_Item]:
     """As many of the first items as there is room for; one in any case."""
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -115,9 +113,9 @@ def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRe
     """The requirement with its citations, what to paste where, and the notes that it is still to do."""
     detail = make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, RequirementDetail)
-    ##= man/spec/queries.md#prompts
-    ##% A prompt about a requirement MUST hold its text, its id, its target, its level, its status, and each of its
-    ##% citations with the code around it.
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% around them, and show the comments to write.
     citations = [_narrowed(one) for one in detail.citations]
     shown = fit_items(citations, _words_of)
     todos = [f"{one.file_path}, line {one.line_number}" for one in detail.citations if one.type == "todo"]
@@ -177,8 +175,6 @@ def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
         return is_inside(one.path) and (wanted is None or not wanted.isdisjoint(_specifications(context, one)))
 
     def found(severity: Severity) -> list[DoubtfulCitation]:
-        ##= man/spec/mcp.md#prompts
-        ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
         lost = _unread(context, is_inside, severity) if wanted is None else ()
         return [*lost, *_found(context, is_meant, severity)]
 
@@ -328,8 +324,6 @@ def fill_requirement_prompt(
 
 def _rendered(name: str, registry: Registry, values: _Values) -> str:
     def by(tool: str, command: str) -> str:
-        ##= man/spec/mcp.md#prompts
-        ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
         return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
 
     return render_prompt(name, {**values, "by": by})

@@ -63,20 +63,14 @@ def require_prompt(name: str, among: Sequence[str] = ()) -> None:
     """NotFoundError, with the names that are most like it, where no prompt is called so, among these or else all."""
     known = among or prompt_names()
     if name not in known:
-        ##= man/spec/queries.md#prompts
-        ##% A prompt that does not exist MUST be an error that names the ones that are most like it.
         hint = suggest_nearest(name, known) or f"there are {', '.join(known)}"
         raise NotFoundError(f"there is no prompt {quote_text(name)}", hint=hint)
 
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
     """The text of a prompt with these values in it; one that is missing is an error."""
-    ##= man/spec/queries.md#prompts
-    ##% A value that a prompt asks for and that is not there MUST be an error.
     # The whole file is the template, for as such it is kept compiled.
     text = _parts(environment().get_template(prompt_template(name)).render(values))[1]
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())
 
 
@@ -115,12 +109,8 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         return f" (`{name}`)" if name in registry else ""
 
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
-    ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name no method that the server doesn't have, and those of one version of the protocol alone
-    ##% with that version.
-    ##= man/spec/mcp.md#handshake
-    ##% Where the size of a page is 0, the instructions MUST NOT say that lists are cut.
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
     return render_prompt(
         SYSTEM_PROMPT,
         {
@@ -177,7 +167,7 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
 def _check(prompt: Prompt, given: Mapping[str, str], said: Mapping[str, str]) -> None:
     known = {argument.name: argument for argument in prompt.arguments}
     ##= man/spec/mcp.md#prompts
-    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     for name in given:
         if name not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
@@ -191,8 +181,9 @@ def _check(prompt: Prompt, given: Mapping[str, str], said: Mapping[str, str]) ->
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
     """What the argument of that name can be that begins so, in the order of the catalogue."""
-    ##= man/spec/mcp.md#prompts
-    ##% Arguments MUST be completed with the ids, sections, files and levels that the project has.
+    ##= man/spec/mcp.md#resources
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
     begin = value.lower()
     return list(dict.fromkeys(one for one in _known(catalogue, argument) if one.lower().startswith(begin)))
 

@@ -65,7 +65,8 @@ class CitationReader:
         found = make_snippet(self._text(card.path), card, self.around)
         source = self._blob(card)
         ##= man/spec/show.md#details
-        ##% A citation MUST be shown with what is wrong with it.
+        ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a
+        ##% citation with its place, its problems and the code around it.
         return {
             "id": card.id,
             "full_path": self._full_path(card),
@@ -135,9 +136,9 @@ def _below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) -> Ma
     code, end = "", len(text)
     for (start, stop), number in reversed(own):
         after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
-        ##= man/spec/page.md#code
-        ##% The code MUST end before the next annotation; of annotations without code between them, each MUST have the
-        ##% code below the last one.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+        ##% `snippet-lines` says.
         code = _shown(text, after, end, most) or code
         if code:
             found[number] = code
@@ -165,8 +166,6 @@ def _dedented(lines: Sequence[str]) -> list[str]:
     if plain[0][0] in _INDENT:
         indent = _indent(plain)
         plain = [line[indent:] for line in plain]
-    ##= man/spec/page.md#code
-    ##% Of a line of code that is longer than 160 characters, the beginning MUST be shown, with an ellipsis.
     if len(max(plain, key=len)) > _LONGEST:
         plain = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in plain]
     return plain
@@ -204,9 +203,9 @@ def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]
     found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
     for rule in rules:
         for pattern in rule.patterns:
-            ##= man/spec/page.md#comments
-            ##% The page MUST know the styles of comments of all sources, those that need a comment around them with
-            ##% what begins and ends it.
+            ##= man/spec/page.md#working-with-the-report
+            ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same
+            ##% requirement in the comment style of the source.
             pair = find_comment_pair(pattern, rule.meta) or _NO_PAIR
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
     return tuple(

@@ -54,16 +54,14 @@ def make_detail(material: DetailMaterial, found: ResolvedReference) -> Detail:
 def _requirement(material: DetailMaterial, indexes: Sequence[int]) -> RequirementDetail:
     catalogue = material.catalogue
     ##= man/spec/show.md#details
-    ##% Of a requirement that stands in several places, the place with the worst status MUST be shown, and all of them
-    ##% MUST be listed.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     worst = min(indexes, key=lambda index: catalogue.requirements[index].state)
     card = catalogue.requirements[worst]
     specification = catalogue.specification_of(card)
     cited = [number for index in indexes for number in catalogue.requirements[index].citations]
     ##= man/spec/show.md#details
-    ##% A requirement MUST be shown with the reason of its status.
-    ##= man/spec/show.md#details
-    ##% The citations of a requirement MUST be shown by their type, each with its place and the code around it.
+    ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
+    ##% with its place, its problems and the code around it.
     return RequirementDetail(
         **make_row_fields(catalogue, card),
         id=card.id,

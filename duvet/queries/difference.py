@@ -47,12 +47,10 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
     """Pair what stands where it stood, then what moved, then what was reworded."""
     rest = _Rest(then, now)
     same = rest.take(_place)
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that stands in another section than before MUST be told as moved.
     moved = sorted([*rest.take(_in_specification), *rest.take(_text)], key=lambda pair: pair[1])
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that resembles an earlier one of its section MUST be told as changed, also where the section or the
-    ##% specification has another name now.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     changed = [*rest.take_alike({}), *rest.take_alike(_successors(then, now, moved))]
     return RequirementPairing(same, moved, changed, rest.then, rest.now)
 
@@ -189,8 +187,9 @@ _Numbers = list[int]
 
 def find_stale_citations(then: Catalogue, now: Catalogue) -> list[tuple[int, int]]:
     """The numbers, then and now, of citations that have become wrong where they stand."""
-    ##= man/spec/diff.md#citations
-    ##% A citation that was right and is wrong now, though it says the same, MUST be told as stale, with its place.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
+    ##% being edited.
     return _lasting(then, now, are_valid=False)
 
 
@@ -218,8 +217,8 @@ def _plain(quote: str) -> str:
 
 def _matched(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[tuple[int, int]]:
     """Pairs of citations that are one and the same: those of one file first, then whichever are left."""
-    ##= man/spec/diff.md#citations
-    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)
     for number in reversed(ours):
         waiting[then.citations[number].path].append(number)
@@ -289,8 +288,6 @@ class CitationIndex:
             kept = {new for _, new in _matched(other.catalogue, theirs, self.catalogue, numbers)}
             cards = [self.catalogue.citations[number] for number in numbers if number not in kept]
             if cards:
-                ##= man/spec/diff.md#citations
-                ##% Citations that have come or gone MUST be told with their places.
                 target, id, words = self.texts[text]
                 places = tuple(card.id for card in sorted(cards, key=lambda card: (card.path, card.line)))
                 found.append(CitationChange(target=target, identifier=id, text=words, kind=kind, places=places))
@@ -401,8 +398,6 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
         coverage_lost=tuple(change for change, is_loss in coverage if is_loss),
         citations_stale=tuple(make_stale_rows(now, stale)),
         coverage_gained=tuple(change for change, is_loss in coverage if not is_loss),
-        ##= man/spec/diff.md#requirements
-        ##% A requirement that was not there MUST be told as added, and one that is not there any more as removed.
         requirements_added=_rows(now, pairing.added),
         requirements_removed=_rows(then, pairing.removed),
         requirements_changed=_changes(then, now, [*pairing.changed, *_other_levels(then, now, pairing)]),
@@ -451,19 +446,14 @@ def _coverage_changes(
     """The requirements that have more or less than they had, with whether that is a loss."""
     for old, new in pairs:
         before, after = then.requirements[old], now.requirements[new]
-        ##= man/spec/diff.md#coverage
-        ##% What is or was not applicable MUST NOT be told as a change of coverage.
         if State.NOT_APPLICABLE in (before.state, after.state):
             continue
         had, has = _layers(then, before), _layers(now, after)
         lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
-        ##= man/spec/diff.md#coverage
-        ##% A requirement whose status is lower than it was, or that has lost its implementation or its tests, MUST be told
-        ##% as having lost coverage.
+        ##= man/spec/diff.md#differences
+        ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
+        ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
         is_loss = after.status < before.status or bool(lost)
-        ##= man/spec/diff.md#coverage
-        ##% A requirement whose status is higher than it was, or that has got an implementation or tests, MUST be told as
-        ##% having gained coverage, unless it has lost some.
         if is_loss or gained or after.status > before.status:
             rows = make_requirement_row(then, before), make_requirement_row(now, after)
             yield CoverageChange(then=rows[0], now=rows[1], lost=lost, gained=gained), is_loss

@@ -133,15 +133,13 @@ def find_embedder(wanted: bool | None = None, dummy: bool = False) -> Embedder |
     if wanted is False:
         return None
     ##= man/spec/knowledge.md#vectors
-    ##% Vectors MUST be made with what is installed: nothing is looked for on the network.
+    ##% duvet MUST compute vectors with what is installed, without the network.
     folder = find_wordllama()
     if folder is not None and find_spec("numpy") is not None:
         from duvet.queries.wordllama import WordLlama
 
         return WordLlama(folder)
     if wanted:
-        ##= man/spec/knowledge.md#vectors
-        ##% Where vectors are asked for and the extra `semantic` is not installed, duvet MUST name it.
         raise DuvetError(
             "search by meaning needs the extra `semantic`", hint="install it: pip install 'duvet-cli[semantic]'"
         )

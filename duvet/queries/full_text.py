@@ -26,12 +26,10 @@ IndexedTexts = tuple[str, str, str]
 """A sentence, the title of its section, and the names of its specification."""
 
 ##= man/spec/search.md#queries
-##% Words MUST be found in whatever form they stand in the sentence, in the title of its section, and in the name of its
-##% specification.
+##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
+##% specifications, and a quoted phrase as a phrase.
 _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
-##= man/spec/search.md#results
-##% A word in the title of the section MUST count for more than one in the sentence.
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
 _MARKS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
 _SCORE = "{:.6g}"
@@ -61,7 +59,8 @@ class RequirementIndex:
         with self._loaded() as table:
             found = [(float(_SCORE.format(score)), index) for index, score in _asked(table, _SCORES, expression)]
         ##= man/spec/search.md#results
-        ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
+        ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and
+        ##% keep equal matches in the order of reports.
         # For sqlite the best have the lowest scores.
         return {index: -score for score, index in sorted(found)}
 
@@ -74,7 +73,8 @@ class RequirementIndex:
     def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
         """Which stretches of these sentences match, for those that do."""
         ##= man/spec/search.md#results
-        ##% The words of the sentence that were found MUST be marked.
+        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+        ##% similar names for an unknown word.
         with _opened() as table:
             _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
             return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
@@ -170,7 +170,7 @@ def _sqlite() -> Any:
 
 def _unable(reason: str) -> DuvetError:
     ##= man/spec/search.md#queries
-    ##% Where the Python that runs duvet has no sqlite with FTS5, duvet MUST say so.
+    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     return DuvetError(
         f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
     )
@@ -185,7 +185,8 @@ _JOINTS = re.compile(r"[-_./:'\u2019+]+")
 _ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
 
 ##= man/spec/search.md#queries
-##% The key words of RFC 2119 MUST count.
+##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+##% others.
 # None of them is here, nor `not`: who asks for "must not" means it.
 _COMMON = """
     a about after all also an and any are aren as at be because been before being between both but by can could couldn d
@@ -233,8 +234,6 @@ def parse_query(text: str) -> Query:
     phrases: list[str] = []
     dropped: dict[str, None] = {}
     for piece in _PIECE.finditer(text[:MAX_QUERY_CHARACTERS]):
-        ##= man/spec/search.md#queries
-        ##% What stands in double quotes MUST be found as a phrase.
         typed = make_storable(piece["word"] or piece["phrase"] or "").strip().lower()
         term = _ENDING.sub("", typed)
         if not any(map(str.isalnum, term)):
@@ -255,6 +254,6 @@ def _counting(term: str) -> list[str]:
 
 def _literal(term: str) -> str:
     ##= man/spec/search.md#queries
-    ##% What people type MUST NOT be read as the syntax of the search engine, unless `--raw` asks for that.
+    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
     # Terms hold no double quotes, and what stands between those is text for it.
     return f'"{term}"'

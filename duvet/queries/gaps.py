@@ -68,7 +68,7 @@ def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> 
     looked = indexes if names else range(len(catalogue.specifications))
     cards = [(index, catalogue.specifications[index]) for index in looked]
     ##= man/spec/queries.md#filters
-    ##% A numbered section MUST stand for the sections below it, too.
+    ##% A filter for a numbered section MUST include the sections below it.
     spots = [(index, id) for index, card in cards for id in find_sections(card, wanted)]
     if not spots:
         raise make_section_error([card for _, card in cards], wanted)
@@ -118,7 +118,8 @@ def find_gaps(catalogue: Catalogue, wanted: RequirementFilter, lack: Gap | None)
     cards = catalogue.requirements
     looked = select_requirements(catalogue, replace(wanted, statuses=()))
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     owed = [index for index in looked if cards[index].state is not State.NOT_APPLICABLE]
     found = (index for index in owed if lack is None or _lacks(catalogue, cards[index], lack))
     return RequirementGaps(
@@ -133,15 +134,12 @@ def _lacks(catalogue: Catalogue, card: RequirementCard, lack: Gap) -> bool:
     match lack:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
-            ##% A requirement MUST count as uncited if it is not started, and otherwise as cited.
+            ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is
+            ##% not done and tests are missing; and as to do while a todo cites it.
             return card.status is Status.NOT_STARTED
         case Gap.TEST:
-            ##= man/spec/queries.md#uncited
-            ##% A requirement MUST count as untested if it needs tests, and if it is not done and no test refers to it.
             return card.status is Status.NEEDS_TESTS or (card.status is not Status.DONE and Kind.TEST not in kinds)
         case Gap.TODO:
-            ##= man/spec/queries.md#uncited
-            ##% A requirement MUST count as to do if any todo refers to it.
             return Kind.TODO in kinds
 
 

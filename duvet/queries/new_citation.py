@@ -53,7 +53,8 @@ def insert_citation(project: Project, wanted: CitableText, wish: CiteOptions) ->
         raise DuvetError("an exception needs a reason", hint="give it with --reason")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
-    ##% A type that the source gives by itself MUST NOT be written.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     said = NewAnnotation(wanted.target, wanted.quote, kind, wish.fields)
     new = insert_annotation(path, decode_utf8(before, path), wish.line, said, style, wish.most)
     after = new.text.encode()
@@ -68,7 +69,8 @@ def _source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
     if chosen.problems:
         raise UnreadableError("there is no such file", path=name, hint="paths begin in the working directory")
     ##= man/spec/cite.md#what-is-refused
-    ##% A file that no source pattern matches MUST NOT be changed.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, project.root))):
         raise DuvetError(
             f"{quote_text(name)} is no source",
@@ -81,7 +83,7 @@ def _source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
 def _check(project: Project, path: str, line: int, count: int, after: bytes) -> None:
     """ProblemsError with what is wrong with the project, once the file holds this, that was right before."""
     ##= man/spec/cite.md#what-is-refused
-    ##% What `duvet validate` would find something wrong with MUST NOT be written.
+    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     known = Counter(_kinds(validate(project).found))
     found = validate(overlay_project(project, {path: after})).found
     problems: list[Problem] = []
@@ -114,12 +116,11 @@ def _told(problem: Problem, path: str, line: int, count: int) -> Problem:
 def write_cited_file(project: Project, found: CitedFile) -> None:
     """Write the file, unless it has changed since."""
     target = project.disk.at(found.path)
-    ##= man/spec/cite.md#what-is-refused
-    ##% A file that has changed since it was read MUST NOT be written.
     if project.disk.read(found.path) != found.before:
         raise OutputError("this file has changed meanwhile", path=found.path, hint="run the same command again")
     if not os.access(target, os.W_OK):
         raise OutputError("this file is read-only", path=found.path)
     ##= man/spec/cite.md#what-is-written
-    ##% The file MUST be written whole or not at all, with its permissions, and through links.
+    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
+    ##% file has changed since it was read.
     store_file(target, found.after)

@@ -34,18 +34,16 @@ class Priority(Struct, frozen=True):
     def key(self) -> tuple[int, int, int]:
         """What requirements are sorted by."""
         ##= man/spec/queries.md#priorities
-        ##% Requirements MUST be ranked by level: MUST, SHOULD, MAY, then those without one.
-        ##= man/spec/queries.md#priorities
-        ##% Those of one level MUST be ranked by class: partially implemented, not started, fully implemented.
-        ##= man/spec/queries.md#priorities
-        ##% Those of one class MUST be ranked by how many todos refer to them, most first.
+        ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before
+        ##% fully implemented ones, then by the number of todos, then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
 def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, finished: bool = False) -> list[int]:
     """The indexes of the requirements, most urgent first; what is done is among them only if that is asked for."""
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
     wants_done = finished or Status.DONE in wanted.statuses
     cards = catalogue.requirements
     found = (
@@ -53,8 +51,6 @@ def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, 
         for index in select_requirements(catalogue, wanted)
         if wants_done or cards[index].status is not Status.DONE
     )
-    ##= man/spec/queries.md#priorities
-    ##% What is alike in all of this MUST be ranked in the order of the specifications.
     return sorted(found, key=lambda index: compute_priority(catalogue, cards[index]).key)
 
 
@@ -123,7 +119,7 @@ def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str,
 def explain_priority(catalogue: Catalogue, card: RequirementCard) -> str:
     """`MUST, needs tests: implemented but not tested, 2 todos`."""
     ##= man/spec/queries.md#priorities
-    ##% The reason of each rank MUST be given in words.
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
     todos = compute_priority(catalogue, card).todos
     words = f"{_level_words(card.level)}, {card.status.words}: {_state(catalogue, card)}"
     return f"{words}, {format_count(todos, 'todo')}" if todos else words

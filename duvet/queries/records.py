@@ -76,8 +76,8 @@ def make_fragment_link(anchor: str) -> str:
 
 def keep_web_url(url: str | None) -> str:
     """The URL, where it leads to the web; nothing where it could make a browser do something else."""
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT link to anything but itself and the web.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 
@@ -241,8 +241,6 @@ Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
 
 def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts:
     """The numbers of all of these."""
-    ##= man/spec/show.md#details
-    ##% The numbers of a specification MUST be those of a report.
     *_, total = compute_level_totals(found)
     return RequirementCounts(**_fields(total))
 
@@ -283,8 +281,8 @@ def make_section_row(
 
 def format_section_text(section: Section) -> str:
     """The text of a section without its title and the indentation that all of it has; no page begins or ends in it."""
-    ##= man/spec/show.md#details
-    ##% The text of a section MUST be shown without the headers and footers of pages.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     return dedent("\n".join(section.lines)).strip("\n")
 
 

@@ -99,8 +99,7 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles 
     With the files, absolute paths are known, and lines of code that belong to an annotation.
     """
     ##= man/spec/show.md#references
-    ##% A name of a specification, a section or a file MUST be taken for that, though it could be the beginning of an
-    ##% id.
+    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     wanted = reference.strip()
     resource = parse_resource(wanted)
     if resource is not None and not resource.is_collection:
@@ -116,16 +115,13 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
     """Every place of the one requirement whose id begins so."""
     ##= man/spec/show.md#references
-    ##% Four or more digits that begin the id of one requirement alone MUST mean that requirement, in every place where
-    ##% it stands.
+    ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
     wanted = digits.lower()
     if len(wanted) < _SHORTEST:
         raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_SHORTEST} digits")
     found = [index for index, id in enumerate(catalogue.ids) if id.startswith(wanted)]
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
-        ##= man/spec/show.md#references
-        ##% What means nothing MUST be answered with the names that are most like it.
         near = suggest_nearest(wanted, {id[: len(wanted)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids})
         raise NotFoundError(f"there is no requirement {quote_text(digits)}", hint=near or _RENAMED)
     if len(ids) > 1:
@@ -135,7 +131,7 @@ def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...
 
 def _ambiguous(catalogue: Catalogue, wanted: str, indexes: list[int]) -> NotFoundError:
     ##= man/spec/show.md#references
-    ##% What could mean several requirements or sections MUST be answered with a list of them.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     found = {catalogue.ids[index]: index for index in indexes}
     lines = [
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()
@@ -238,7 +234,7 @@ def _at_line(catalogue: Catalogue, paths: tuple[str, ...], line: int, files: Pro
     if numbers:
         return CitationRef(numbers)
     ##= man/spec/show.md#references
-    ##% A line that belongs to no annotation MUST be answered with the annotations that are nearest to it in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
     path = catalogue.citations[inside[0]].path
     near = find_nearest_lines([card.line for card in _cards(catalogue, inside)], line)
     raise NotFoundError(f"no annotation belongs to {path}:{line}", hint=_near(path, near))
@@ -260,7 +256,8 @@ def _in_specification(catalogue: Catalogue, paths: tuple[str, ...], place: FileL
     if not inside:
         return None
     ##= man/spec/show.md#references
-    ##% A line of a specification MUST mean the requirement that begins there.
+    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
+    ##% requirement that begins there.
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:
@@ -284,8 +281,6 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
         case SectionRef(specification, section):
             if part is not None:
                 raise NotFoundError("a title has no parts", hint="give the requirement that the words stand in")
-            ##= man/spec/cite.md#what-is-written
-            ##% For a section, the annotation MUST quote nothing, and so refer to its title.
             return CitableText(f"{catalogue.specifications[specification].locator}#{section}", "")
         case RequirementRef(indexes):
             return _requirement(catalogue, indexes, part)
@@ -303,7 +298,8 @@ def _requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None)
     if not quote or quote not in card.text:
         raise NotFoundError(f"{quote_text(quote)} is no part of the requirement", hint=f"it reads: {card.text}")
     ##= man/spec/cite.md#what-is-written
-    ##% With `--part`, only these words of the requirement MUST be quoted.
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
     return CitableText(catalogue.target_of(card), quote)
 
 
@@ -313,7 +309,7 @@ def _not_one(catalogue: Catalogue, indexes: Iterable[int]) -> NotFoundError:
     if not cards:
         return NotFoundError("no requirement is cited there", hint="give an id, or spec#section")
     ##= man/spec/cite.md#what-is-refused
-    ##% A requirement that stands in several places MUST NOT be cited by its id alone, and the places MUST be listed.
+    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     ids = {card.id for card in cards}
     message = f"{len(ids)} requirements are cited there"
     if len(ids) == 1:

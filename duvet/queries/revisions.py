@@ -39,8 +39,9 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     """The commit to compare with; NotFoundError with what is near where there is none of that name."""
     head = revisions.find("HEAD")
     if head is None:
-        ##= man/spec/diff.md#faults
-        ##% Where there is nothing to compare with, that MUST be said.
+        ##= man/spec/diff.md#output
+        ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+        ##% revision.
         raise NotFoundError("there is no commit to compare with", hint="commit something first")
     revision = _default(revisions, is_gate=is_gate) if name is None else name
     commit = revisions.find(revision)
@@ -50,29 +51,25 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
 
 
 def _default(revisions: GitRevisions, *, is_gate: bool) -> str:
-    ##= man/spec/diff.md#base
-    ##% Without a BASE, it MUST be the default branch of `origin`, or else `HEAD`.
+    ##= man/spec/diff.md#the-base
+    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
+    ##% fail when `origin` exists and that branch is unknown.
     found = next(filter(revisions.find, _DEFAULTS), "HEAD")
     if found == "HEAD" and is_gate and revisions.has_origin:
-        ##= man/spec/diff.md#base
-        ##% A gate without a BASE MUST fail where there is an `origin` whose default branch is not known: compared with
-        ##% `HEAD`, what was committed could not fail it.
         hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
         raise NotFoundError("the default branch of origin is not known here", hint=hint)
     return found
 
 
 def _base(revisions: GitRevisions, revision: str, commit: str, head: str, *, exact: bool) -> DiffBase:
-    ##= man/spec/diff.md#base
-    ##% The comparison MUST be with the commit where `HEAD` left BASE, or with BASE itself where `--exact` asks for that
-    ##% or there is no such commit.
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
 
 
 def _unknown(revisions: GitRevisions, name: str) -> DuvetError:
-    ##= man/spec/diff.md#faults
-    ##% An unknown revision MUST be told with the names that are most like it.
     hint = suggest_nearest(name, revisions.names())
     if revisions.is_shallow:
         hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")

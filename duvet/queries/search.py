@@ -43,9 +43,9 @@ _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFiles | None = None) -> list[int]:
     """Their indexes, in the order of the catalogue; with the files, lines of code that belong to an annotation count."""
     wanted = query.strip()
-    ##= man/spec/search.md#references
-    ##% Requirements that the query names by the beginning of an id, `file:line`, a file, a target, a section or a
-    ##% specification MUST come before those that its words find.
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
+    ##% specification before those that contain its words.
     return sorted({index for one in _meant(catalogue, wanted, files) for index in _requirements(catalogue, one)})
 
 
@@ -56,8 +56,6 @@ def is_reference(query: str) -> bool:
 
 def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> str:
     """What a single word may be meant to name, for people; nothing where there is nothing like it."""
-    ##= man/spec/search.md#references
-    ##% Where a single word finds nothing, duvet MUST say which names are most like it.
     if len(query.split()) == 1:
         try:
             resolve_reference(catalogue, query, files)
@@ -100,7 +98,7 @@ def _requirements(catalogue: Catalogue, found: ResolvedReference) -> Iterable[in
             return _where(catalogue, specification, catalogue.specifications[specification].titles)
         case SectionRef(specification, section):
             ##= man/spec/queries.md#filters
-            ##% A numbered section MUST stand for the sections below it, too.
+            ##% A filter for a numbered section MUST include the sections below it.
             below = find_sections(catalogue.specifications[specification], section)
             return _where(catalogue, specification, below)
 
@@ -253,11 +251,10 @@ def find_hits(
     first = [one for one in find_named_requirements(catalogue, asked.query, files) if one in allowed]
     if not (query.terms or query.dropped or first):
         ##= man/spec/search.md#queries
-        ##% A query without a word MUST be refused, and so MUST one after `--raw` that the search engine can't read.
+        ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+        ##% `--semantic`.
         raise QueryError("the query has no word in it", hint="give a word, an id, file:line or spec#section")
     found = _NOTHING
-    ##= man/spec/search.md#meaning
-    ##% `--semantic` MUST NOT change what a reference finds.
     means_words = not is_reference(asked.query)
     if query.terms and means_words and meanings is not None:
         depth = max(asked.limit, _DEPTH) if asked.limit else len(catalogue.requirements)
@@ -267,13 +264,14 @@ def find_hits(
         found = _with_near(_found(index(), [query.some_of_it], allowed), near, depth)
     elif query.terms:
         ##= man/spec/search.md#queries
-        ##% Without `--semantic`, each result MUST hold every word of the query; where there is none, duvet MUST find what
-        ##% holds any of them, and say so.
+        ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain
+        ##% any word, and then say so.
         wants_all = bool(first) or not means_words
         expressions = [query.all_of_it] if wants_all else [query.all_of_it, query.some_of_it]
         found = _found(index(), expressions, allowed)
     ##= man/spec/search.md#queries
-    ##% Words that every text is full of MUST NOT count; where a query has no others, duvet MUST say so.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+    ##% others.
     dropped = () if query.terms or first else query.dropped
     every = [*dict.fromkeys([*first, *found.scores])]
     return SearchHits(every, found.scores, found.marks, found.is_loose, dropped, query.is_cut)
@@ -282,7 +280,7 @@ def find_hits(
 def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
     """What is to say of an answer, in sentences without an end."""
     ##= man/spec/search.md#queries
-    ##% Of a query that is too long, duvet MUST say how much of it counts.
+    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     if answer.is_cut:
         yield f"only the first {MAX_QUERY_CHARACTERS:,} characters of the query count"
     if answer.dropped:
@@ -317,9 +315,9 @@ def _found(index: RequirementIndex, expressions: Sequence[str], allowed: Contain
 
 def _with_near(found: _Matches, near: Sequence[tuple[int, float]], depth: int) -> _Matches:
     """What words found, together with what is near in meaning."""
-    ##= man/spec/search.md#meaning
-    ##% With `--semantic`, requirements MUST be found by any of the words of the query and by vectors of their titles and
-    ##% texts, and be ranked by both.
+    ##= man/spec/search.md#queries
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
     return _Matches(
         found.marks, fuse_rankings([compute_shares([*found.scores.items()][:depth], 2), compute_shares(near, 2)])
     )
@@ -351,7 +349,8 @@ def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -
 def fuse_rankings(worths: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
     """What stands in any of the rankings, by the sum of what its places are worth, the best first."""
     ##= man/spec/knowledge.md#search
-    ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
     scores: dict[_Item, float] = {}
     for worth in worths:
         for item, value in worth.items():

@@ -50,9 +50,9 @@ def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
         if then != now:
             for kind, change in _changes(spot, then or "", now or ""):
                 found[kind].append(change)
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
 
 

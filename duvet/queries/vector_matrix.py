@@ -19,8 +19,6 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Somebody's own wish counts more, and programs that are started later are told nothing."""
-    ##= man/spec/knowledge.md#vectors
-    ##% Calculating with vectors MUST NOT change the environment of the programs that duvet starts.
     if _THREADS in os.environ:
         yield
         return
@@ -67,8 +65,7 @@ class Matrix:
         numbers = self._numbers if chosen is None else self._numbers[chosen]
         scores = self._scores(np.frombuffer(query, "<f4"), chosen, len(numbers))
         ##= man/spec/knowledge.md#vectors
-        ##% A search by vectors MUST find what is nearest of all, and equally near ones in the order in which they were
-        ##% taken in.
+        ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
         near = np.flatnonzero(scores > 0)
         if len(near) > limit:
             least = np.partition(scores[near], -limit)[-limit]

@@ -133,7 +133,7 @@ class WordLlama:
         except (DecodeError, ValueError):
             return None
         ##= man/spec/knowledge.md#vectors
-        ##% Vectors of different models, of different versions of one, or fitted to different corpora MUST NOT be compared.
+        ##% duvet MUST NOT compare vectors of different models, versions or corpora.
         if (kept.name, len(kept.weights), len(kept.common)) != (self.name, 2 * len(self.vectors), 4 * self.width):
             return None
         weights, common = np.frombuffer(kept.weights, "<f2"), np.frombuffer(kept.common, "<f4")
@@ -208,7 +208,7 @@ def _common(flat: WordLlamaSpace, texts: Sequence[str]) -> Any:
 def _unit(vectors: Any) -> Any:
     """Each of length 1, or 0 where nothing is left of it."""
     ##= man/spec/knowledge.md#vectors
-    ##% What holds no word MUST NOT be found by vectors, and MUST NOT find anything by them.
+    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-4)
 

@@ -42,8 +42,8 @@ class ProjectReading(Struct, frozen=True):
 
     def result(self) -> ProjectSnapshot:
         ##= man/spec/mcp.md#freshness
-        ##% While the project can't be read, each request MUST be answered with the reason, and with what is in it once
-        ##% it can be.
+        ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+        ##% restart.
         if self.context is None:
             assert self.error
             raise _anew(self.error)
@@ -95,16 +95,12 @@ class ProjectReader:
 
     def _follows_all(self, last: ProjectReading) -> bool:
         """Follow what has been asked for since; whether it is of the same moment."""
-        ##= man/spec/pages.md#freshness
-        ##% An edit of a page that was written to disk before a request MUST be in its answer.
         if last.context is None or self._reads == _reads_of(last):
             return True
         self._reads = _reads_of(last)
         return self._follow(last.context.project, recalled=True)
 
     def _days_have_changed(self) -> bool:
-        ##= man/spec/mcp.md#freshness
-        ##% When a day is over on which something expires, that MUST be noticed.
         self._day = self._today()
         return any((day < self._day.isoformat()) is not was for day, was in self._days.items())
 
@@ -155,8 +151,6 @@ class ProjectReader:
             return True
         if isinstance(project.tree, RecordedTree) and project.today is not None:
             self._days = dict(project.tree.record.days)
-        ##= man/spec/mcp.md#freshness
-        ##% What the server keeps for later runs MUST NOT be taken for a change.
         # By now it is written, and its folder is no part of the tree.
         return self.doubt.follow(RecordedAnswers(project, recalled=recalled))
 
@@ -167,8 +161,8 @@ def _reads_of(reading: ProjectReading) -> int:
 
 def _anew(error: DuvetError) -> DuvetError:
     """The same, without what was at work when it was raised: that would be kept with it, and each time more of it."""
-    ##= man/spec/mcp.md#freshness
-    ##% The memory of a server MUST NOT grow with the number of readings.
+    ##= man/spec/watch.md#reporting-again
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     found = error.__new__(type(error), *error.args)
     found.__dict__.update(error.__dict__)
     return found
@@ -216,7 +210,8 @@ class LiveProject:
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
-            ##% What was written to disk before a request MUST be in its answer.
+            ##% An answer MUST describe one state of the project, with everything that was written to disk before the
+            ##% request.
             if last is not None and (last.number > looks or self._is_current()):
                 return last.result()
             await self._renewed()
@@ -259,8 +254,6 @@ class LiveProject:
     async def _renewed(self) -> None:
         import asyncio
 
-        ##= man/spec/mcp.md#freshness
-        ##% Requests at the same time MUST share one reading.
         await asyncio.wrap_future(self._renewal or self._renew())
 
     def _renew(self) -> Future[None]:

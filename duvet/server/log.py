@@ -98,8 +98,7 @@ class ServerLog:
 
     def _put(self, event: LogEvent) -> None:
         ##= man/spec/service.md#operations
-        ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
-        ##% with the next one.
+        ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
         if not self._is_read():
             self._missed += 1
             return
@@ -107,16 +106,14 @@ class ServerLog:
             event = LogEvent(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
             self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        ##= man/spec/service.md#operations
-        ##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
         lines = (self._lay_out(time, one) for one in (event, *map(event.cut, _SHORTER)))
         self._write(next(filter(_fits, lines), ""))
 
     def saw(self, call: CallRecord) -> None:
         """Write a call of a tool."""
         ##= man/spec/service.md#operations
-        ##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what
-        ##% came of it, and its sizes.
+        ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
+        ##% warnings.
         level = _LEVELS.get(call.code, EventLevel.INFO)
         more = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.tell(
@@ -135,8 +132,8 @@ class ServerLog:
 
     def ran(self, run: WorkflowRun) -> None:
         """Write what became of the steps of a workflow that nobody has an answer to."""
-        ##= man/spec/service.md#operations
-        ##% A workflow that is cancelled MUST be a line of the log that tells what became of each of its steps.
+        ##= man/spec/workflows.md#steps
+        ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
         if run.error is not None and run.error.code is FailureCode.CANCELLED:
             self.tell(
                 EventLevel.WARN,
@@ -178,7 +175,8 @@ def _as_json(time: str, event: LogEvent) -> str:
 def _plain(text: str) -> str:
     """The text without what could begin another line, or move about on a terminal."""
     ##= man/spec/service.md#operations
-    ##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+    ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
+    ##% clients.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 
@@ -190,8 +188,9 @@ class LogForwarder(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        ##= man/spec/mcp.md#http
-        ##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
+        ##= man/spec/mcp.md#errors
+        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
+        ##% error as one line without the text of the request.
         error = record.exc_info[1] if record.exc_info else None
         from asyncio import CancelledError
 

@@ -46,8 +46,9 @@ def decode_message(line: bytes) -> object:
     try:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        ##= man/spec/mcp.md#transport
-        ##% A line that is not JSON MUST be answered with the error -32700.
+        ##= man/spec/mcp.md#standard-input-and-output
+        ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
+        ##% -32600.
         raise InvalidMessageError(PARSE_ERROR, "Parse error: the line is not JSON in UTF-8") from error
 
 
@@ -84,8 +85,6 @@ def is_message_id(value: object) -> bool:
 
 
 def _refused(reason: str, id: MessageId | None) -> InvalidMessageError:
-    ##= man/spec/mcp.md#transport
-    ##% JSON that is not a message MUST be answered with the error -32600.
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
 
 
@@ -164,7 +163,8 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
     from duvet.tools.packs import Registry, enable_packs
 
     ##= man/spec/mcp.md#handshake
-    ##% When another configuration switches on other tools, the instructions MUST be others.
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
     return render_system_prompt(
         rule, Registry(enable_packs(rule.packs)) if registry is None else registry, list_resource_kinds()
     )

@@ -39,7 +39,8 @@ class ChangeDetector:
     def is_silent(self) -> bool:
         """Whether there is no doubt at all; that is known without a look at the project."""
         ##= man/spec/mcp.md#freshness
-        ##% While nothing changes, a request MUST NOT look at the files of the project, where the system tells of changes.
+        ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they
+        ##% are missing or unreliable, as on network file systems.
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
         return not self._are_stirred()
@@ -50,8 +51,6 @@ class ChangeDetector:
         return bool(self._linked)
 
     def _are_stirred(self) -> bool:
-        ##= man/spec/mcp.md#freshness
-        ##% A file that has several names when it is read MUST be looked at by each request.
         followed, linked = self._followed, self._linked
         return bool(linked and followed and followed.answers.altered_among(linked))
 
@@ -94,8 +93,8 @@ class ChangeDetector:
         touched = followed.about(events)
         self._changed |= self._heard(followed, lambda: followed.among(events))
         ##= man/spec/mcp.md#freshness
-        ##% An answer MUST be that of one state of the project, and MUST NOT be mixed from what was there before a change
-        ##% and what was there after it.
+        ##% An answer MUST describe one state of the project, with everything that was written to disk before the
+        ##% request.
         # Where one file alone has changed since the reading began, it was read before that or after it.
         alone = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (alone and followed.folders <= heard_of)
@@ -104,8 +103,6 @@ class ChangeDetector:
         if self._descriptor is None:
             return
         self._mounts = self._mounts or read_mounts()
-        ##= man/spec/mcp.md#freshness
-        ##% The system MUST NOT be relied on for file systems that others can write to, such as those of a network.
         if self._mounts.are_blind(followed.folders):
             self._retire()
         else:
@@ -125,8 +122,6 @@ class ChangeDetector:
                 # A folder was there a moment ago.
                 ask = followed.everything
             except OSError:
-                ##= man/spec/mcp.md#freshness
-                ##% Where the system doesn't tell of changes, each request MUST look for them.
                 self._retire()
                 return followed.answers.altered()
         return _ANYTHING

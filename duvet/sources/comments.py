@@ -38,7 +38,8 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
     # An empty prefix stands at the first character of each line that has one.
     first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
     ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
     run = rf"{_REST}(?:\n{_BLANKS}{first}{_REST})*"
     if len(possible) == 2 and meta not in content and content not in meta:
         run = rf"(?:{_usual(*possible)}(?!\n{_BLANKS}{first})|{run})"
@@ -81,8 +82,6 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
     line, counted = 1, 0
     for found in finder.runs(text):
         start = found.start()
-        ##= man/spec/trace.md#annotations
-        ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
         if start and text[start - 1] != "\n" and text[text.rfind("\n", 0, start) + 1 : start].strip(WHITESPACE):
             below = found[0].partition("\n")[2].lstrip(WHITESPACE)
             if not below:
@@ -132,8 +131,6 @@ def split_blocks(tokens: Iterable[LineToken]) -> list[AnnotationBlock]:
     block = AnnotationBlock([], [])
     found = [block]
     for token in tokens:
-        ##= man/spec/trace.md#annotations
-        ##% A target after quoted text MUST begin the next annotation.
         if token.is_meta and block.contents:
             block = AnnotationBlock([], [])
             found.append(block)
@@ -247,7 +244,7 @@ def read_fields(path: str, text: str, fields: list[CommentField], default: Kind)
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
-        ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
+        ##% An annotation without a type MUST have the type of its source, or else be a citation.
         return AnnotationFields(default, first.value, (first.start, first.start + len(first.value)))
     return _Reader(path, text).read(fields, default)
 
@@ -265,8 +262,6 @@ class _Reader:
         written = self._value(given, _FORMAT, Format.AUTO)
         if "type" not in given or given["type"][0].value in _KIND.known:
             self._check_allowed(given, kind)
-        ##= man/spec/trace.md#annotations
-        ##% An annotation without a target MUST be reported.
         if "source" not in given:
             self._no_target(fields[0])
         target = given.get("source", fields)[0]
@@ -284,7 +279,8 @@ class _Reader:
 
     def _by_key(self, fields: list[CommentField]) -> FieldsByKey:
         ##= man/spec/trace.md#annotations
-        ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
+        ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+        ##% type, where it is written.
         given: FieldsByKey = {}
         for field in fields:
             if field.key not in _KEYS:
@@ -296,8 +292,6 @@ class _Reader:
         return given
 
     def _value(self, given: FieldsByKey, choice: FieldChoice[T], default: T) -> T:
-        ##= man/spec/trace.md#annotations
-        ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
         if choice.key not in given:
             return default
         field = given[choice.key][0]
@@ -307,8 +301,6 @@ class _Reader:
         return choice.known.get(field.value, default)
 
     def _check_allowed(self, given: FieldsByKey, kind: Kind) -> None:
-        ##= man/spec/trace.md#annotations
-        ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
         for key, kinds in _ONLY_FOR.items():
             if key in given and kind not in kinds:
                 problem = rules.COMMENT_KEY_NOT_ALLOWED.problem(
@@ -411,7 +403,7 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
                 found += parse_block(path, text, block, style, problems)
             else:
                 ##= man/spec/trace.md#annotations
-                ##% Quoted text that has no target SHOULD cause a warning.
+                ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
                 problems.append(_without_target(path, text, block, before))
             before = block
     return found, problems
@@ -441,8 +433,6 @@ def _without_target(path: str, text: str, block: AnnotationBlock, before: Annota
         and not before.contents
         and first.line - before.metas[-1].line <= _CUT_DISTANCE
     ):
-        ##= man/spec/trace.md#annotations
-        ##% Quoted text that a gap cuts off from its target SHOULD cause a warning.
         return rules.COMMENT_CUT.problem(
             f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing",
             path,

@@ -193,8 +193,9 @@ def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceSty
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
     """The edits that put another quote on these lines, whose first and last have text; what is right stays as it is."""
-    ##= man/spec/validate.md#mending
-    ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
     filled = [line for line in lines if line.words]
     widest = max(measure_line(text[line.start : line.last]) for line in filled)
     most = widest if len(filled) > 1 else max(widest, _WIDEST)
@@ -315,8 +316,8 @@ def insert_annotation(
     indent = find_indentation(text, line)
     lines = _lines(path, text, line, wanted, style, most, indent)
     ##= man/spec/cite.md#what-is-written
-    ##% No other byte of the file may change: line ends, a byte order mark and a missing end of the last line MUST stay as
-    ##% they are.
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
     new = apply_edits(text, [make_insertion_edit(text, line, lines)])
     # What is wrong with them wherever they stand comes first.
     _, problems = scan_comments(path, "\n".join(lines), style)
@@ -330,10 +331,11 @@ def _lines(
     path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int, indent: str
 ) -> list[str]:
     ##= man/spec/cite.md#what-is-written
-    ##% The annotation MUST be written above the line that is named, in the style of the source and with that line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     ##= man/spec/cite.md#what-is-written
-    ##% The lines of the annotation MUST NOT be wider than asked for, unless a single word is.
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
     pair = find_comment_pair(path, style.meta)
     alone = pair is None or is_inside_comment(text, line, pair)
     own = indent if alone else f"{indent} "
@@ -349,14 +351,13 @@ def _lines(
         raise DuvetError(
             f"words with {pair.last} in them would end the comment", hint="quote a part of them, by --part"
         )
-    ##= man/spec/cite.md#what-is-written
-    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
     return lines if alone else enclose_lines(lines, indent, pair)
 
 
 def _check_line(path: str, text: str, line: int) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
     if not 0 < line <= count:
         raise DuvetError(
@@ -365,9 +366,6 @@ def _check_line(path: str, text: str, line: int) -> None:
     if line == 1:
         _check_top(path, text)
     elif _goes_on(text[: line_starts(text)[line - 1]]):
-        ##= man/spec/cite.md#what-is-refused
-        ##% An annotation that would stand within a line that goes on in the next one, or whose own last line would go on in
-        ##% the code, MUST be refused.
         message = "the line above it goes on in this one"
         raise DuvetError(message, path=path, line=line, hint="put it above the line where that begins")
 
@@ -388,8 +386,6 @@ def _goes_on(text: str) -> bool:
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
     """DuvetError unless all annotations are as they were, and one more stands in the new lines."""
     old, new = ([_Stretch.of(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
-    ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
     for one in old:
         if one.first < line <= one.last:
             message = f"this line belongs to the annotation at {path}:{one.first}"

@@ -164,9 +164,6 @@ class IgnoredPaths:
             verdict = self._verdict(f"{path[:start]}.gitignore", path[start:])
             if verdict is not None:
                 return verdict
-        ##= man/spec/trace.md#sources
-        ##% What the repository itself is told to ignore, in its `info/exclude`, MUST be left out unless a `.gitignore`
-        ##% file says otherwise.
         own = self._own(top)
         return bool(own and self._verdict(f"{own}/info/exclude", path[len(top) :]))
 
@@ -182,7 +179,7 @@ class IgnoredPaths:
     def _top(self, folder: str) -> str:
         """The top of the repository; without one, the working directory, or for what is elsewhere that of the disk."""
         ##= man/spec/trace.md#sources
-        ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
+        ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
         inside = folder.startswith(self._repository.start)
         found = self._repository.top(self._repository.start if inside else folder)
         return found or (self._repository.start if inside else "/")

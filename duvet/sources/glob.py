@@ -211,7 +211,8 @@ class _Walk:
 
     def _at_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
         ##= man/spec/trace.md#sources
-        ##% `**` MUST match any number of folders, hidden ones and those behind links too.
+        ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains
+        ##% itself once.
         rest = self.components[index + 1 :]
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:
@@ -233,8 +234,9 @@ class _Walk:
 
     def _entries(self, folder: str) -> Iterator[TreeEntry]:
         try:
-            ##= man/spec/trace.md#sources
-            ##% Patterns MUST NOT match what was left unfinished by those who were killed.
+            ##= man/spec/trace.md#reports
+            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a
+            ##% run that is still writing.
             yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
         except DuvetError as error:
             self._unreadable(error)
@@ -249,8 +251,6 @@ class _Walk:
         except DuvetError as error:
             self._unreadable(error)
             return None
-        ##= man/spec/trace.md#sources
-        ##% A folder that holds itself through a link MUST be entered once.
         if identity in around:
             self._tell_loop((around[-1], path.rpartition("/")[2]), path)
             return None

@@ -79,8 +79,9 @@ def _family(path: str) -> LiteralFamily | None:
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Those of these lines, which are in order, that begin in a string literal; where that is not sure, none do."""
-    ##= man/spec/validate.md#what-is-checked
-    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
     family = _family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []

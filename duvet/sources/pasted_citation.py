@@ -45,11 +45,10 @@ class _Lead(NamedTuple):
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
     """The annotations of a text; those in the styles that are known read exactly as in a source."""
     ##= man/spec/mcp.md#tools
-    ##% A citation MUST be read in any style of comments, whatever the styles of the project are.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
     lines = [trim(line) for line in text.split("\n")]
     known = [_lead(style.meta, style.content) for style in styles]
-    ##= man/spec/mcp.md#tools
-    ##% Lines of code that stand around a citation MUST NOT be taken for a part of it.
     own = _read(lines, _named(lines, known)) or _read_any(lines, text, known)
     written = "\n".join(line or "" for line in own)
     return PastedText(written, *scan_comments(path, written, _PLAIN))

@@ -87,7 +87,7 @@ def find_sources(
         seen = within(view) if within else view
         for path in find_matching_files("pattern", rule.patterns, seen, report, origin):
             ##= man/spec/trace.md#sources
-            ##% A file that several patterns match MUST be read once in each different style.
+            ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 
@@ -96,13 +96,10 @@ def _view(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: P
     """What the rule lets its patterns see."""
     view = tree
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
-    ##% match.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     if rule.exclude:
         excluded = match_any(_compiled("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
-    ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
     if rule.gitignore:
         from duvet.sources.gitignore import IgnoredPaths
 

@@ -123,8 +123,6 @@ def _allowed(url: str, policy: Policy) -> bool:
 
 def _lanes(wanted: Mapping[str, str]) -> list[deque[str]]:
     """The URLs in their order; those that can be in one another's way on disk are in one lane, one after another."""
-    ##= man/spec/trace.md#specifications
-    ##% What a run finds MUST NOT depend on the order in which downloads end.
     files = set(wanted.values())
     lanes: dict[str, deque[str]] = {}
     for url, file in wanted.items():
@@ -150,7 +148,8 @@ class _Run:
 
     def outcomes(self) -> dict[str, DownloadOutcome]:
         ##= man/spec/trace.md#specifications
-        ##% Specifications that are missing SHOULD be downloaded at the same time.
+        ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the
+        ##% order in which they arrive.
         try:
             while self.waiting or self.under_way:
                 while self.waiting and len(self.under_way) < MAX_PARALLEL_DOWNLOADS:
@@ -208,7 +207,8 @@ class _Run:
     def _give_up(self) -> None:
         """What takes too long is left alone; the time-outs of a client don't hold for looking up a name."""
         ##= man/spec/trace.md#specifications
-        ##% A download MUST be given up when it is too large or takes too long.
+        ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+        ##% takes too long.
         now = monotonic()
         for url in [url for url, (end, _) in self.under_way.items() if end <= now]:
             self._settle(url, FetchRefusal(f"it took more than {self.policy.seconds:g} seconds"))
@@ -241,7 +241,7 @@ class _Run:
 
 def _failed(url: str, refusal: FetchRefusal, path: str) -> FetchError:
     ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     error = FetchError(f"could not download {url}: {refusal}", hint=f"put its text into {path}")
     error.__cause__ = refusal.__cause__
     return error

@@ -55,7 +55,8 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
 def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
     """The file in that folder for a section; an id never names another folder."""
     ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
     if len(name.encode()) > _LONGEST:
         from blake3 import blake3
@@ -210,8 +211,6 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     """Files that an earlier extraction wrote for sections that ask for nothing any more."""
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     wanted = set(map(normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -223,7 +222,8 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
     """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
     ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     try:
         data = tree.read(path)
     except DuvetError:
@@ -259,8 +259,6 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
             if is_folder(entry):
                 todo += [] if entry.is_symlink() else [path]
             elif entry.name.endswith(".toml"):
-                ##= man/spec/trace.md#requirements
-                ##% A file that was extracted from a specification that is configured no more SHOULD cause a warning.
                 name = _extracted_from(folder, path, extraction.all_below, library)
                 if name:
                     yield path, name

@@ -49,7 +49,8 @@ def check_allowed(url: str, policy: Policy) -> None:
     if scheme not in ("https", "http"):
         raise FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     if scheme == "http" and not policy.allow_http:
         raise FetchRefusal("it is not https")
 
@@ -58,7 +59,7 @@ def fetch_text(client: Client, response: Response, policy: Policy, hear: SizeLis
     """The text that an answer leads to through any redirects but those that leave https."""
     data = _followed(client, response, policy, hear)
     ##= man/spec/trace.md#specifications
-    ##% A page of HTML MUST NOT be taken for a specification.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     if re.match(_HTML, data):
         raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
     return data
@@ -71,8 +72,6 @@ def _followed(client: Client, response: Response, policy: Policy, hear: SizeList
         if following is None:
             break
         response.close()
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST use HTTPS unless the user allows otherwise.
         if following.url.scheme != "https" and (response.url.scheme == "https" or not policy.allow_http):
             raise FetchRefusal(f"it redirects to {following.url}, which is not https")
         response = client.send(following, stream=True)
@@ -88,8 +87,6 @@ def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) ->
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST be given up when it is too large or takes too long.
         if len(data) > max_bytes:
             raise FetchRefusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:

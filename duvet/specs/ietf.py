@@ -247,7 +247,7 @@ def _mark_blanks(lines: _Lines) -> None:
 def _mark_running(data: bytes, lines: _Lines) -> None:
     """Mark the running heads and feet: lines that begin with the number of the RFC, or with or in that of a page."""
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
         lines.kinds[_line_at(head.start() + 1, lines)] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
@@ -269,8 +269,7 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     for index in [0, *(_line_at(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications
-        ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by
-        ##% their names.
+        ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
         heading = parse_heading(line)
         if heading and can_be_heading(heading, last, kinds[index - 1 : index] in _BREAKS):
             last = heading.numbers
@@ -286,8 +285,6 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
 
 
 def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
-    ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
     keep = _kept(lines.kinds)
     texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
     places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]

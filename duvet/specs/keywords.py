@@ -176,7 +176,8 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     found = []
     for group in _equal(_sentences(text)):
         ##= man/spec/trace.md#requirements
-        ##% A sentence with a keyword of RFC 2119 MUST become a requirement with the level of its strongest keyword.
+        ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
+        ##% level of its strongest keyword.
         level = max([keyword.level for sentence in group for keyword in sentence.keywords])
         first = group[0] if len(group) == 1 else _first_found(text, group)
         found.append((first.start, level, first.pieces))
@@ -185,8 +186,6 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
 
 def _text(section: Section) -> str:
     """The lines of the section; where a list item begins or ends, sentences do, as at an empty line."""
-    ##= man/spec/trace.md#requirements
-    ##% An item of a list in Markdown MUST be a sentence of its own.
     if not section.breaks:
         return "\n".join(section.lines)
     breaks = [0, *sorted(section.breaks), len(section.lines)]
@@ -213,8 +212,8 @@ def _sentences(text: str) -> list[_Sentence]:
 def _equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
     """The sentences that differ in nothing but spacing that doesn't count, together."""
     ##= man/spec/trace.md#requirements
-    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement.
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
     for alike in _grouped(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
         if len(alike) == 1:
             yield alike

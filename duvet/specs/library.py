@@ -25,8 +25,8 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 def detect_format(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
     """The format of a file: what is wanted, or what its name and its first character tell."""
     ##= man/spec/trace.md#specifications
-    ##% A specification MUST be read in the format that is asked for, else as Markdown if its name or its beginning says
-    ##% so, and else as IETF text.
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
     if wanted is not Format.AUTO:
         return wanted
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
@@ -154,15 +154,14 @@ class Library:
                     self.memory.wrote(missing[url], outcome)
                 else:
                     ##= man/spec/cache.md#freshness
-                    ##% An answer that a fault went into, such as a file that can't be read or a download that fails,
-                    ##% MUST NOT be kept.
+                    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
+                    ##% that changed during the run.
                     self.memory.for_now()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
-        ##% A specification that has been downloaded MUST be read from disk.
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST NOT be tried twice in one run.
+        ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from
+        ##% disk.
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:

@@ -64,7 +64,7 @@ def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsE
 def canonical_url(url: str) -> str:
     """Where the text of a normalised URL is fetched: every address of an RFC leads to the RFC Editor's text."""
     ##= man/spec/trace.md#specifications
-    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
     return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
 
@@ -101,8 +101,8 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
-    ##= man/spec/trace.md#targets
-    ##% A path that is not found MUST be looked for in the folders above.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     found = next(filter(tree.is_file, _candidates(spec, base)), None)
     if found is None:
         raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
@@ -152,8 +152,8 @@ def find_section_index(specification: Specification, wanted: str) -> int | None:
     found = by_id.get(wanted)
     if found is not None or specification.format is not Format.IETF:
         return found
-    ##= man/spec/trace.md#targets
-    ##% A section of IETF text MUST be found by its number alone.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     bare = _PREFIXES.sub("", wanted, count=1)
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
@@ -187,8 +187,9 @@ class SectionNames:
 
     def nearest(self, wanted: str) -> list[str]:
         """The ids of the few sections whose id or title is most like what is wanted, the best first."""
-        ##= man/spec/trace.md#targets
-        ##% A section that does not exist SHOULD be reported with the names that are most like it.
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
+        ##% similar sections.
         from rapidfuzz import fuzz, process
 
         hits = process.extract(

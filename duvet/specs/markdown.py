@@ -100,7 +100,8 @@ class MarkdownOutline:
                 tag = event["Start"]
                 if tag == "Item":
                     ##= man/spec/trace.md#requirements
-                    ##% An item of a list in Markdown MUST be a sentence of its own.
+                    ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a
+                    ##% requirement with the level of its strongest keyword.
                     self.arrive(span["start"])
                     self.add_break(self.row)
                 elif tag == "Paragraph":
@@ -108,7 +109,7 @@ class MarkdownOutline:
                         self.description, span = read_paragraph(events, span)
                 elif "Heading" in tag:
                     ##= man/spec/trace.md#specifications
-                    ##% Each heading of a Markdown text MUST begin a section.
+                    ##% Each heading of a Markdown specification MUST start a section with a unique id.
                     self.read_heading(events, tag["Heading"], span)
         self.arrive(len(self.data))
 
@@ -236,8 +237,6 @@ def _filled(texts: tuple[str, ...], first: int, stop: int) -> tuple[int, int]:
 
 def _unique(counts: dict[str, int], wanted: str) -> str:
     """Each id is given once; the next one gets a number."""
-    ##= man/spec/trace.md#specifications
-    ##% A section's id MUST be unique in its Markdown text.
     count, given = counts.get(wanted, 0), wanted
     while given in counts:
         count += 1

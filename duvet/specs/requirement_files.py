@@ -15,8 +15,9 @@ from duvet.config.toml import TomlDocument, TomlEncodingError, TomlError, has_co
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.text import WHITESPACE, quote_text
 
-##= man/spec/trace.md#requirement-files
-##% The tables of a requirement file MUST be read under every name that awslabs duvet knows for them.
+##= man/spec/trace.md#annotations
+##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a target
+##% that of the file, and report each problem with its place.
 REQUIREMENT_TABLES = {
     "spec": Kind.SPEC,
     "specs": Kind.SPEC,
@@ -142,8 +143,6 @@ def _annotation(
 ) -> Annotation | None:
     kind = REQUIREMENT_TABLES[table.name]
     values = table.values
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
     if "target" in values:
         target_span = values["target"]
         target = _string(text, target_span)
@@ -310,8 +309,6 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
 
 
 def _read(toml: TomlDocument) -> tuple[list[Annotation], list[Problem]]:
-    ##= man/spec/trace.md#requirement-files
-    ##% Each problem of a requirement file MUST be reported with its place.
     problems = list(check_requirement_file(toml))
     inheritable = isinstance(toml.values.get("target"), str)
     annotations = []
@@ -337,8 +334,6 @@ def _requirement_checked_annotation(toml: TomlDocument, name: str, index: int, t
     kind = REQUIREMENT_TABLES[name]
     keys = (name, index)
     strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
     target_keys = (*keys, "target") if "target" in table else ("target",)
     source = Source(*toml.value_span(*target_keys), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
     return Annotation(

@@ -66,7 +66,8 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
 
 def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     quotes = zip(found, parts.quotes, strict=True)
     return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
 

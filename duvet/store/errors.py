@@ -109,9 +109,8 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
-        ##= man/spec/knowledge.md#store
-        ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
-        ##% the file and says what to do.
+        ##= man/spec/knowledge.md#storage
+        ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 
@@ -124,8 +123,6 @@ def _of_sqlite(error: sqlite3.Error, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", _NO_TEXT) & 0xFF
     if code in _BUSY:
         return make_busy_error(path)
-    ##= man/spec/knowledge.md#store
-    ##% Where the disk is full, that MUST be said, whichever way sqlite puts it.
     if code in _FULL or (code in _BY_DISK and _is_full(path)):
         return StoreFullError(f"there is no room for it: {error}", path=path, hint="make room, and try again")
     if code in _READ_ONLY:
@@ -173,8 +170,6 @@ def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
 
 def advise_rebuild(path: str) -> str:
     """What to do about a store that is of no use."""
-    ##= man/spec/knowledge.md#store
-    ##% What is to be removed MUST be no more than the files of the store, whatever else is in their folder.
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
     return f"remove {' and '.join(names)}, and take everything in again"
 

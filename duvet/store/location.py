@@ -42,12 +42,12 @@ _FLUSH = 8 << 20
 
 def open_store(path: str, *, create: bool = False) -> Store:
     """The store in a file; a MissingError where there is none, unless it is to be made."""
-    ##= man/spec/knowledge.md#store
-    ##% A store behind a link MUST be neither read nor written.
+    ##= man/spec/knowledge.md#storage
+    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
     check_plain_file(path)
     if not os.path.lexists(path):
-        ##= man/spec/knowledge.md#store
-        ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
+        ##= man/spec/knowledge.md#storage
+        ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
         if not create:
             raise make_missing_error(path)
         make_store_folder(path, f"{os.path.basename(path)}*")
@@ -73,8 +73,6 @@ def check_plain_file(path: str) -> None:
 def make_store_folder(path: str, *names: str) -> None:
     """Make the folder of a store, where git ignores files of these names; `*` at the end of one stands for the rest."""
     folder = find_store_folder(path)
-    ##= man/spec/knowledge.md#store
-    ##% Git MUST ignore the store wherever it is made.
     ignore = os.path.join(folder, GITIGNORE_NAME)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -109,8 +107,6 @@ def _opened(path: str, *, create: bool) -> Database:
     try:
         return _connected(path, "mode=rwc" if create else "mode=rw")
     except StoreError:
-        ##= man/spec/knowledge.md#store
-        ##% A store in a folder that can't be written MUST be readable.
         # There sqlite can't follow what others write.
         if create or not _is_at_rest(path):
             raise
@@ -154,12 +150,11 @@ def _settle(database: Database, *, create: bool) -> None:
                 if version
                 else make_damaged_error(database.path, "it is empty")
             )
-        ##= man/spec/knowledge.md#store
-        ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
+        ##= man/spec/knowledge.md#storage
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         database.patiently(lambda: _make(database), BUSY_TIMEOUT / 1000)
     elif version > SCHEMA_VERSION:
-        ##= man/spec/knowledge.md#store
-        ##% A store that a newer duvet has made MUST be refused, and stay as it is.
         raise make_version_error(database.path, version, SCHEMA_VERSION)
     _compare(database)
 
@@ -185,8 +180,8 @@ def _version(database: Database) -> int | None:
 
 def _make(database: Database) -> None:
     """Make all tables, in the place of whatever an older duvet has left there."""
-    ##= man/spec/knowledge.md#store
-    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     if _found_version(database) == SCHEMA_VERSION:
         # Somebody else was faster.
         return

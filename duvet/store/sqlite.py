@@ -263,8 +263,6 @@ class SqliteWriter:
         with self._part(changes=False) as database:
             self._tidy()
             if self._is_changed:
-                ##= man/spec/knowledge.md#store
-                ##% A run that has changed anything MUST leave a store that tells it is another.
                 database.run("UPDATE state SET revision = ?", secrets.token_hex(8))
 
     def _tidy(self) -> None:
@@ -485,8 +483,9 @@ class SqliteStore:
             self._writing.finish()
             self.database.run("COMMIT")
         except BaseException:
-            ##= man/spec/knowledge.md#store
-            ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
+            ##= man/spec/knowledge.md#ingest-runs
+            ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
+            ##% reason.
             self.database.undo()
             raise
         finally:
@@ -494,8 +493,8 @@ class SqliteStore:
         self._put_away()
 
     def _begin(self, patience: float) -> None:
-        ##= man/spec/knowledge.md#store
-        ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
         if self.database.is_in_transaction:
             raise make_busy_error(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)

@@ -47,8 +47,6 @@ def extract_words(text: str) -> list[str]:
 
 def extract_query_words(query: str) -> tuple[list[str], bool]:
     """The words of a query that count, each once, and whether there are more."""
-    ##= man/spec/knowledge.md#store
-    ##% Of a query the first 2,000 characters and 64 words MUST count, and no more.
     words = list(dict.fromkeys(extract_words(query[:MAX_INDEXED_CHARACTERS])))
     return words[:MAX_QUERY_WORDS], len(query) > MAX_INDEXED_CHARACTERS or len(words) > MAX_QUERY_WORDS
 
@@ -56,9 +54,9 @@ def extract_query_words(query: str) -> tuple[list[str], bool]:
 def extract_index_words(text: str) -> list[str]:
     """The words that the text is found by: its own, the parts of names such as `parseHeaderLine`, and names such as
     `parse_header_line` as one word."""
-    ##= man/spec/knowledge.md#store
-    ##% Words MUST be found in whatever form they stand in a piece or in its title, names such as `parseHeaderLine` by each
-    ##% of their parts, too, and names such as `parse_header_line` also as the one word that these make.
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
     plain = _composed(text)
     names = _WORD.findall(plain)
     joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()
@@ -195,8 +193,9 @@ def search_words(
     database: Database, terms: Sequence[str], allowed: Sequence[int] | None, limit: int, *, every: bool
 ) -> LexicalHits:
     """The pieces with these words, by BM25; with None for what is allowed, any."""
-    ##= man/spec/knowledge.md#store
-    ##% What people ask for MUST be taken for words, never for the syntax of the search engine.
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
+    ##% 64 words.
     words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
     counts = {word: _count(database, [word]) for word in words}
     ranking = _Ranking(database, None if allowed is None else frozenset(allowed))
@@ -241,9 +240,6 @@ class _Ranking:
                 self._add(word, count, found)
 
     def _add(self, word: str, count: int, where: str = "") -> None:
-        ##= man/spec/knowledge.md#store
-        ##% A rare word MUST count for more than a common one, and a word for more where it stands in the title, more
-        ##% often, or in a shorter piece.
         rarity = log(1 + (max(self.total - count, 0) + 0.5) / (count + 0.5))
         scores, allowed = self.scores, self.allowed
         for mark, weight in _WEIGHTS:
@@ -301,9 +297,8 @@ def find_allowed_chunks(database: Database, filters: ChunkFilters) -> Sequence[i
     """The pieces that may be found, in ascending order; None is all."""
     if filters == ChunkFilters():
         return None
-    ##= man/spec/knowledge.md#store
-    ##% What a filter leaves out MUST NOT take the place of what it lets through: pieces are left out before they are
-    ##% ranked.
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     conditions = [*_of_files(database, filters), *_of_symbols(filters)]
     where = "".join(f" AND {condition}" for condition, _ in conditions)
     values = list(chain.from_iterable(values for _, values in conditions))
@@ -313,8 +308,6 @@ def find_allowed_chunks(database: Database, filters: ChunkFilters) -> Sequence[i
 
 
 def _of_files(database: Database, filters: ChunkFilters) -> Iterator[SqlCondition]:
-    ##= man/spec/knowledge.md#store
-    ##% Names in filters MUST be compared without case.
     if filters.subsystems:
         yield _of_subsystems(database, _folded(filters.subsystems))
     if filters.kinds:
@@ -334,17 +327,14 @@ def _of_subsystems(database: Database, names: Sequence[object]) -> SqlCondition:
         LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
     )
     nodes = [id for id, called in subsystems if any(encode_text(fold_name(name)) in names for name in called)]
-    ##= man/spec/knowledge.md#store
-    ##% The filter for a subsystem MUST let through the files of that subsystem, and those that are linked with it or with
-    ##% what belongs to it.
+    ##= man/spec/knowledge.md#search
+    ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST apply
+    ##% to one symbol.
     own = _TRAIT.format(SUBSYSTEM_TRAIT, make_placeholders(names))
     return f"(artifact.{own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
 
 
 def _of_symbols(filters: ChunkFilters) -> Iterator[SqlCondition]:
-    ##= man/spec/knowledge.md#store
-    ##% Filters for the names, the kinds and the languages of symbols MUST hold for one and the same symbol, of which some
-    ##% line is one of the piece.
     if filters.symbols:
         yield _one_of("coalesce(symbol.folded, symbol.qualified_name)", _folded(filters.symbols))
     if filters.symbol_kinds:
@@ -375,9 +365,6 @@ _PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifa
 
 def find_declaring_chunks(database: Database, name: str, allowed: Sequence[int] | None) -> Sequence[int]:
     """The pieces in which something of that name is declared."""
-    ##= man/spec/knowledge.md#store
-    ##% The pieces that declare a symbol MUST be found by its name, and where nothing is called just so, by one with other
-    ##% capitals, or with its parts joined otherwise.
     numbers = [*_kept(_marked(database, DECLARED_MARK, name), allowed)]
     names = database.read_many(_named, _DECLARED, numbers)
     exact = {one for one, known in names if known == name}
@@ -386,9 +373,6 @@ def find_declaring_chunks(database: Database, name: str, allowed: Sequence[int] 
 
 def find_file_chunks(database: Database, path: str, allowed: Sequence[int] | None) -> Sequence[int]:
     """The first pieces of the files that are called so."""
-    ##= man/spec/knowledge.md#store
-    ##% A file MUST be found by its path, by any number of the last parts of it, and by its name with or without the
-    ##% ending, in whatever case.
     whole = read_chunk_numbers(database, path)[:1]
     if whole:
         return [*_kept(whole, allowed)]

@@ -23,11 +23,9 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """ToolError where a caller with these scopes may not call the tool."""
-    ##= man/spec/mcp.md#tools
-    ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
     ##= man/spec/gateway.md#access
-    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`,
-    ##% on every face; who shows no token where there are some MUST be refused as `unauthorized`.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
@@ -39,7 +37,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     """The record of the arguments; ToolError where they are none."""
     ##= man/spec/mcp.md#tools
-    ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
+    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
     # What is left out by one client is null by another.
     given = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:
@@ -58,8 +56,6 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 
 
 def _check_required(tool: Tool, given: Mapping[str, object]) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% Of the arguments that are wrong, one that is missing MUST be named first.
     for name in _required(tool.input):
         if name not in given:
             unknown = _unknown(tool, given)
@@ -112,7 +108,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _check_depths(given: Mapping[str, object]) -> None:
     ##= man/spec/service.md#calls
-    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
+    ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     for name, value in given.items():
         level = [value]
         for _ in range(_DEEPEST):

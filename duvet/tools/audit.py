@@ -74,9 +74,9 @@ def escape_tool_name(name: str) -> str:
 
 def format_warning(pack: str, warning: str) -> str:
     """A warning in whole where its words are ours."""
-    ##= man/spec/gateway.md#telemetry
-    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
-    ##% `knowledge`, and how long it is where it is of another.
+    ##= man/spec/service.md#operations
+    ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
+    ##% warnings.
     if not warning or pack == _WORDED:
         return shorten_text(escape_line_ends(warning), _LONGEST_WARNING)
     return f"str({len(warning)})"
@@ -85,15 +85,16 @@ def format_warning(pack: str, warning: str) -> str:
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
     """The names of arguments and how large they are; numbers and truths tell nothing that is secret."""
     ##= man/spec/service.md#operations
-    ##% The log MUST NOT hold the texts of arguments, nor of answers.
+    ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
+    ##% clients.
     shown = [f"{_name(name)}={_size(value)}" for name, value in list(arguments.items())[:_MOST]]
     return " ".join([*shown, *(["..."] if len(arguments) > _MOST else [])])
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
     """The arguments of these names, as far as they are short and simple."""
-    ##= man/spec/gateway.md#maintenance
-    ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
+    ##= man/spec/gateway.md#audit
+    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     return {name: _brief(value) for name, value in arguments.items() if name in names}
 
 
@@ -161,12 +162,10 @@ class AuditLog:
             arguments=call.arguments,
             parameters=call.given,
         )
-        ##= man/spec/gateway.md#maintenance
-        ##% Each call of a tool that changes something, by a caller who may, MUST be a line of `audit.jsonl` beside the store
-        ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
+        ##= man/spec/gateway.md#audit
+        ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+        ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
         self._told(deed)
-        ##= man/spec/gateway.md#maintenance
-        ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
         if deed.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
             return
         await self._write(deed)
@@ -175,9 +174,6 @@ class AuditLog:
         import anyio
         from anyio import to_thread
 
-        ##= man/spec/gateway.md#maintenance
-        ##% That line MUST be on the disk before the call is answered, and where that takes longer than 10 seconds, the call
-        ##% MUST be answered all the same and the log MUST say so; others MUST be answered meanwhile.
         with anyio.move_on_after(self._patience) as waiting:
             try:
                 await to_thread.run_sync(

@@ -28,7 +28,8 @@ def make_project_path(root: str, path: str) -> str:
 def is_inside_project(root: str, path: str) -> bool:
     """Whether a path leads to a file of the project, whatever links it goes through."""
     ##= man/spec/mcp.md#tools
-    ##% A path from a client MUST lead to a file of the project, or be refused.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     if "\0" in path or not make_project_path(root, path).startswith(root.rstrip("/") + "/"):
         return False
     return leads_into_folder(root, make_project_path(root, path))
@@ -41,8 +42,6 @@ class KeptFiles(ProjectFiles, frozen=True, dict=True):
     """Files as they were when they were first asked for; the texts of the last few are kept, line by line."""
 
     def has(self, path: str) -> bool:
-        ##= man/spec/mcp.md#tools
-        ##% Whether a file exists outside of the project MUST NOT be told.
         return is_inside_project(self.root, path) and super().has(path)
 
     def text(self, path: str) -> SourceText:

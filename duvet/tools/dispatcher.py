@@ -41,9 +41,6 @@ def make_unknown_tool_record(
     name: str, arguments: Mapping[str, object], caller: Caller, error: ToolError
 ) -> CallRecord:
     """A call of a tool that isn't there."""
-    ##= man/spec/service.md#operations
-    ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
-    ##% that of the tool `unknown`.
     return CallRecord(
         tool=escape_tool_name(name),
         pack="",
@@ -127,7 +124,8 @@ class ToolDispatcher:
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """What the tool answers; ToolError where it can't."""
         ##= man/spec/service.md#calls
-        ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
+        ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of
+        ##% packs that are off.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
@@ -173,9 +171,8 @@ class ToolDispatcher:
         """Let go of what calls have made use of; none comes after this."""
         import anyio
 
-        ##= man/spec/service.md#operations
-        ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be
-        ##% hung up on.
+        ##= man/spec/mcp.md#http
+        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
         with anyio.move_on_after(self._house.patience, shield=True):
             async with anyio.create_task_group() as tasks:
                 for close in self._house.closers:
@@ -185,7 +182,8 @@ class ToolDispatcher:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             ##= man/spec/service.md#calls
-            ##% A tool that leads to calls of tools without end MUST be stopped.
+            ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
+            ##% without end.
             raise ToolError(
                 ErrorCode.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply"
             )
@@ -225,8 +223,9 @@ class ToolDispatcher:
             raise
         except Exception as error:
             ##= man/spec/service.md#packs
-            ##% Whatever a tool of a further pack raises, the caller MUST be told that it failed and nothing of what was
-            ##% raised, and the server MUST go on.
+            ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or
+            ##% with another type than declared, the server MUST answer with an error without the exception's text, and
+            ##% go on.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", "the log of the server says why"
             ) from error

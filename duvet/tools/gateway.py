@@ -53,9 +53,9 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     def token(self, scope: Scope) -> Secret | None:
         """What is shown where a tool of this scope is called."""
-        ##= man/spec/gateway.md#access
-        ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and
-        ##% one for maintainers with the admin's token alone.
+        ##= man/spec/gateway.md#forwarding
+        ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward
+        ##% maintainers' tools without the admin's token.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
     def shown(self, scope: Scope) -> str:
@@ -65,9 +65,6 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     def withheld(self, tool: Tool) -> WithheldReason | None:
         """Why nobody here can have a tool called there."""
-        ##= man/spec/gateway.md#access
-        ##% With `KM_GATEWAY_URL` and without an admin's token, tools for maintainers MUST NOT be shown, and a call of one
-        ##% MUST be refused as `forbidden`, or as `unauthorized` where there is no token at all, and sent nowhere.
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
@@ -80,13 +77,11 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     """The gateway behind a URL; QueryError where it can't be one."""
     base = url.strip().rstrip("/")
     parts = parse_base_url(base)
-    ##= man/spec/gateway.md#access
-    ##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an
-    ##% error at the start that doesn't show it.
     if parts is None:
         raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_SHAPE)
-    ##= man/spec/gateway.md#access
-    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     if not is_safe_address(parts):
         raise QueryError(
             f"{GATEWAY_VARIABLE} is not https",
@@ -121,9 +116,6 @@ class TemporaryGatewayError(ToolError):
 
 def parse_reply(reply: GatewayReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     """What the tool has answered there; ToolError where it has failed, or where this is no answer of it."""
-    ##= man/spec/gateway.md#access
-    ##% What a gateway answers that is no answer of the tool MUST be told as `upstream_error`, with what to do and nothing
-    ##% of what it has answered.
     value = _object(reply.body)
     if reply.status != 200:
         raise _failure(reply, value, tool, gateway)
@@ -143,8 +135,9 @@ def _failure(reply: GatewayReply, value: Mapping[str, Any], tool: Tool, gateway:
     code, message, hint = _told(value)
     if not code:
         return _stranger(reply.status)
-    ##= man/spec/gateway.md#access
-    ##% An error of the gateway's own MUST keep its code, its message and its hint.
+    ##= man/spec/gateway.md#forwarding
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
     kind = TemporaryGatewayError if reply.status in _PASSING and reply.retry_after else ToolError
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
@@ -165,8 +158,6 @@ def _told(value: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _stranger(status: int) -> ToolError:
     if 300 <= status < 400:
-        ##= man/spec/gateway.md#access
-        ##% duvet MUST NOT follow where a gateway redirects to.
         hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
         return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({status})", hint)
     kind = TemporaryGatewayError if status in _PASSING else ToolError
@@ -202,7 +193,8 @@ def _words(text: object, gateway: Gateway) -> str:
 def _hidden(text: str, gateway: Gateway) -> str:
     """The text without the tokens that were shown there."""
     ##= man/spec/gateway.md#access
-    ##% A token MUST NOT stand in any message, whatever a gateway answers.
+    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
+    ##% be read, the folder of the project or the text of exceptions.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -239,9 +231,6 @@ class GatewayConnection:
         import anyio
 
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
-        ##= man/spec/gateway.md#access
-        ##% A call that is forwarded MUST be over within `server.toolTimeout`, with all that is tried again, and one that
-        ##% changes something within 30 minutes.
         with anyio.move_on_after(seconds):
             return await self._tried(tool, self._body(tool, given), ctx)
         hint = "try again later" if tool.only_reads else "the server may still be at it: ask it before you try again"
@@ -254,9 +243,9 @@ class GatewayConnection:
             await found.aclose()
 
     async def _tried(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
-        ##= man/spec/gateway.md#access
-        ##% A call of a tool that only reads MUST be tried again, twice, where the gateway can't be reached or answers with
-        ##% 502, 503 or 504 for now; a call of any other tool MUST be sent once.
+        ##= man/spec/gateway.md#forwarding
+        ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
+        ##% after `server.toolTimeout` or, for changes, 30 minutes.
         for pause in _PAUSES if tool.only_reads else ():
             try:
                 return parse_reply(await self._sent(tool, body, ctx), tool, self.gateway)
@@ -309,8 +298,6 @@ async def _read(response: Response) -> GatewayReply:
     data = bytearray()
     async for chunk in response.aiter_raw():
         data += chunk
-        ##= man/spec/gateway.md#access
-        ##% An answer of a gateway that has more than 32 MiB MUST be an error.
         if len(data) > MAX_REPLY_BYTES:
             message = f"the gateway answers more than {MAX_REPLY_BYTES:,} bytes"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, such as by `limit`")
@@ -329,9 +316,10 @@ def make_forwarding_pack(line: GatewayConnection) -> Pack:
 
 def _tools(line: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
     found = KNOWLEDGE.tools
-    ##= man/spec/gateway.md#access
-    ##% With `KM_GATEWAY_URL`, `duvet mcp` over standard input and output and the shell MUST forward each call of a `km-` tool
-    ##% to `POST /api/mcp` of that server, but for `km-help`, which tells of what can be called here.
+    ##= man/spec/gateway.md#forwarding
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
     every = found(settings) if callable(found) else found
     return [tool if tool.name in LOCAL_TOOLS else _forwarded(tool, line) for tool in every]
 
@@ -348,9 +336,6 @@ async def _prompting(found: ToolAnswer, ctx: CallContext) -> ToolAnswer:
     from duvet.knowledge.retrieval.query import SearchResponse
     from duvet.tools.knowledge.search import add_feedback_hint
 
-    ##= man/spec/gateway.md#access
-    ##% Whether an answer of `km-search` that was forwarded says how to give feedback MUST depend on what can be called here,
-    ##% whichever token was shown there.
     return (
         replace(found, value=await add_feedback_hint(found.value, ctx))
         if isinstance(found.value, SearchResponse)

@@ -33,7 +33,7 @@ async def check_health(asked: DuvetHealthInput, ctx: CallContext) -> DuvetHealth
     """Whether the project can be read, and everything that is configured is there."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     ##= man/spec/service.md#packs
-    ##% What `duvet_health` calls healthy MUST be a server whose packs are all loaded and whose project can be read.
+    ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
     problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
     problems += [f"the workflow {name} is faulty: `duvet mcp --check` says why" for name in facts.faulty]
     status = HealthState.DEGRADED if problems else HealthState.HEALTHY

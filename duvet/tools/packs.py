@@ -61,8 +61,8 @@ class Registry:
     def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
         """Those, and the tools of packs that the project decides about, by their names."""
         ##= man/spec/pages.md#tools
-        ##% Clients of the Model Context Protocol MUST be shown the pack `pages` where the project has pages or the pack is
-        ##% asked for, and not otherwise.
+        ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
+        ##% and always on `/api/mcp`.
         more = {pack.name for pack in self.every_pack if pack.shown is None and is_worthwhile(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
@@ -159,8 +159,8 @@ def choose_packs(
 ) -> ToolChoice:
     """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise."""
     ##= man/spec/service.md#packs
-    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` and `knowledge` MUST be off
-    ##% unless they are asked for, and a further pack MUST be on once it is installed.
+    ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
+    ##% default.
     guests = {pack.name: pack for pack in found.packs}
     mine = BUILT_IN_PACKS | {pack.name: pack for pack in own}
     packs = {**mine, **guests}
@@ -174,7 +174,8 @@ def choose_packs(
         shown = _shown(name, on, wishes)
         one = EnabledPack(packs[name], wish.writes, wish.switches, wish.settings, shown, is_guest=name not in mine)
         ##= man/spec/service.md#packs
-        ##% A further pack with a tool whose name is taken MUST be left out and told of.
+        ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats
+        ##% the name of a tool, say so, and serve the others.
         reason = _refusal(chosen, one) if one.is_guest else ""
         if reason:
             refused.append(UnloadedPack(name, reason))
@@ -201,9 +202,9 @@ def _misnamed(
     on: Sequence[str], wishes: Mapping[str, PackSettings], packs: Mapping[str, Pack], unloaded: Collection[str]
 ) -> Iterator[UnknownName]:
     """The names that mean nothing, each once."""
-    ##= man/spec/service.md#packs
-    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
-    ##% them are.
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
     for name in dict.fromkeys([*wishes, *on]):
         wish = wishes.get(name)
         if name in packs and wish is not None:

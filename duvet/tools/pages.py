@@ -104,7 +104,8 @@ async def answer_from_pages(
 def require_page_argument(argument: str, value: str, hint: str) -> str:
     """What was given; an error where that is blank."""
     ##= man/spec/pages.md#tools
-    ##% A required argument that is empty or blank MUST be refused as one that is missing.
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
     if not value.strip():
         raise MissingArgumentError(argument, hint)
     return value.strip()
@@ -131,18 +132,15 @@ async def ask_pages(asked: AskPagesInput, ctx: CallContext) -> ToolAnswer:
         ctx, load_page_index, lambda context, known: _found(context, known, question)
     )
     if not sources:
-        ##= man/spec/pages.md#ask
-        ##% Where no page is found, `ask` MUST say so, and MUST NOT ask a model.
         return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, KnownSources(sources), router)
-    ##= man/spec/pages.md#ask
-    ##% `ask` MUST answer with the pages that the model was shown as its sources.
+    ##= man/spec/pages.md#tools
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     return ToolAnswer(value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings))
 
 
 def _router(ctx: CallContext) -> StaticRouter:
-    ##= man/spec/pages.md#ask
-    ##% Where no model is set up, `ask` MUST be refused as `upstream_error` before a page is looked for.
     router: StaticRouter | None = ctx.services.get(MODELS_SERVICE)
     try:
         if router is None:
@@ -219,8 +217,6 @@ async def get_page(asked: GetPageInput, ctx: CallContext) -> ToolAnswer:
         page = known.require(slug)
         text = read_page_body(context, page)
         if text is None:
-            ##= man/spec/pages.md#hostile-input
-            ##% A page that goes while it is read MUST be answered as one that is not found.
             raise NotFoundError(f"Page '{page.slug}' not found", hint="it was removed a moment ago")
         part = _part(text, asked, ctx.caller.face)
         content = _sendable(part)
@@ -247,8 +243,8 @@ async def get_page(asked: GetPageInput, ctx: CallContext) -> ToolAnswer:
 
 def _part(text: str, asked: GetPageInput, face: str) -> str:
     ##= man/spec/pages.md#tools
-    ##% `get_page` MUST answer the whole text unless `limit` says otherwise, and to clients of the Model Context Protocol
-    ##% about 4,000 tokens of it, with where the rest begins.
+    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
+    ##% and say where the rest begins.
     rest = text[asked.offset :]
     if asked.limit is not None:
         return rest[: asked.limit]
@@ -259,9 +255,6 @@ def _part(text: str, asked: GetPageInput, face: str) -> str:
 
 def _sendable(text: str) -> str:
     """As much of it as an answer has room for."""
-    ##= man/spec/pages.md#tools
-    ##% A text that is too long for one answer MUST be cut at 4,000,000 bytes of JSON, with a warning and with where the
-    ##% rest begins.
     if len(json.encode(text)) <= _MOST:
         return text
     return text[: bisect_right(range(len(text)), _MOST, key=lambda end: len(json.encode(text[:end]))) - 1]
@@ -333,8 +326,6 @@ async def list_pages(asked: ListArguments, ctx: CallContext) -> ToolAnswer:
     """All pages, the newest first."""
 
     def question(context: ProjectSnapshot, known: PageCollection) -> ToolAnswer:
-        ##= man/spec/pages.md#tools
-        ##% By `/api/mcp`, `list_pages` MUST answer all pages unless `limit` says otherwise.
         size = 0 if ctx.caller.face == REST_SOURCE else context.page_size
         wish = PageRequest((_NAME, replace(asked, limit=None, cursor=None)), asked.cursor, asked.limit, size)
         rows, page = make_result_page(context.once(_rows), wish, key=lambda one: one.slug, row=lambda one: one)

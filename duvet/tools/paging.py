@@ -46,8 +46,6 @@ def make_result_page(
 
 def describe_rest(shown: int, page: ResultPage) -> str:
     """How to get the rest of a list; nothing where there is no more."""
-    ##= man/spec/mcp.md#tools
-    ##% Of a list that is cut, the second block MUST say how many entries there are, and how to get more of them.
     if page.next_cursor is None:
         return ""
     return f"{shown} of {page.total} shown; for more give cursor={page.next_cursor}, or a higher limit."
@@ -56,8 +54,8 @@ def describe_rest(shown: int, page: ResultPage) -> str:
 def _wanted(rows: Iterator[_Row], wish: PageRequest) -> Iterator[_Row]:
     """As many as may be; the first one in any case, or a list would never end."""
     ##= man/spec/mcp.md#tools
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
     if wish.limit is not None or not wish.page_size:
         yield from islice(rows, wish.limit)
     else:
@@ -90,7 +88,8 @@ def _start(items: Sequence[_Item], wish: PageRequest, key: Callable[[_Item], str
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)
@@ -107,8 +106,6 @@ def _opened(cursor: str, wish: PageRequest) -> bytes:
         data = b""
     check, body = data[:_CHECK], data[_CHECK:]
     if check != _check(wish, body):
-        ##= man/spec/mcp.md#tools
-        ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
         raise ToolError(
             ErrorCode.INVALID_REQUEST,
             "the cursor does not belong to this list",

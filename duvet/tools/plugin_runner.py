@@ -82,7 +82,7 @@ class PluginRunner:
         """What the tool answers; ToolError where it fails in whatever way. The limit is for those that name none."""
         if self._stuck[pack] >= MAX_STUCK_CALLS or self._left[pack] >= MAX_ABANDONED_CALLS:
             ##= man/spec/service.md#packs
-            ##% While many calls of a pack are past their time, further ones MUST be refused.
+            ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR, f"{tool.name} does not answer", "earlier calls still run; try later"
             )
@@ -113,8 +113,6 @@ class PluginRunner:
             done.add_done_callback(lambda _: self._stuck.subtract([pack]))
 
         done.add_done_callback(lambda _: self._left.subtract([pack]))
-        ##= man/spec/service.md#packs
-        ##% A call that is cancelled MUST NOT count as past its time before it is.
         if rest > 0:
             timer = done.get_loop().call_later(rest, stick)
             done.add_done_callback(lambda _: timer.cancel())
@@ -124,8 +122,8 @@ class PluginRunner:
 
 def _late(tool: Tool, seconds: float) -> ToolError:
     ##= man/spec/service.md#packs
-    ##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST
-    ##% NOT keep other calls waiting as long as it runs Python code.
+    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with
+    ##% another type than declared, the server MUST answer with an error without the exception's text, and go on.
     return ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} did not answer within {seconds:g} s")
 
 
@@ -209,8 +207,6 @@ def _plain(tool: Tool, value: object, kind: Any = Any, most: int = MAX_PLUGIN_RE
     try:
         encoded = msgspec.json.encode(value)
         if len(encoded) > most:
-            ##= man/spec/service.md#packs
-            ##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
             raise ToolError(
                 ErrorCode.UPSTREAM_ERROR, f"{tool.name} answered {len(encoded):,} bytes, and {most:,} are the most"
             )

@@ -199,8 +199,8 @@ def load_plugins(
             packs.append(found)
         else:
             ##= man/spec/service.md#packs
-            ##% A further pack that can't be loaded, for whatever reason, MUST be left out and told of, and the others MUST
-            ##% be served.
+            ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or
+            ##% repeats the name of a tool, say so, and serve the others.
             unloaded.append(UnloadedPack(point.name, found))
     return PluginPacks(packs, unloaded)
 
@@ -211,8 +211,6 @@ def _loaded(point: EntryPoint, settings: PluginSettings, patience: float) -> Pac
     work = Thread(target=lambda: result.append(_had(point, settings)), name=f"duvet loads {point.name}", daemon=True)
     work.start()
     work.join(patience)
-    ##= man/spec/service.md#packs
-    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
     return result[0] if result else f"it is not there after {patience:g} s"
 
 
@@ -230,9 +228,6 @@ def _made(pack: Any, settings: PluginSettings) -> Pack | str:
     if flaw:
         return flaw
     tools = pack.tools(settings.get(pack.name, {})) if callable(pack.tools) else pack.tools
-    ##= man/spec/service.md#packs
-    ##% A further pack MUST be left out where anything in it is of another type than it is to be, or longer than agents
-    ##% can read.
     return find_tools_flaw(tools) or Pack(pack.name, tuple(tools), pack.description, pack.version)
 
 

@@ -18,8 +18,6 @@ _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 
 def input_schema(tool: Tool) -> Schema:
     """The arguments of a tool, and what stands in those that are records."""
-    ##= man/spec/mcp.md#tools
-    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
     schema = _brief(_whole(tool.input, depth=1))
     for field in fields(tool.input):
         choices = _choices(field.type)
@@ -39,7 +37,8 @@ def _choices(kind: Any) -> list[Any]:
 def output_schema(tool: Tool) -> Schema:
     """What a tool answers as structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The structured content of a result MUST be valid against the output schema of its tool.
+    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+    ##% `total` and `next_cursor`.
     if not tool.is_list:
         whole = _whole(tool.output, depth=0)
         found = _brief(whole, with_defaults=False)

@@ -72,8 +72,6 @@ def make_tool_error(error: DuvetError) -> ToolError:
             code = ErrorCode.INVALID_REQUEST
         case _:
             code = ErrorCode.UPSTREAM_ERROR
-    ##= man/spec/mcp.md#errors
-    ##% An error MUST NOT name the folders of the machine that a file of the project stands in.
     folder = os.path.dirname(error.path) if os.path.isabs(error.path) else ""
     return ToolError(code, str(error).replace(f"{folder}/", "") if folder else str(error), find_server_hint(error))
 
@@ -82,18 +80,18 @@ def find_server_hint(error: DuvetError) -> str:
     """What whoever asks a server can do about it."""
     if isinstance(error, NoSectionError):
         ##= man/spec/mcp.md#errors
-        ##% A hint MUST NOT name a command.
+        ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
+        ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
         return f"/specifications/{error.specification or '{spec_id}'}/sections lists the sections"
-    ##= man/spec/mcp.md#errors
-    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
+    ##= man/spec/mcp.md#freshness
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
     again = "put that right and ask again: what is on disk then is read"
     return error.hint or (again if _is_of_project(error) else "")
 
 
 def _is_of_project(error: DuvetError) -> bool:
     """Whether files are wrong or out of reach."""
-    ##= man/spec/mcp.md#errors
-    ##% That hint MUST NOT be given for what goes wrong with anything else, such as a model.
     is_asked_wrong = isinstance(error, (NotFoundError, QueryError))
     return not is_asked_wrong and (bool(error.path) or isinstance(error, FetchError))
 
@@ -233,8 +231,8 @@ class EnabledPack(Struct, frozen=True):
     def tools(self) -> Sequence[Tool]:
         """The tools that are switched on."""
         ##= man/spec/service.md#packs
-        ##% A pack that is `read-only` MUST leave out its tools that write, and a tool that is switched off MUST be left
-        ##% out, on every face.
+        ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every
+        ##% interface.
         return [
             tool for tool in self._every() if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
         ]
@@ -255,8 +253,8 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
         assert isinstance(value, dict)
         return value
     ##= man/spec/mcp.md#tools
-    ##% The structured content of a list MUST be an object with the list as `result`, how many there are in all as
-    ##% `total`, and `next_cursor` where the list goes on.
+    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+    ##% `total` and `next_cursor`.
     return {"result": value, **_page(answer.page)}
 
 
@@ -304,7 +302,8 @@ def with_error_warning(context: ProjectSnapshot, ask: Callable[[], ToolAnswer]) 
     if answer.page is not None and not answer.page.total:
         check_requirements_known(context)
     ##= man/spec/mcp.md#tools
-    ##% While the project has errors, the second block of an answer MUST say how many, and what the first one is.
+    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
+    ##% leave no requirements.
     return replace(answer, warning=warning)
 
 
@@ -312,9 +311,6 @@ def check_requirements_known(context: ProjectSnapshot) -> None:
     """ToolError where errors keep all requirements from being known."""
     catalogue = context.catalogue
     if list_errors(catalogue) and not catalogue.requirements:
-        ##= man/spec/mcp.md#tools
-        ##% Where the project has no requirements because of errors, what finds nothing MUST be refused as
-        ##% `upstream_error`.
         raise ToolError(
             ErrorCode.UPSTREAM_ERROR, NO_REQUIREMENTS, f"{describe_error_count(catalogue)}; {_first(context)}"
         )

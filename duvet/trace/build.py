@@ -124,8 +124,9 @@ class TargetResolver:
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
-        ##= man/spec/trace.md#targets
-        ##% A target without a section MUST be reported.
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
+        ##% similar sections.
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
@@ -162,8 +163,6 @@ class TargetResolver:
         locator = specification.locator
         if locator not in self._names:
             self._names[locator] = SectionNames(specification)
-        ##= man/spec/trace.md#targets
-        ##% A section that does not exist SHOULD be reported with the names that are most like it.
         near = self._names[locator].nearest(wanted)
         hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
         message = f"missing section {quote_text(wanted)} in {locator.name}"
@@ -173,8 +172,6 @@ class TargetResolver:
         if failure.is_told or (failure.once and failure in self._told):
             return
         self._told.add(failure)
-        ##= man/spec/trace.md#targets
-        ##% A target that leads nowhere MUST be reported where it is written.
         yield failure.of(annotation, places)
 
 
@@ -242,14 +239,12 @@ def _looked_up(
     for quote, ids in spot.quotes.items():
         found = matcher.find(quote)
         if found is None:
-            ##= man/spec/trace.md#quotes
-            ##% A quote that is found nowhere in its section MUST be reported where it is written.
+            ##= man/spec/trace.md#targets-and-quotes
+            ##% duvet MUST report a quote that its section does not contain.
             failures.append((_not_found(spot), ids))
             continue
         pieces, fit = found
         matches.append(members.match(spot.section, pieces, fit, ids))
-        ##= man/spec/trace.md#quotes
-        ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
         if fit is Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
     return matches, failures
@@ -334,8 +329,7 @@ def build_trace(
                 match_of[id] = match
     progress.end(f"Sorted {linked.references} references")
     ##= man/spec/trace.md#diagnostics
-    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
-    ##% place.
+    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
     return add_problems(Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
 
@@ -358,8 +352,8 @@ def _two_spellings(
     annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...], linked: LinkedAnnotations, base: str
 ) -> Iterator[Problem]:
     """One text under two names is two specifications in every report, which is hardly ever meant."""
-    ##= man/spec/trace.md#targets
-    ##% Two spellings of one specification SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet SHOULD warn about two spellings of one specification.
     for specification, first in find_second_spellings(coverages, base):
         yield make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
 

@@ -104,7 +104,7 @@ class _Cuts:
 
 def _segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     if not matches:
         return Segment(low, high, (), 0, _NO_LEVEL)
     if len(matches) == 1:
@@ -119,7 +119,7 @@ def _segment(low: int, high: int, matches: list[Match]) -> Segment:
 
 def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
     ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     counts: dict[int, int] = {}
     shared: list[tuple[int, ...]] = []
     for segment in segments:
@@ -168,16 +168,16 @@ class Total(Struct, frozen=True):
     @property
     def applicable(self) -> int:
         ##= man/spec/gates.md#not-applicable
-        ##% What is not applicable MUST be counted neither as done nor as applicable.
+        ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them,
+        ##% and count them neither as done nor as applicable.
         return self.requirements - self.excepted - self.not_applicable
 
     @property
     def done(self) -> int:
         """Without what is excepted or not applicable, which is settled but not done."""
         ##= man/spec/trace.md#coverage
-        ##% An exception MUST NOT be counted as complete.
-        ##= man/spec/gates.md#not-applicable
-        ##% What is not applicable MUST be counted neither as done nor as applicable.
+        ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with
+        ##% a reason, but an exception MUST NOT count towards the percentage done.
         return self.with_status(Status.DONE) - self.excepted - self.not_applicable
 
     @property
@@ -235,8 +235,6 @@ _Table = dict[Level, list[int]]
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
     """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
     overall: _Table = {}

@@ -55,15 +55,14 @@ def check_gates(
 
     Nothing is asked of what only the annotations in `freed` speak of.
     """
-    ##= man/spec/trace.md#gates
-    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     found: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
         significant = _lines(matches, ~0)
         cited = _lines(matches, _IMPLEMENTED)
-        ##= man/spec/trace.md#gates
-        ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
         if citations:
             found += _offenders(
                 trace,
@@ -118,7 +117,8 @@ def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int
 def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
     """A problem for each requirement that has no code, or not for all of it."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking = (one for one in requirements if one.status <= Status.IN_PROGRESS)
     return _named(lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}")
 
@@ -126,8 +126,6 @@ def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]
 def find_untested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
     """A problem for each requirement that has no test, or not for all of it, and does without none."""
     tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
     lacking = (one for one in requirements if one.status < Status.DONE and not _is_tested(one, tallies))
     return _named(lacking, rules.GATE_NOT_TESTED, _not_tested)
 
@@ -152,7 +150,7 @@ def _named(
     for one in requirements:
         specification = one.specification
         ##= man/spec/gates.md#gates-for-targets
-        ##% An offender MUST be named with its place in the file of the specification, and with its target.
+        ##% duvet MUST list each offender with its target and its place in the specification.
         yield rule.problem(
             message(one),
             specification.path,
@@ -193,7 +191,8 @@ class RequirementsByTarget:
         cards = [self._names.specifications[index] for index in self._named(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
-            ##% A specification as target MUST stand for all of its requirements, and a section for its own.
+            ##% An entry MUST apply to all requirements of its specification, to those of its section with the
+            ##% subsections of IETF text, or to the one that it quotes.
             return self._at((card.id, part.id) for card in cards for part in card.sections)
         spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
         if not spots:
@@ -274,7 +273,8 @@ def resolve_not_applicable(
 
 def _is_over(day: date, today: date | None, memory: ResultCache) -> bool:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST hold until the end of the day on which it expires.
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
     is_over = today is not None and day < today
     memory.dated(day.isoformat(), is_over)
     return is_over
@@ -282,15 +282,13 @@ def _is_over(day: date, today: date | None, memory: ResultCache) -> bool:
 
 def _freed(scopes: RequirementsByTarget, freed: Container[int]) -> Iterator[Requirement]:
     ##= man/spec/gates.md#not-applicable
-    ##% The requirements that `[[not-applicable]]` names MUST be not applicable, whatever refers to them.
+    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
+    ##% count them neither as done nor as applicable.
     for index, one in enumerate(scopes.requirements):
         yield replace(one, state=State.NOT_APPLICABLE) if index in freed else one
 
 
 def _expired(config: Config, index: int, rule: NotApplicableRule) -> Problem:
-    ##= man/spec/gates.md#not-applicable
-    ##% An entry that has expired MUST be reported where its date is written, and its requirements MUST be applicable
-    ##% again.
     return rules.NOT_APPLICABLE_EXPIRED.problem(
         f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again",
         config.path,
@@ -327,8 +325,6 @@ class _Entry(NamedTuple):
         """The requirement that the quote is, or is a part of."""
         wanted = _plain(self.rule.quote)
         texts = {index: self.scopes.requirements[index].text for index in found}
-        ##= man/spec/gates.md#not-applicable
-        ##% A quote MUST stand for the one requirement of the section that says it, however it is wrapped.
         equal = [index for index, text in texts.items() if _plain(text) == wanted]
         meant = equal or [index for index, text in texts.items() if wanted in _plain(text)]
         if len(meant) == 1:
@@ -344,8 +340,8 @@ class _Entry(NamedTuple):
 
     def _wrong(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
-        ##% A target or a quote that leads to no requirement MUST be reported where it is written, and SHOULD be
-        ##% reported with what is most like it.
+        ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
+        ##% similar.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 

@@ -139,8 +139,7 @@ def parse_file_line(reference: str) -> FileLine | None:
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
     """How the project may call a file: as it is written, as it would be elsewhere, and below its own folder."""
     ##= man/spec/show.md#references
-    ##% A file MUST be found by its path with the separators of any system, by its absolute path, and percent-encoded in
-    ##% the path of a resource.
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
     below = [one.removeprefix(f"{root.rstrip('/')}/") for one in plain] if root else []
     return tuple(dict.fromkeys([*plain, *below]))
@@ -173,7 +172,8 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
     no code between them belong to the same code.
     """
     ##= man/spec/show.md#references
-    ##% A line of code MUST mean the annotations right above it, up to the next blank line or annotation.
+    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
+    ##% requirement that begins there.
     own = tuple(one.number for one in found if one.first <= line <= one.last)
     if own:
         return own

@@ -30,8 +30,9 @@ class SectionView(Struct, frozen=True):
 
 def make_section_view(section: Section) -> SectionView:
     """The view of a section."""
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found in its section however it is wrapped.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
     trimmed = [line.strip(WHITESPACE) for line in section.lines]
     texts = list(filter(None, trimmed))
     text = " ".join(texts)
@@ -204,8 +205,6 @@ class NearQuoteFinder:
 
     def find(self, quote: str) -> FoundQuote | None:
         """Where the quote stands."""
-        ##= man/spec/trace.md#quotes
-        ##% A quote MUST be found if it differs only in white space around punctuation.
         wanted = normalise(quote).encode()
         if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
             self._order()
@@ -213,8 +212,6 @@ class NearQuoteFinder:
         fit = Fit.NORMALISED
         end = start + len(wanted)
         if start < 0:
-            ##= man/spec/trace.md#quotes
-            ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
             near = find_one_edit(wanted, self._normal)
             if near is None:
                 return None
@@ -253,8 +250,8 @@ class QuoteMatcher:
 
     def find(self, quote: str) -> FoundQuote | None:
         """Where the quote stands; an empty one refers to the title."""
-        ##= man/spec/trace.md#quotes
-        ##% An empty quote MUST refer to the title of its section.
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% An annotation without a quote MUST refer to the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE

@@ -27,8 +27,7 @@ _NEVER = 9
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     """The indexes of the specifications of that id, name, URL or path; of a URL elsewhere, those of its last part."""
     ##= man/spec/show.md#references
-    ##% The specification of an id MUST be meant before one that is only called so, and the one at a URL or a path before
-    ##% one at another spelling of it.
+    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     written, wanted = name.strip(), normalise_name(name)
     ranks = {
         index: min(card.names.get(one, _NEVER) for one in (written, wanted))
@@ -66,7 +65,8 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
     yield section
     if below and section.startswith(_NUMBERED):
         ##= man/spec/gates.md#not-applicable
-        ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
+        ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections
+        ##% of IETF text, or to the one that it quotes.
         # No id of a section of Markdown has a dot in it.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
@@ -189,8 +189,7 @@ def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
     """The indexes of the specifications that are meant; NotFoundError with the nearest ids where none is."""
     ##= man/spec/queries.md#filters
-    ##% A specification MUST be found by every spelling of its URL, as a URN, and by the path of its resource, wherever one can
-    ##% be named.
+    ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
     if not found:
         hint = suggest_nearest(name, list_specification_names(catalogue))
@@ -206,7 +205,8 @@ def _spellings(text: str, root: str) -> Iterator[str]:
         return
     yield text
     ##= man/spec/mcp.md#tools
-    ##% Each spelling of the URL of an RFC, with or without a section, MUST be resolved to the same specification.
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% unknown URL with an `error` and the nearest names.
     bare = _BEHIND.split(text, maxsplit=1)[0].rstrip("/")
     yield bare
     rfc = _RFC.match(bare)

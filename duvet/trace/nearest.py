@@ -45,13 +45,11 @@ class TextStretch(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether nothing else can be meant: it is like the quote, and all else is twice as far from it."""
-        ##= man/spec/validate.md#mending
-        ##% A quote that begins or ends with words that stand nowhere near MUST be left as it is, unless a sentence begins or
-        ##% ends there.
         if not self.is_whole:
             return False
-        ##= man/spec/validate.md#mending
-        ##% Where two answers are nearly as good, an annotation MUST be left as it is.
+        ##= man/spec/validate.md#fixes
+        ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
+        ##% when exactly one correction fits.
         far, further = 100 - self.score, 100 - self.second
         return self.score >= _CLEAR and further >= 2 * far and further - far >= _MARGIN
 

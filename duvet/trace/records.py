@@ -248,8 +248,6 @@ class Requirement(Struct, frozen=True):
     @property
     def id(self) -> str:
         """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
-        ##= man/spec/trace.md#requirements
-        ##% A requirement's id MUST NOT change when its specification is wrapped anew.
         return make_text_id(self.text)
 
     @property
@@ -260,7 +258,7 @@ class Requirement(Struct, frozen=True):
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     """The requirements of a specification in its order."""
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
+    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]
@@ -275,8 +273,8 @@ _Statement = tuple[Match, str]
 def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
     """The statements whose texts differ in nothing but spacing that doesn't count, together."""
     ##= man/spec/trace.md#requirements
-    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement.
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
     groups: dict[tuple[int, str], list[_Statement]] = {}
     for statement in stating:
         match, text = statement
@@ -323,14 +321,13 @@ def compute_state(tally: Tally) -> State:
 @cache
 def _least(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
+    ##% reason, but an exception MUST NOT count towards the percentage done.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
-    ##% need of tests.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
+    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
+    ##% only todos, or nothing, cite it.
     states = set(map(_state_of_bytes, found))
     if not states or max(states) <= State.TO_DO:
         return max(states, default=State.UNCITED)

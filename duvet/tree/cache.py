@@ -80,25 +80,18 @@ class RecordedResults:
         return None if kept is None else decode_blob(kept.value, kind)
 
     def _holds(self, kept: _Kept, key: str) -> TreeRecord | None:
-        ##= man/spec/cache.md#freshness
-        ##% What was kept at a time that is yet to come MUST NOT be used.
         if kept.key != key or kept.now > self.tree.now:
             return None
         if any(fingerprint_variable(self.environ, name) != was for name, was in kept.record.variables.items()):
             return None
-        ##= man/spec/cache.md#freshness
-        ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
         if any((day < self.today) is not was for day, was in kept.record.days.items()):
             return None
         ##= man/spec/cache.md#freshness
-        ##% An answer MUST be the same with the cache and without it.
+        ##% duvet MUST give the same answer with and without the cache.
         return check_unchanged(kept.record, self.tree)
 
     def keep(self, name: str, key: str, record: TreeRecord, value: object) -> None:
         """Keep a result, unless a fault went into it."""
-        ##= man/spec/cache.md#freshness
-        ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be
-        ##% kept.
         if record.settled:
             self.blobs.save(name, (key, self.tree.now, record, value))
 
@@ -128,8 +121,6 @@ class ParsedFiles(Generic[Value]):
         still = self.tree.still
         for path in paths:
             known = rows.get(path)
-            ##= man/spec/cache.md#freshness
-            ##% An answer MUST be the same with the cache and without it.
             seen = still(path, known[0]) if known else None
             if known is None or seen is None:
                 yield path, None
@@ -183,8 +174,6 @@ class ParsedFiles(Generic[Value]):
     def _load(self) -> dict[str, ParsedRows[Value]]:
         kind: Any = tuple[int, dict[str, dict[str, tuple[FileStamp, self.kind]]]]  # type: ignore[name-defined]
         now, rows = self.blobs.load(self.name, kind) or (0, {})
-        ##= man/spec/cache.md#freshness
-        ##% What was kept at a time that is yet to come MUST NOT be used.
         return rows if now <= self.tree.now else {}
 
 
@@ -300,8 +289,9 @@ class Cache:
     def settle(self) -> None:
         """Look at the files that this run wrote, once they are in place."""
         for path, content in self._written.items():
-            ##= man/spec/watch.md#noticing
-            ##% What a run itself has written MUST NOT be taken for a change.
+            ##= man/spec/watch.md#noticing-changes
+            ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those
+            ##% without an effect.
             self._files("outputs", bytes).add(path, "", self.tree.wrote(path, content), content)
         self._written.clear()
 

@@ -28,8 +28,6 @@ _INSTALLED = ("site-packages", "dist-packages")
 @cache
 def compute_build_id() -> bytes:
     """A name for this very duvet, its Python and the packages that are installed beside it, in this user's hands."""
-    ##= man/spec/cache.md#keeping
-    ##% What another build of duvet has kept MUST NOT be used.
     try:
         # What is installed changes as a whole, and so does the folder that it is in.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _files(_PACKAGE)
@@ -62,8 +60,6 @@ def _libraries() -> Iterator[str]:
 
 def _reader() -> Iterator[str]:
     """Who reads, and how the names of files are understood."""
-    ##= man/spec/cache.md#keeping
-    ##% What another user has kept MUST NOT be used, who may read other files.
     yield sys.getfilesystemencoding()
     if sys.platform != "win32":
         yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
@@ -86,8 +82,8 @@ class BlobStore:
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
         """What was saved under the name."""
-        ##= man/spec/cache.md#keeping
-        ##% A cache that is cut off, changed or unreadable MUST count as absent.
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
         with suppress(OSError, UnreadableError):
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -109,26 +105,23 @@ class BlobStore:
     def save(self, name: str, value: object) -> None:
         """Replace what is saved under the name; where that can't be done, it is left."""
         path = os.path.join(self.folder, name)
-        ##= man/spec/cache.md#keeping
-        ##% A cache that can't be written MUST NOT keep a run from its answer.
+        ##= man/spec/cache.md#storage
+        ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             data = _encoded(name, value)
             if self._prepare() and _is_free(path):
-                ##= man/spec/cache.md#keeping
-                ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
                 # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
                 store_file(path, data)
 
     def _prepare(self) -> bool:
         """Make the folder, which git is to ignore; a link may lead anywhere, and is not written to."""
-        ##= man/spec/cache.md#keeping
-        ##% A cache behind a link MUST NOT be written.
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
-        ##= man/spec/cache.md#keeping
-        ##% Git MUST ignore the cache wherever it is made.
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
+        ##% symbolic link there.
         if not os.path.lexists(ignore):
             os.makedirs(self.folder, exist_ok=True)
             store_file(ignore, IGNORE_ALL)
@@ -226,8 +219,8 @@ def _state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
     """Remove the cache; a file that is none of ours stays, and its folder too."""
-    ##= man/spec/cache.md#keeping
-    ##% `duvet cache` MUST show what the cache holds, and with `--clear` remove it and nothing else.
+    ##= man/spec/cache.md#storage
+    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
     for path in _ours(blobs, found):
         # Another one may be clearing it, too.

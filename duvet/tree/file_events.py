@@ -52,9 +52,9 @@ class FolderWatcher:
     def open(self, folders: set[str]) -> None:
         """Hear of these folders from now on, and of no others; what has not been waited for is forgotten."""
         self.close()
-        ##= man/spec/watch.md#noticing
-        ##% The system MUST be asked to tell of changes; files MUST NOT be looked at again and again unless
-        ##% `WATCHFILES_FORCE_POLLING` asks for that.
+        ##= man/spec/watch.md#noticing-changes
+        ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
+        ##% `WATCHFILES_FORCE_POLLING` says so.
         if self.polling:
             return
         for _ in range(_ATTEMPTS):
@@ -87,7 +87,8 @@ class FolderWatcher:
         assert self._told is not None
         try:
             ##= man/spec/watch.md#reporting-again
-            ##% Changes that come together SHOULD cause one run.
+            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
+            ##% changed files first.
             told = self._told.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
             # Such as a name that is not UTF-8. From then on it says nothing else.
@@ -121,8 +122,8 @@ def _can_be_watched(folder: str) -> bool:
 
 
 def _refusal(reason: str, count: int) -> DuvetError:
-    ##= man/spec/watch.md#noticing
-    ##% Where the system doesn't let so many folders be watched, duvet MUST say so and what to do.
+    ##= man/spec/watch.md#noticing-changes
+    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
     if "watch limit" in reason:
         return DuvetError(
             f"can't watch {format_count(count, 'folder')}: the system allows no more",
@@ -257,8 +258,8 @@ class InotifyDescriptor:
             for number, kind, name in _parts(os.read(self.handle, _SIZE)):
                 if kind & _OVERFLOW:
                     ##= man/spec/mcp.md#freshness
-                    ##% Where the system loses count of what has changed, all that an answer was made from MUST be looked
-                    ##% at again.
+                    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only
+                    ##% where they are missing or unreliable, as on network file systems.
                     self._drop()
                     return UNKNOWN_EVENTS
                 folders = self._watched.get(number, set())

@@ -94,7 +94,8 @@ class DiskTree:
         """A handle to read a regular file with, and what the file looks like."""
         try:
             ##= man/spec/trace.md#sources
-            ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
+            ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is
+            ##% not a regular file without waiting for it.
             handle = os.open(self.at(path), _READ)
             info = os.fstat(handle)
         except (OSError, ValueError) as error:
@@ -145,10 +146,9 @@ class DiskTree:
 
 def is_own_folder(path: str) -> bool:
     """Whether a folder of this path is one of those that duvet keeps for itself."""
-    ##= man/spec/cache.md#keeping
-    ##% Patterns MUST NOT match what is in the cache.
-    ##= man/spec/knowledge.md#store
-    ##% Patterns MUST NOT match what is in the folder `.duvet/knowledge`.
+    ##= man/spec/cache.md#storage
+    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
+    ##% link there.
     return any(f"/{path}".endswith(f"/{folder}") for folder in OWN_FOLDERS)
 
 

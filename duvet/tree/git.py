@@ -43,8 +43,9 @@ class GitCommand:
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
-        ##= man/spec/diff.md#reading
-        ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an
+        ##% option.
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
@@ -80,8 +81,6 @@ class GitCommand:
             "stderr": PIPE if complaints else DEVNULL,
         }
         try:
-            ##= man/spec/diff.md#reading
-            ##% git MUST NOT be made to run a program that the configuration of a repository names.
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
             raise _not_started(error, self.folder) from error
@@ -90,8 +89,9 @@ class GitCommand:
 def _not_started(error: OSError | ValueError, folder: str) -> DuvetError:
     if isinstance(error, ValueError):
         return DuvetError("the name of a revision can't hold a NUL")
-    ##= man/spec/diff.md#faults
-    ##% Where git is not installed, that MUST be said.
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
     if isinstance(error, FileNotFoundError) and os.path.isdir(folder or "."):
         return DuvetError("git was not found", hint="install git: earlier revisions are read with it")
     return DuvetError(f"can't run git: {error.strerror}", path=folder)
@@ -351,8 +351,6 @@ class _Walk:
         if not (place.node.is_link and follow):
             self.way.append(place)
             return
-        ##= man/spec/diff.md#reading
-        ##% What a link in the revision leads to MUST be read in its place.
         self.links += 1
         if self.links > _MOST_LINKS:
             raise _error(errno.ELOOP)
@@ -410,9 +408,9 @@ class GitTree:
 
     def _read(self, path: str) -> bytes:
         try:
-            ##= man/spec/diff.md#reading
-            ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as
-            ##% on disk.
+            ##= man/spec/diff.md#reading-a-revision
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there
+            ##% as on disk, also in a git hook.
             place = self.paths.find(path)
             if place.node.is_folder:
                 raise NotRegularError(IS_FOLDER, path=path)
@@ -478,8 +476,6 @@ class GitTree:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        ##= man/spec/diff.md#reading
-        ##% The process that reads objects MUST end with the run, however that ends.
         self.close()
 
     def close(self) -> None:
@@ -500,10 +496,9 @@ class GitTree:
             return today(outside.path)
 
     def _is_lent(self, path: str) -> bool:
-        ##= man/spec/diff.md#reading
-        ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
-        ##= man/spec/diff.md#reading
-        ##% A source that the revision lacks MUST NOT be taken from disk.
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this
+        ##% for sources.
         files, folder = self._lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
@@ -526,8 +521,6 @@ def _git(folder: str, environ: Mapping[str, str]) -> GitCommand:
         return given
     found = GitCommand(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
     own, other = (git.ask("rev-parse", "--absolute-git-dir") for git in (found, given))
-    ##= man/spec/diff.md#reading
-    ##% In a hook of git, the folder of the project MUST be found in the repository, wherever it is.
     return found if own is not None and other in (own, None) else given
 
 
@@ -556,8 +549,6 @@ class GitRevisions:
         return self._verified(f"{found}^{{commit}}") if found else None
 
     def _verified(self, name: str) -> str | None:
-        ##= man/spec/diff.md#reading
-        ##% The name of a revision MUST NOT be taken for an option.
         found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         return found if found and _COMMIT.fullmatch(found) else None
 

@@ -49,7 +49,8 @@ def remove_leftovers(folder: str) -> None:
     with suppress(OSError):
         for name in os.listdir(folder):
             ##= man/spec/trace.md#reports
-            ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
+            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a
+            ##% run that is still writing.
             if is_abandoned(path := os.path.join(folder, name)):
                 with suppress(OSError):
                     os.unlink(path)
@@ -60,8 +61,6 @@ def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
     name = _unfinished(os.path.basename(path))
     if name is None:
         return False
-    ##= man/spec/trace.md#reports
-    ##% A file that a run is still writing MUST NOT be removed by another one.
     try:
         return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > seconds
     except OSError:
@@ -110,7 +109,7 @@ def leads_to_open_file(path: str) -> bool:
 def store_together() -> Iterator[FileWriter]:
     """Write several files; they are moved into place at the end, and only if all of them could be written."""
     ##= man/spec/trace.md#reports
-    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
     moves: list[tuple[str, str]] = []
     streams: list[tuple[str, OutputData]] = []
     folders: set[str] = set()
@@ -260,8 +259,6 @@ def _stream(path: str) -> BinaryIO:
 
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
     """Write a file unless it holds the very bytes already; tells whether it was written."""
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST NOT be written when its bytes are what they should be.
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

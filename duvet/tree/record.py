@@ -50,7 +50,7 @@ def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
 def is_fresh(info: os.stat_result, now: int) -> bool:
     """Whether it changed so lately, or in the future, that it may change once more and look the same."""
     ##= man/spec/cache.md#freshness
-    ##% A file that changed within two seconds of being read, or after, MUST be compared by its content.
+    ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
@@ -98,15 +98,14 @@ class TreeRecord(Struct, array_like=True):
         was = looks.get(path)
         if was is not None and not was.agrees(seen):
             ##= man/spec/cache.md#freshness
-            ##% An answer MUST NOT be kept where an input changed between two looks at it.
+            ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that
+            ##% changed during the run.
             self._waver(looks, path)
         looks[path] = seen
 
     def hear(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
         """Note an answer, and hand it on."""
         if answers.setdefault(question, answer) != answer:
-            ##= man/spec/cache.md#freshness
-            ##% An answer MUST NOT be kept where an input changed between two looks at it.
             self._waver(answers, question)
         return answer
 

@@ -168,8 +168,6 @@ class RecordedTree:
         """Whoever asked before whether this file is there would hear that now, and has no reason to ask again."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
-        ##= man/spec/cache.md#freshness
-        ##% An answer MUST NOT be kept where an input changed between two looks at it.
         if path in record.absent or any(answers[path] is not there for answers in asked):
             record.settled = False
         record.absent.pop(path, None)

@@ -143,8 +143,6 @@ def check_step_calls(step: Step, keys: ValuePath, known: WorkflowEnvironment) ->
         )
         return
     yield from _arguments(step.params, known.input(tool), (*at, "params"), tool)
-    ##= man/spec/workflows.md#checks
-    ##% A wait for a tool that writes MUST be a warning.
     if isinstance(step, WaitStep) and known.writes(tool):
         message = f"{tool} writes, and is called again and again"
         yield WorkflowFault(keys=(*at, "tool"), message=message, hint="wait for one that only reads", is_warning=True)
@@ -183,8 +181,8 @@ def _model(step: ModelStep, keys: ValuePath, known: WorkflowEnvironment) -> Iter
 def _arguments(params: Mapping[str, Any], record: type[Struct], keys: ValuePath, tool: str) -> Iterator[WorkflowFault]:
     takes = {field.encode_name: field for field in fields(record)}
     ##= man/spec/workflows.md#checks
-    ##% A tool, an argument, a variable, a step, a capture or a model that is not known MUST be named, with the nearest
-    ##% one where there is one.
+    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
+    ##% tools that write.
     for name, value in params.items():
         if name not in takes:
             there = f"there are {', '.join(takes)}" if takes else "it has none"
@@ -192,8 +190,6 @@ def _arguments(params: Mapping[str, Any], record: type[Struct], keys: ValuePath,
             yield WorkflowFault(keys=(*keys, name), message=message, hint=_hint(name, takes) or there)
         elif value is not None and is_constant(value):
             yield from _constant(value, takes[name], (*keys, name))
-    ##= man/spec/workflows.md#checks
-    ##% An argument that its tool needs and is not given, and a constant of the wrong type, MUST be named.
     for name, field in takes.items():
         if field.required and params.get(name) is None:
             yield WorkflowFault(keys=keys, message=f"{tool} needs the argument {name}")
@@ -292,8 +288,6 @@ class ReferenceScope:
         known = self.names[root]
         if name in known:
             return
-        ##= man/spec/workflows.md#checks
-        ##% A reference to a step that comes later, to the step itself or to what a later step captures MUST be named.
         if name in self.later[root]:
             what = "that step is not done then" if root == "steps" else "it is captured later"
             yield WorkflowFault(keys=keys, message=f"{told}: {what}", hint="move the step up", root=root)
@@ -312,8 +306,7 @@ def _check_references_hint(wanted: str, known: Iterable[str]) -> str:
 def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """All of it, as it stands in the workflow."""
     ##= man/spec/workflows.md#checks
-    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
-    ##% key.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     sizes = list(_sizes(workflow))
     # What is too deep can't be looked through.
     return sizes or [*_defaults(workflow), *_ids(workflow), *_steps(workflow, known), *find_self_calls(workflow, known)]

@@ -87,8 +87,7 @@ class _Running:
             failure = await self._failure(given, callers)
         except get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
-            ##% A workflow that is cancelled MUST NOT begin another step, and what was done MUST be in the log, with the
-            ##% code `cancelled`.
+            ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
             self.log(self._record(self._failed(FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
@@ -101,8 +100,9 @@ class _Running:
         """Everything is done; why it has failed where it has."""
         try:
             check_callers(self.workflow.name, callers)
-            ##= man/spec/workflows.md#bounds
-            ##% A workflow of more than 100 steps MUST be refused.
+            ##= man/spec/workflows.md#limits
+            ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
+            ##% nested more than five deep.
             if len(self.workflow.steps) > MAX_STEPS:
                 message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MAX_STEPS}"
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
@@ -120,11 +120,11 @@ class _Running:
         from anyio.lowlevel import checkpoint
 
         ##= man/spec/workflows.md#steps
-        ##% The steps MUST be done in their order, each one after the one before.
+        ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
         total = len(self.workflow.steps)
         for number, step in enumerate(self.workflow.steps):
             ##= man/spec/workflows.md#steps
-            ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+            ##% The engine MUST announce each step before it begins, and the end of the run.
             await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
             # A tool may have kept its cancellation to itself.
             await checkpoint()
@@ -163,7 +163,7 @@ class _Running:
     async def _result_now_or_earlier(self, step: Step) -> tuple[StepResult, float]:
         """What comes of a step, and how many seconds it took in an earlier round, if it was done there."""
         ##= man/spec/workflows.md#steps
-        ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
+        ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
         self.journal.begin(f"{self.digest}-{len(self.steps)}")
         kept = self.journal.recall()
         if kept is not None:
@@ -192,14 +192,13 @@ class _Running:
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
-        ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is
-        ##% at work when the time of the workflow is up.
+        ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"it took longer than {limit:g} s"
             ##= man/spec/workflows.md#steps
-            ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of
-            ##% them.
+            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
+            ##% as expected, another error occurs or its time is over.
             raise WorkflowError(FailureCode.TIMEOUT, self._acting.tries.fault or message)
         return came
 
@@ -207,10 +206,11 @@ class _Running:
         """What later steps may refer to, once the result is as expected."""
         result = came.value
         ##= man/spec/workflows.md#steps
-        ##% What a tool warns of MUST be a warning of the run, with the id of the step.
+        ##% The warnings of tools and models MUST be warnings of the run.
         self.warnings += (clip_message(f"{step.id}: {warning}") for warning in came.warnings)
-        ##= man/spec/workflows.md#bounds
-        ##% A step with whose result those of a run have more than 64 MB MUST fail.
+        ##= man/spec/workflows.md#limits
+        ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
+        ##% above 1 MB, and results above 16 MB or 64 MB in total.
         self.held += measure_value(result)
         if self.held > _MOST_HELD:
             message = f"with its result those of all steps have more than {_MOST_HELD:,} bytes"
@@ -227,8 +227,6 @@ class _Running:
         )
 
     def _record(self, failure: WorkflowFailure | None) -> WorkflowRun:
-        ##= man/spec/workflows.md#steps
-        ##% After a step that fails the others MUST be skipped.
         skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
         return bound_run(
             WorkflowRun(

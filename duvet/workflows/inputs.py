@@ -39,9 +39,6 @@ VARIABLE_TYPES: Mapping[Kind | None, Any] = {
 
 def make_input_record(workflow: Workflow) -> type[Struct]:
     """The record of the arguments of its tool; a name that Python can't have stands in the encoded names alone."""
-    ##= man/spec/workflows.md#variables
-    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its
-    ##% default.
     fields = [_field(number, name, one) for number, (name, one) in enumerate(workflow.variables.items())]
     return msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
@@ -54,8 +51,8 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     except UnresolvedError as error:
         raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
     ##= man/spec/workflows.md#variables
-    ##% Variables that are missing, unknown or of another type MUST be refused as `invalid_request`, with their names,
-    ##% before any step.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
     for name in given:
         if name not in workflow.variables:
             raise _unknown(workflow, name)

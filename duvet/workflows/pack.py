@@ -81,8 +81,7 @@ def make_workflow_tools(
     known = WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% A workflow with a fault MUST NOT be offered as a tool, and `duvet mcp --check` MUST list the faults with their
-    ##% places.
+    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     wrong = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
         Pack(WORKFLOWS_PACK, [_tool(one, known) for name, one in workflows.items() if name not in wrong]), faults
@@ -94,13 +93,10 @@ def _tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
         return await _run(workflow, asked, ctx)
 
     ##= man/spec/service.md#workflows
-    ##% A workflow MUST be the tool `workflow.NAME`, found as `workflow_NAME` too, which only those may call who may call
+    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
     inner = list(known.reached(list_step_tools(workflow)))
     reads = all(tool.only_reads for tool in inner)
-    ##= man/spec/gateway.md#recipes
-    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
-    ##% replace something.
     replaces = any(tool.replaces for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
@@ -124,8 +120,7 @@ async def _run(workflow: Workflow, asked: Struct, ctx: CallContext) -> ToolAnswe
     if run.error is None:
         return ToolAnswer(value=run)
     ##= man/spec/service.md#workflows
-    ##% A workflow that fails MUST be answered with an error that has the code of the failure, and the record of the run
-    ##% as its details.
+    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
     raise ToolError(ErrorCode(run.error.code.value), _failed(run), run.error.hint, details=to_builtins(run))
 
 

@@ -47,8 +47,8 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
     ##= man/spec/gateway.md#recipes
-    ##% A wait MUST call its tool every 5 seconds, and fail after 300, unless `interval_seconds`, at least 0.5, and
-    ##% `timeout_seconds`, at least 1, say otherwise.
+    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
+    ##% `timeout_seconds` differ.
     interval_seconds: Annotated[float, Meta(ge=0.5, le=3_600)] = 5.0
     timeout_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 300.0
 
@@ -99,7 +99,8 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> Workflow:
 def _variable(value: Any) -> Variable:
     """What can be told for a variable: what is of the type of the value that it has otherwise."""
     ##= man/spec/gateway.md#recipes
-    ##% A variable that is null MUST be given when the recipe is run, and may be of any type.
+    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
+    ##% the file is null.
     if value is None:
         return Variable(None)
     # One that is written as 1.0 is no whole number.
@@ -164,7 +165,8 @@ def _in_step(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]
     actions = ["tool", "wait"]
     try:
         ##= man/spec/gateway.md#recipes
-        ##% Each step MUST have an id of its own, and one of `tool` and `wait`.
+        ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+        ##% recipe that calls it.
         check_exactly_one([name for name in actions if step.get(name) is not None], actions)
     except TableError as error:
         below = at / error.key if error.key else at
@@ -212,9 +214,9 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
 
     found = RecipeFile(name=_stem(path), path=path, origin=origin, data=data)
     try:
-        ##= man/spec/gateway.md#recipes
-        ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
-        ##% characters of texts and keys once its aliases are followed, MUST be refused with its file and its line.
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+        ##% expands to more than 100,000 values or 4 Mi characters.
         document = read_document(data, path)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8

@@ -52,8 +52,6 @@ class RecipeDraft(Struct, frozen=True):
 
     def has(self, fault: WorkflowFault) -> bool:
         """Whether that is wrong with what stands in the file, too."""
-        ##= man/spec/gateway.md#recipes
-        ##% Nothing MUST be told wrong of a recipe that only follows from what can't be read in it.
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
@@ -161,7 +159,7 @@ class _Reader:
 def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeFile]) -> WorkflowEnvironment:
     """What there is around recipes; workflows are tools here."""
     ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
         workflows={},
@@ -190,8 +188,8 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
 
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
-    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
-    ##% of it MUST be begun.
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
     return sort_problems([*found.problems, *(_problem(at, fault) for fault in _faults(found, known))])
 
 
@@ -246,8 +244,6 @@ def _no_recipe(name: str, keys: ValuePath, known: WorkflowEnvironment, is_own: b
         yield WorkflowFault(keys=keys, message=f"there is no recipe {told}", hint=hint)
     # That a recipe calls itself is told in other words.
     elif name in known.faulty and not is_own:
-        ##= man/spec/gateway.md#recipes
-        ##% A recipe that calls one whose file has faults MUST be told so, and MUST NOT be begun.
         hint = "`duvet recipe validate` tells them"
         yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {told}", hint=hint)
 
@@ -285,8 +281,8 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: Workflow, told: Mapping[str, Any]) -> RecipePlan:
     """What would be done with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST check the recipe and what it is told, show what each step would call with
-    ##% what is known by then, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     scope = {"vars": told}
     return RecipePlan(
         recipe=recipe_name(workflow.name), vars=told, steps=[_step(step, scope) for step in workflow.steps]
@@ -332,9 +328,6 @@ def _text(text: str, scope: ValueScope) -> Any:
     """The text with what is known by now, written so that it would be read as a recipe as what is meant."""
     found = split_references(text)
     if all(isinstance(one, str) or one.path[0] in scope for one in found):
-        ##= man/spec/gateway.md#recipes
-        ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one,
-        ##% in a key, too, MUST be written as `$${`.
         return _literal(expand_references(text, scope, ("params",)))
     # What is left can be read as a reference still.
     return "".join(escape_references(one) if isinstance(one, str) else _known(one, scope) for one in found)

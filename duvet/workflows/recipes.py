@@ -48,9 +48,6 @@ class RecipeCatalogue:
 
     def every(self) -> dict[str, RecipeFile]:
         """All by their names, in the order of these."""
-        ##= man/spec/gateway.md#recipes
-        ##% The recipes `daily-health`, `release-prep`, `stale-audit` and `subsystem-freshness` MUST be there in every
-        ##% project, unless the project has one of that name, which then MUST be taken instead.
         found: dict[str, RecipeFile] = {}
         for one in self._of_project():
             before = found.setdefault(one.name, one)
@@ -67,8 +64,6 @@ class RecipeCatalogue:
 
         inside = FolderMembership(self._disk.root or ".", self._disk)
         for path in self._paths():
-            ##= man/spec/gateway.md#recipes
-            ##% A recipe of the project whose file leads out of the project MUST NOT be read.
             yield (
                 self._read(path, ORIGIN_PROJECT)
                 if inside.has(path)
@@ -77,8 +72,8 @@ class RecipeCatalogue:
 
     def _paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
-        ##% The recipes of a project MUST be the files that end in `.yaml` or `.yml` in its folders `recipes` and
-        ##% `.duvet/recipes`, each called by its `name`, or like its file where it has none.
+        ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+        ##% project, and prefer them to its own recipes of the same name.
         for folder in RECIPE_FOLDERS:
             names = sorted(one.name for one in self._disk.entries(folder) if _is_recipe(one.name))
             if len(names) > MAX_RECIPE_FILES:
@@ -134,24 +129,23 @@ class RecipeRunner:
         """What comes of the recipe; ToolError where it can't be begun."""
         from anyio import to_thread
 
-        ##= man/spec/gateway.md#recipes
-        ##% An edit of a recipe MUST be in force with the next run.
         recipes = await to_thread.run_sync(self._shelf.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
         workflow = _sound(found, check_recipe(found, make_recipe_environment(registry.every(), recipes)))
         try:
             ##= man/spec/gateway.md#recipes
-            ##% What a recipe is told for a variable that it doesn't have, or that is of another type than what stands in its
-            ##% file, MUST be refused before any step.
+            ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose
+            ##% value in the file is null.
             resolve_variables(workflow, given)
         except WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
         ##= man/spec/gateway.md#recipes
-        ##% The record of a run of a recipe MUST go where those of workflows go.
+        ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of
+        ##% each step, and record the run like a workflow's.
         log = ctx.services.get(RUNS_SERVICE, discard_run)
         ##= man/spec/gateway.md#recipes
-        ##% The tools of a recipe MUST be called as whoever runs it: nobody may do more by a recipe than without.
+        ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
         return await run_workflow(workflow, given, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 
@@ -162,8 +156,8 @@ def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
         from duvet.trace.names import suggest_nearest
 
         ##= man/spec/gateway.md#recipes
-        ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are, which
-        ##% files that are no recipes are not.
+        ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
+        ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
         hint = suggest_nearest(shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -176,9 +170,6 @@ def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
 def _sound(found: RecipeFile, problems: Sequence[Problem]) -> Workflow:
     if found.workflow is not None and is_runnable(problems):
         return found.workflow
-    ##= man/spec/gateway.md#recipes
-    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
-    ##% of it MUST be begun.
     first, more = next(one for one in problems if one.severity is Severity.ERROR), len(problems) - 1
     where = f"{first.path}:{first.place.line}" if first.place.line else first.path
     rest = f", and {format_count(more, 'more problem')}" if more else ""

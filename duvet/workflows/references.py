@@ -115,13 +115,11 @@ _SHOWN = 80
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
     """A copy of the value; UnresolvedError where it is not JSON, too deep or too large."""
-    ##= man/spec/workflows.md#bounds
-    ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or holds too many values")
-    ##= man/spec/workflows.md#bounds
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
-    ##% are put together.
+    ##= man/spec/workflows.md#limits
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     if _is_larger(value, most_bytes):
         raise UnresolvedError(f"{what} has more than {most_bytes:,} bytes")
     try:
@@ -194,8 +192,9 @@ def preview_value(value: object) -> str:
 
 def are_equal_values(one: object, other: object) -> bool:
     """Whether they are the same JSON."""
-    ##= man/spec/workflows.md#results
-    ##% What is compared MUST be compared as JSON: 1 is 1.0, and true is not 1.
+    ##= man/spec/workflows.md#steps
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(are_equal_values(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -260,7 +259,7 @@ def split_references(text: str) -> list[str | Reference]:
     at = 0
     while mark := _MARK.search(text, at):
         ##= man/spec/workflows.md#references
-        ##% `$${` MUST stand for a literal `${`.
+        ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
         literal = mark[0] == "$${"
         found.append(text[at : mark.start()] + ("${" if literal else ""))
         at = mark.end()
@@ -290,8 +289,8 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
     if steps == len(reference.path):
         return value
     ##= man/spec/workflows.md#references
-    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
-    ##% instead.
+    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
+    ##% available.
     missing, before = format_path(reference.path[: steps + 1]), format_path(reference.path[:steps])
     raise UnresolvedError(f"{_cut(reference.text)}: there is no {_cut(missing)}", hint=_instead(value, before))
 
@@ -299,8 +298,6 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
 def expand_references(value: object, scope: ValueScope, keys: ValuePath) -> Any:
     """The value with what its references lead to; the keys say where it stands."""
     what = format_path(keys)
-    ##= man/spec/workflows.md#bounds
-    ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
     if is_too_deep(value):
         raise UnresolvedError(f"{what} is nested deeper than {MAX_VALUE_DEPTH} levels, or holds too many values")
     return copy_plain_value(_Filling(scope).filled(value, keys), MAX_EXPANDED_BYTES, what)
@@ -319,8 +316,6 @@ class _Filling:
         self.left = MAX_EXPANDED_BYTES
 
     def filled(self, value: object, keys: ValuePath) -> Any:
-        ##= man/spec/workflows.md#references
-        ##% What a reference is replaced by MUST NOT be looked through for references.
         match value:
             case str():
                 return self._text(value, keys)
@@ -334,11 +329,10 @@ class _Filling:
         try:
             found = split_references(text)
             ##= man/spec/workflows.md#references
-            ##% A text that is one reference and nothing else MUST become what it leads to, of the same type.
+            ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be
+            ##% inserted as they are and other values as JSON.
             if len(found) == 1 and isinstance(found[0], Reference):
                 return self._value(found[0])
-            ##= man/spec/workflows.md#references
-            ##% Inside of a text, texts MUST stand as they are and other values as JSON.
             return "".join(piece if isinstance(piece, str) else format_value(self._value(piece)) for piece in found)
         except UnresolvedError as error:
             raise UnresolvedError(f"{format_path(keys)}: {error.message}", hint=error.hint) from error
@@ -346,9 +340,6 @@ class _Filling:
     def _value(self, reference: Reference) -> Any:
         value = look_up_reference(reference, self.scope)
         self.left -= measure_value(value)
-        ##= man/spec/workflows.md#bounds
-        ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before
-        ##% they are put together.
         if self.left < 0:
             raise UnresolvedError(f"with {_cut(reference.text)} it has more than {MAX_EXPANDED_BYTES:,} bytes")
         return value

@@ -117,9 +117,8 @@ SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 
 def parse_scope_path(text: str) -> ValuePath:
     """The path from the scope; UnresolvedError where the text is none."""
-    ##= man/spec/workflows.md#results
-    ##% A path that begins with `vars`, `steps`, `captures` or `result` MUST be followed from there, and any other one
-    ##% from the result of its step.
+    ##= man/spec/workflows.md#references
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
     path = parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
@@ -137,9 +136,9 @@ def verify_result(step: Step, scope: ValueScope) -> None:
     for keys, check in list_checks(step):
         fault = find_check_fault(check, scope, keys)
         if fault:
-            ##= man/spec/workflows.md#results
-            ##% A step whose result is not as expected MUST fail with the code `assert_failed`, the path, what stands
-            ##% there and what was expected.
+            ##= man/spec/workflows.md#steps
+            ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+            ##% `assert_failed`, the path and both values.
             raise WorkflowError(FailureCode.ASSERT_FAILED, fault)
 
 
@@ -150,12 +149,8 @@ def find_check_fault(check: Check, scope: ValueScope, keys: ValuePath) -> str:
         wanted if wanted is UNSET else expand_references(wanted, scope, (*keys, name))
         for name, wanted in (("equals", check.equals), ("notEquals", check.not_equals))
     )
-    ##= man/spec/workflows.md#results
-    ##% A check that nothing stands at a path MUST hold where nothing stands there.
     if check.exists is False and value is not UNSET:
         return f"{check.path} is {preview_value(value)}; nothing was to stand there"
-    ##= man/spec/workflows.md#results
-    ##% A check for null MUST hold where null stands, and not where nothing stands.
     if value is UNSET:
         return f"{check.path} is not there{_instead_of(equals)}" if check.exists is True or equals is not UNSET else ""
     if equals is not UNSET and not are_equal_values(value, equals):
@@ -167,8 +162,8 @@ def find_check_fault(check: Check, scope: ValueScope, keys: ValuePath) -> str:
 
 def capture_values(step: Step, scope: ValueScope) -> dict[str, Any]:
     """What is kept of the result in the scope, by name."""
-    ##= man/spec/workflows.md#results
-    ##% What a step captures MUST be known to the steps after it.
+    ##= man/spec/workflows.md#steps
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     found = {}
     for number, capture in enumerate(step.capture):
         try:
@@ -210,8 +205,8 @@ def clip_message(text: str) -> str:
 
 def bound_run(run: WorkflowRun) -> WorkflowRun:
     """The run with its largest results cut where it is too large."""
-    ##= man/spec/workflows.md#bounds
-    ##% A record of a run that would have more than 200,000 bytes MUST be cut, the largest results first, and say so.
+    ##= man/spec/workflows.md#limits
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
     found, over = run, measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
         if measure_value(found) > MAX_RECORD_BYTES:
@@ -258,9 +253,9 @@ MAX_NESTING = 5
 
 def check_callers(name: str, callers: Sequence[str]) -> None:
     """WorkflowError where the workflow must not be called by those, the outermost first."""
-    ##= man/spec/workflows.md#bounds
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
-    ##% refused.
+    ##= man/spec/workflows.md#limits
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
     fault = find_nesting_fault(name, callers)
     if fault:
         raise WorkflowError(FailureCode.INVALID_REQUEST, fault)
@@ -347,15 +342,15 @@ class StepRunner(Struct, frozen=True):
             return await self._tool(name, arguments, deadline)
         except ToolError as error:
             ##= man/spec/workflows.md#steps
-            ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the
-            ##% tool.
+            ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass
+            ##% on the code, the message and the hint of that failure.
             raise _failed(FailureCode.TOOL_FAILED, name, error) from error
 
     async def _tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
         """What a tool answers; ToolError where it fails, WorkflowError where it is a workflow that has failed."""
         try:
             ##= man/spec/workflows.md#steps
-            ##% A tool and a model MUST be told how many seconds they have.
+            ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
             came = await self.doing.tool(name, arguments, deadline - self.timing.clock())
             result = copy_plain_value(came.value, MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
@@ -375,8 +370,6 @@ class StepRunner(Struct, frozen=True):
                     self.tries.end()
                     return came
             except ToolError as error:
-                ##= man/spec/workflows.md#steps
-                ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
                 if error.code is not ErrorCode.UPSTREAM_ERROR:
                     raise _failed(FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
@@ -385,16 +378,11 @@ class StepRunner(Struct, frozen=True):
             if now < deadline or not self.tries.calls:
                 self.tries.add(reason)
             took, left = now - begun, deadline - now
-            ##= man/spec/workflows.md#steps
-            ##% Where less time is left than its last call has taken, a wait MUST fail at once.
             if is_last or left <= 0 or left < took:
                 raise WorkflowError(FailureCode.TIMEOUT, self.tries.fault)
             ##= man/spec/workflows.md#steps
-            ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the
-            ##% result is as wanted.
-            ##= man/spec/workflows.md#steps
-            ##% Where less than an interval is left, but no less than its last call has taken, a wait MUST call its tool a
-            ##% last time shortly before its time is up.
+            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
+            ##% as expected, another error occurs or its time is over.
             room = compute_last_wait(took, left)
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
@@ -414,14 +402,10 @@ class StepRunner(Struct, frozen=True):
         try:
             said = await self.doing.model(asked)
             ##= man/spec/workflows.md#steps
-            ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
-            ##% warnings of the run, too.
+            ##% The warnings of tools and models MUST be warnings of the run.
             answer = {"text": said.text, "model": said.model, "warnings": [*said.warnings]}
             return StepResult(copy_plain_value(answer, MAX_STEP_BYTES, "the answer"), said.warnings)
         except (ToolError, DuvetError) as error:
-            ##= man/spec/workflows.md#steps
-            ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the
-            ##% model.
             raise _failed(FailureCode.MODEL_FAILED, step.model, error) from error
 
 
@@ -443,8 +427,6 @@ def _failed(code: FailureCode, name: str, error: ToolError | DuvetError) -> Work
 
 def _inner(name: str, run: Mapping[str, Any]) -> WorkflowError:
     """Another workflow has failed, and so has the step that called it."""
-    ##= man/spec/workflows.md#steps
-    ##% A step whose tool is a workflow that fails MUST fail with the message, the code and the step of that one.
     failure = run.get("error")
     told = failure if isinstance(failure, dict) else {}
     where = f"step {told['step']}: " if told.get("step") else ""

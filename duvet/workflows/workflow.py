@@ -114,9 +114,6 @@ def find_called_workflow(tool: str) -> str:
 
 def recipe_workflow(recipe: str) -> str:
     """What a recipe is called among workflows: none of the configuration can be called so."""
-    ##= man/spec/gateway.md#recipes
-    ##% A recipe that calls itself, be it through other recipes or through workflows, MUST be stopped with an error that
-    ##% shows the way.
     return _RECIPE + recipe
 
 

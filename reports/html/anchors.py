@@ -35,8 +35,6 @@ class AnchorNames:
 
     def new(self, wanted: str) -> str:
         """The name wanted, with a number where it is taken."""
-        ##= man/spec/page.md#places
-        ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
         # An id that is written in Markdown may have white space in it, and an anchor may not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
@@ -76,8 +74,8 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 def escape_html(text: str) -> str:
     """The text between tags."""
-    ##= man/spec/trace.md#reports
-    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -121,8 +119,9 @@ class ReportPlaces(Struct, frozen=True):
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Where it is shown what a citation refers to; None where it leads nowhere."""
-        ##= man/spec/page.md#places
-        ##% Every link to the page itself MUST lead to a place on it.
+        ##= man/spec/page.md#links
+        ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+        ##% contains.
         if citation.requirements:
             return self.requirements[citation.requirements[0]]
         return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
@@ -130,8 +129,6 @@ class ReportPlaces(Struct, frozen=True):
 
 def assign_places(page: ReportData) -> ReportPlaces:
     """Every place; a name depends on nothing but what it names, unless two were alike."""
-    ##= man/spec/page.md#places
-    ##% Every specification, every section that is shown and every requirement MUST have an anchor on the page.
     names = AnchorNames()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
@@ -160,8 +157,9 @@ def _shown(page: ReportData) -> Iterable[Iterable[str]]:
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
         sections = coverage.specification.sections
-        ##= man/spec/page.md#text
-        ##% With `spec-text = "full"`, every section of every cited specification MUST be shown.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications
+        ##% with `spec-text = "full"`.
         whole = page.whole_text or number in stating
         yield (
             [section.id for section in sections]
@@ -181,9 +179,9 @@ def _requirements(page: ReportData, sections: list[dict[str, SectionPlace]], nam
     for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
         place = sections[card.specification][card.section]
         place.requirements.append(index)
-        ##= man/spec/page.md#places
-        ##% The anchor of a requirement MUST be made of its specification, its section and the first 12 digits of its
-        ##% id.
+        ##= man/spec/page.md#links
+        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+        ##% consists of its specification, its section and the first 12 digits of its id.
         spots.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     return spots
 
@@ -252,8 +250,6 @@ class StateLook(Struct, frozen=True):
 
 CITED_LOOK = StateLook(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
 
-##= man/spec/page.md#colours
-##% States MUST be told apart by their signs and by their lines, not by colour alone.
 STATE_LOOKS = tuple(
     StateLook(state.value, sign, state.words, state.meaning, state.value + (state >= CITED_LOOK.style))
     for state, sign in zip(State, "✗…◑◔◐∅⇒✓⊖", strict=True)
@@ -284,7 +280,7 @@ def link_number(
 ) -> LinkedNumber:
     """A number that leads to what it counts."""
     ##= man/spec/page.md#overview
-    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     if not count:
         return LinkedNumber(0, "")
     facts = {

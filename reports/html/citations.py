@@ -68,8 +68,9 @@ class ReferenceWriter:
         """Where a file can be read, and its name; both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
-            ##= man/spec/page.md#references
-            ##% A path in a link MUST be escaped, so that the link leads to the file whatever its name is.
+            ##= man/spec/page.md#safety
+            ##% The report MUST show text from specifications, sources and the configuration as text, whatever it
+            ##% contains.
             shown = path.removeprefix(self.root)
             found = (
                 escape_attribute(make_blob_url(own_base or self.blob_link, shown)),
@@ -79,10 +80,12 @@ class ReferenceWriter:
         return found
 
     def _item(self, number: int) -> str:
-        ##= man/spec/page.md#size
-        ##% A citation MUST NOT make the page more than 200 bytes longer, its code left aside.
-        ##= man/spec/page.md#references
-        ##% Each citation MUST be shown with its place, its reason, its feature, its tracking issue and its tags.
+        ##= man/spec/page.md#size-and-accessibility
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
+        ##% most 200 bytes, apart from its code.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags,
+        ##% and list the citations of each file.
         annotation = self.citations[number]
         url, shown = self.file(annotation.path, annotation.blob_link)
         line = annotation.line
@@ -143,8 +146,6 @@ class SourceWriter:
 
     def lines(self) -> Markup:
         """The files of each folder below its name."""
-        ##= man/spec/page.md#sources
-        ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
         files: dict[str, list[CitationCard]] = {}
         for card in self.citations:
             files.setdefault(card.path, []).append(card)
@@ -166,7 +167,5 @@ class SourceWriter:
         words = f"{card.line} {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
         spot = self.places.of(card)
         if spot is None:
-            ##= man/spec/page.md#sources
-            ##% A citation that refers to nothing MUST be listed with the reason.
             return f"<li class=bad>{words}: {escape_html(escape_line_ends(card.remark))}"
         return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'

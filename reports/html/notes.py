@@ -89,16 +89,14 @@ def _said(kind: str, value: Any) -> str:
         return f"<code>{escape_html(value)}</code>"
     if kind == "TaskListMarker":
         return "\u2611 " if value else "\u2610 "
-    ##= man/spec/pages.md#report
-    ##% Tags in a page MUST be shown as text, and links that lead neither into the report nor to the web MUST NOT
-    ##% be links.
+    ##= man/spec/pages.md#in-the-html-report
+    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
+    ##% or link to other files.
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
 def _tagged(html: str) -> str:
     """What stands among tags, as text."""
-    ##= man/spec/pages.md#report
-    ##% Comments in a page MUST NOT be shown.
     shown = _COMMENT.sub("", html)
     begin, end = _PIECES["HtmlBlock"]
     return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
@@ -126,8 +124,6 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
         case "BlockQuote":
             return "<blockquote>\n", "</blockquote>\n"
         case "Table":
-            ##= man/spec/pages.md#report
-            ##% Tables and lists of tasks in a page MUST be shown as such.
             return "<table>\n", "</tbody></table>\n"
         case "Link":
             return _link(value, leads)
@@ -137,8 +133,6 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
 def _link(link: Any, leads: LinkLookup) -> tuple[str, str]:
     goal = link["dest_url"]
     if goal == NOWHERE:
-        ##= man/spec/pages.md#report
-        ##% A link with words of its own that leads nowhere MUST be shown as none, with its words and with what it names.
         return f'<span title="{escape_attribute(link["title"])}">', "</span>"
     href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
     return (f'<a href="{href}">', "</a>") if href else ("", "")
@@ -173,15 +167,13 @@ class PageWriter:
 
     def explained(self, index: int) -> str:
         """The pages that name a requirement."""
-        ##= man/spec/pages.md#report
-        ##% Of each requirement the report MUST name the pages that name it.
         pages = self.notes.explaining.get(index, ())
         return f"<p class=explained>Explained in {self._links(pages)}</p>" if pages else ""
 
     def _article(self, note: Note, text: str | None) -> str:
-        ##= man/spec/pages.md#report
-        ##% Where the project has pages, the report MUST show each with its title, its text, its links and what links to
-        ##% it, unless they are too long together.
+        ##= man/spec/pages.md#in-the-html-report
+        ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
+        ##% name the pages of each requirement.
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
         body = f"<p>Its text stands in {escape_html(note.path)}.</p>\n" if text is None else self._body(note, text)
@@ -200,8 +192,6 @@ class PageWriter:
         return render_markdown(rewrite_links(text, self._rewritten), lambda goal: self._leads(folder, goal))
 
     def _leads(self, folder: str, goal: str) -> str:
-        ##= man/spec/pages.md#report
-        ##% A link of Markdown to the file of a page MUST lead to that page.
         path = unquote(goal.partition("#")[0])
         note = self._by_path.get(posixpath.normpath(posixpath.join(folder, path))) if path else None
         return self.places.notes[note.slug].link if note else ""
@@ -221,8 +211,6 @@ class PageWriter:
 
     def _goal(self, named: PageReference) -> str:
         """Where it is shown on the page; nothing where it isn't."""
-        ##= man/spec/pages.md#report
-        ##% A link to a specification or a section that the report shows MUST lead there.
         if named.indexes:
             return self.places.requirements[named.indexes[0]].link
         if named.specification is None:

@@ -53,7 +53,8 @@ def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels
     }
     indexes = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
     ##= man/spec/page.md#overview
-    ##% What to do next MUST be listed with the reason for each rank.
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     return [
         NextView(
             _LOOKS[row.state],
@@ -100,8 +101,8 @@ def make_snapshot_groups(
     if page.since is None:
         return None
     ##= man/spec/page.md#overview
-    ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a count
-    ##% of what is left out.
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
     sections = _Sections(page, places, names)
     return [
@@ -185,8 +186,6 @@ def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> l
     """The specifications, which have these anchors by their ids, and last all of them where there are several."""
     groups = group_totals(counted)
     looks = choose_state_columns(counted[-1])
-    ##= man/spec/page.md#overview
-    ##% With more than 40 specifications, only all of them together MUST be listed by level.
     if len(groups) > _HTML_TOTALS_MOST + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
     # One specification is all of them.

@@ -64,9 +64,9 @@ def make_header_view(page: ReportData) -> HeaderView:
 
 def make_report_title(page: ReportData) -> str:
     """What the configuration says, or what links and specifications tell; never where the project lies."""
-    ##= man/spec/page.md#header
-    ##% Without a title in the configuration, the page MUST be named for the repository that its links lead to, or else for
-    ##% its specifications.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
     if page.title:
         return page.title
     if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
@@ -88,8 +88,8 @@ def _repository(link: str | None) -> str:
 
 
 def _provenance(page: ReportData) -> str:
-    ##= man/spec/page.md#header
-    ##% The page MUST say which commit, which duvet and which configuration it comes from, as far as that is known.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
     return " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
 
@@ -125,9 +125,9 @@ def write_requirement_rows(
     page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
 ) -> Markup:
     """The requirements, those that are furthest from done first, then those that bind most."""
-    ##= man/spec/page.md#requirements
-    ##% All requirements MUST be listed in one table, those furthest from done first, and of these the most binding
-    ##% first.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
     cards = page.catalogue.requirements
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
@@ -155,9 +155,9 @@ def _notes(annotations: list[Annotation]) -> str:
     return " ".join(found)
 
 
-##= man/spec/page.md#colours
-##% Texts MUST have a contrast of at least 4.5 to 1, and lines one of at least 3 to 1, in the light theme and in the dark
-##% one.
+##= man/spec/page.md#size-and-accessibility
+##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST NOT
+##% distinguish states by colour alone.
 _STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
 
 # Indentation, comments that cite, and blank lines.
@@ -177,8 +177,8 @@ def load_page_shell() -> dict[str, Markup]:
         "styles": Markup(_SPACES.sub("", _FOR_WRITERS.sub("", "".join(page_file(f"{name}.css") for name in _STYLES)))),
         "early": early,
         "module": module,
-        ##= man/spec/trace.md#reports
-        ##% The page MUST NOT load anything from elsewhere.
+        ##= man/spec/page.md#safety
+        ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
         "policy": Markup(
             f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
             "form-action 'none'"
@@ -205,8 +205,8 @@ def render_html(page: ReportData, out: BinaryIO) -> None:
 
 
 def _encoded(piece: str) -> bytes:
-    ##= man/spec/page.md#size
-    ##% The page MUST be valid HTML, whatever is in it.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     data = piece.encode(errors="replace").translate(_ALLOWED)
     if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
         return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)

@@ -59,8 +59,9 @@ class SectionMarker:
 
     def text(self, lines: SegmentsByLine) -> str:
         """All of the section, less the empty lines around it."""
-        ##= man/spec/page.md#text
-        ##% The text of a section MUST be shown as its specification has it, line by line.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+        ##% requirement to its details.
         written: list[str] = []
         text = self.section.lines
         done = next((index for index, line in enumerate(text) if line.strip(WHITESPACE)), 0)
@@ -87,8 +88,6 @@ class SectionMarker:
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
         """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
-        ##= man/spec/page.md#text
-        ##% Where a requirement begins in the text, a link MUST lead to what is known of it.
         found = self._owners(segment.ids)
         if not found:
             return f"{_CITED_OPEN}{text}</mark>"
@@ -109,9 +108,6 @@ class SectionMarker:
 
     def _whose(self, found: list[TextOwner]) -> str:
         """The requirements of a fragment, unless it is that whose link came last."""
-        ##= man/spec/page.md#text
-        ##% A fragment of several requirements, or of one whose link does not come last before it, MUST name all of its
-        ##% requirements.
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"
@@ -152,9 +148,9 @@ class RequirementWriter:
         return f"{written}{self._others(section)}" if section.others else written
 
     def _requirement(self, index: int) -> str:
-        ##= man/spec/page.md#requirements
-        ##% Each requirement MUST be listed below its section with its state, its level and the number of its citations of
-        ##% each kind.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
+        ##% in its section and in a table that starts with the least finished.
         card = self.cards[index]
         look = STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
@@ -164,17 +160,12 @@ class RequirementWriter:
         held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:
             return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
-        ##= man/spec/page.md#size
-        ##% The number of elements that a browser makes at first MUST NOT depend on the number of citations.
         counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
         return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
 
     def _lacks(self, index: int) -> str:
         if index in self.excuses:
             return f"<p class=lacks>{escape_html(describe_exemption(self.excuses[index]))}</p>"
-        ##= man/spec/page.md#references
-        ##% What a state does not tell MUST be said: that tests or code refer to a part only, or that an exception has no
-        ##% reason.
         card = self.cards[index]
         words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
         return f"<p class=lacks>{words}</p>" if words else ""
@@ -300,9 +291,9 @@ class ArticleWriter:
             text, size = self.sections.written(coverage, index, place)
             written.append(text)
             elements += size
-        ##= man/spec/page.md#size
-        ##% A browser MUST NOT have to make more than 20,000 elements at first, however many requirements and problems
-        ##% there are.
+        ##= man/spec/page.md#size-and-accessibility
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
+        ##% most 200 bytes, apart from its code.
         is_later = elements > self.room
         if not is_later:
             self.room -= elements
@@ -327,6 +318,6 @@ class ArticleWriter:
 
 def _held(text: str) -> str:
     """What is in an element that keeps all of it as text, where there can't be another one."""
-    ##= man/spec/page.md#size
-    ##% Nothing of the page MUST be out of reach without scripts.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

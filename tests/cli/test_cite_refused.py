@@ -32,7 +32,7 @@ def snapshot(snapshot: Snapshot) -> Snapshot:
 
 def test_what_validate_would_refuse(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% What `duvet validate` would find something wrong with MUST NOT be written.
+    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     lid = (LID, "--at", "src/lid.rs:1")
     asked = (
         ("a5415b83", "--at", "src/pot.rs:9"),
@@ -48,14 +48,13 @@ def test_what_validate_would_refuse(duvet: Run, tea: Path, snapshot: Snapshot) -
 
 def test_files_that_are_no_sources(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A file that no source pattern matches MUST NOT be changed.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     places = ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
     snapshot.assert_match(refused([(LID, "--at", place) for place in places], duvet, tea), "files.txt")
 
 
 def test_lines_that_are_refused(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
     places = ("src/pot.rs:4", "src/pot.rs:6", "src/pot.rs:3", "src/lid.rs:4", "src/lid.rs:0", "src/program.rs:1")
     make(tea, {"src/program.rs": "#!/usr/bin/env run\nfn lid() {}\n"})
     snapshot.assert_match(refused([("tea#cup", "--at", place) for place in places], duvet, tea), "lines.txt")
@@ -63,7 +62,7 @@ def test_lines_that_are_refused(duvet: Run, tea: Path, snapshot: Snapshot) -> No
 
 def test_what_can_not_be_cited(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A requirement that stands in several places MUST NOT be cited by its id alone, and the places MUST be listed.
+    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     here = ("--at", "src/lid.rs:1")
     references = ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
     parts = ((LID, "a pot"), (LID, " "), ("tea#pot", "Pot"))
@@ -104,8 +103,9 @@ def test_a_byte_order_mark_stays(duvet: Run, tea: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile(tea: Path) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% A file that has changed since it was read MUST NOT be written.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
+    ##% file has changed since it was read.
     project = Project(str(tea))
     found = insert_citation(project, CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
     (tea / "src/lid.rs").write_text("fn other() {}\n")

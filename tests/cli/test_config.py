@@ -51,7 +51,7 @@ def stdout(*args: str) -> str:
 @pytest.mark.usefixtures("project")
 def test_a_table_of_settings() -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     assert stdout() == TABLE
 
 

@@ -50,9 +50,10 @@ def test_the_list(duvet: Run) -> None:
 
 
 def test_the_order(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
     submit_vote(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
     chunks = [line.split("\t")[2] for line in duvet("feedback").out.splitlines()]
     assert chunks == ["b.md::1", "a.md::0", "first.md::0"]
@@ -60,9 +61,10 @@ def test_the_order(duvet: Run, project: Path) -> None:
 
 
 def test_all_of_it(duvet: Run) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `duvet feedback export` MUST write all feedback with everything that was said, as JSON Lines, CSV or JSON.
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
     assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
     assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]
     rows = list(csv.DictReader(io.StringIO(duvet("feedback", "export", "--format", "csv").out)))

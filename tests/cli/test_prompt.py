@@ -120,8 +120,9 @@ def test_nothing_is_written_but_the_cache(tea: Run, tmp_path: Path) -> None:
     ],
 )
 def test_shells_complete_names_arguments_and_values(words: tuple[str, ...], answer: str, tea: Run) -> None:
-    ##= man/spec/completion.md#asking
-    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     tea("uncited")
     told = tea(environ=asked("bash", *words)).out.split()
     assert " ".join(line.removeprefix("plain,") for line in told) == answer

@@ -52,9 +52,10 @@ def test_the_answer_is_the_same_from_the_cache(find: Run, tea: Path) -> None:
 
 
 def test_an_expression_has_no_meaning(find: Run) -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% `--raw` and `--semantic` together MUST be refused.
+    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `--semantic`.
     done = find("search", "--raw", "--semantic", "text: pot")
     assert (done.code, done.out) == (2, "")
     assert "--raw and --semantic can't go together" in done.err

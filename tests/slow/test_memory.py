@@ -39,7 +39,7 @@ WHERE = {
 def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% The memory of a process that watches MUST NOT grow with the number of runs.
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     make(tmp_path, KETTLE)
     monkeypatch.chdir(tmp_path)
     objects, sizes = [], []

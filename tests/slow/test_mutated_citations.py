@@ -31,8 +31,6 @@ def golden(shared: Path, name: str) -> Project:
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", GOLDEN)
 def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
     project = golden(shared, name)
     counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
     for how, least in LEAST.items():
@@ -46,8 +44,9 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
 def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
     """What is right is left alone."""
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
     project = golden(shared, name)
     done = fix_project(project, lambda findings: findings.files)
     assert len(done.after) == files

@@ -41,7 +41,7 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
 
 def test_all_or_none(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
-    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError) as caught, store_together() as write:
@@ -61,8 +61,6 @@ def test_nothing_is_written_where_the_work_fails(tmp_path: Path) -> None:
 
 
 def test_the_same_bytes_are_not_written_again(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST NOT be written when its bytes are what they should be.
     path = str(tmp_path / "new" / "a")
     assert [store_changed(path, data) for data in (b"1", b"1", b"2", b"22", b"22")] == [True, False, True, True, False]
     assert listed(tmp_path / "new") == {"a": b"22"}
@@ -81,7 +79,8 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
     ##= type=test
-    ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
     (tmp_path / ".mine.new").write_bytes(b"mine")
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-c", KILLED, str(tmp_path / "a"), str(tmp_path / ("b" * 90))]
@@ -94,9 +93,6 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##= type=test
-    ##% A file that a run is still writing MUST NOT be removed by another one.
     with store_together() as write:
         write(str(tmp_path / "a"), b"slow")
         store_file(str(tmp_path / "a"), b"quick")

@@ -42,8 +42,8 @@ def cut_pieces(
 ) -> Iterator[TextPiece]:
     """The pieces of a text with headings at these characters; blank ones are left out."""
     ##= man/spec/knowledge.md#files
-    ##% A text MUST be cut into pieces of no more than 1,000 characters, at headings and ends of lines where there are
-    ##% any, and a piece that doesn't begin at a heading MUST repeat up to 200 characters of the one before.
+    ##% `duvet ingest` MUST cut a text into chunks of at most 1,000 characters, at headings and line ends, with an
+    ##% overlap of up to 200 characters.
     start, line, counted = 0, 1, 0
     while start < len(text):
         end, is_heading = _end(text, start, headings)
@@ -345,8 +345,9 @@ class IngestReader:
 
     def modified(self, path: str, seen: FileStamp | None) -> float | None:
         """When a file was written, if it looks as it did then; None where it has to be read."""
-        ##= man/spec/knowledge.md#runs
-        ##% A file whose bytes are the same MUST NOT be cut, indexed or embedded again.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
+        ##% model or more than a fifth of the chunks has changed.
         if seen is None or seen.digest or not self._project.on_disk:
             return None
         try:
@@ -389,8 +390,8 @@ class IngestReader:
     def _content(self, path: str, kind: FileKind, data: bytes, found: IngestContent) -> IngestContent:
         text = _reading_text(data)
         ##= man/spec/knowledge.md#files
-        ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
-        ##% name alone; the last one with a warning.
+        ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip
+        ##% one whose name is not UTF-8.
         if text is None or not text.strip():
             return replace(found, skipped="empty" if text is not None else "binary")
         if kind is FileKind.DOC or path.lower().endswith(MARKDOWN_ENDINGS):

@@ -135,9 +135,8 @@ class FileUpdater:
 
     def _forget(self) -> None:
         gone = [one for path, one in self._before.items() if path not in self._files.artifacts]
-        ##= man/spec/knowledge.md#runs
-        ##% What was known of a file that is gone MUST be forgotten, and the run MUST tell it as removed, or as renamed where
-        ##% a new file has the same bytes.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
         self._files.removed = tuple(_removed(gone, [self._files.artifacts[path] for path in self._files.added]))
         if self._writing:
             for one in gone:
@@ -186,8 +185,8 @@ class DefaultExcludes:
     def hides(self, path: str, name: str, inner: bool, is_inside: bool) -> bool:
         """Whether a path is hidden, by its own name or because it is inside of what is."""
         ##= man/spec/knowledge.md#files
-        ##% What may hold secrets, and what others have written, MUST NOT be taken in unless `ingest.include` names its very
-        ##% path.
+        ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
+        ##% their exact path.
         if path in self._named:
             return False
         low = name.casefold()
@@ -273,11 +272,7 @@ class _Walk:
 
     def _is_left_out(self, path: str, name: str, inner: bool) -> object:
         ##= man/spec/knowledge.md#files
-        ##% What git ignores, what is in `.git`, what duvet has made itself, and links MUST NOT be taken in.
-        ##= man/spec/gateway.md#maintenance
-        ##% A backup that stands elsewhere in the project under the name that it was given by duvet MUST NOT be taken in.
-        ##= man/spec/knowledge.md#files
-        ##% What was left unfinished by those who were killed MUST NOT be taken in, in whichever folder it is.
+        ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
         if path in self._own or is_unfinished(name) or (not inner and is_backup(name)):
             return True
         return self._excludes(path) or self._ignores(path, inner)
@@ -287,12 +282,12 @@ class _Walk:
             path.encode()
         except UnicodeEncodeError:
             ##= man/spec/knowledge.md#files
-            ##% A file whose name is not UTF-8 MUST be left out with a warning.
+            ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and
+            ##% skip one whose name is not UTF-8.
             self.problems.append(make_warning("the name of this file is not UTF-8", make_valid_text(path)))
             return False
         ##= man/spec/knowledge.md#files
-        ##% Those files MUST be taken in that a pattern of `ingest.include` matches, or that are in a folder that one
-        ##% matches, and that none of `ingest.exclude` does.
+        ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
         return self._includes is None or self._includes(path)
 
 

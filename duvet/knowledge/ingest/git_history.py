@@ -46,8 +46,8 @@ class CommitTimes(Struct, frozen=True, array_like=True):
     def of(self, path: str) -> LastCommit | None:
         """The last change of a file that is as it was committed."""
         ##= man/spec/knowledge.md#files
-        ##% A file MUST be as old as the last commit that has changed it; one that differs from it, or that git doesn't
-        ##% know, as its file.
+        ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does
+        ##% not know this content.
         return None if path in self.edited else self.changes.get(path)
 
     def encoded(self) -> bytes:
@@ -85,8 +85,8 @@ def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
         latest = {path: max(change, old.get(path, change), key=_time) for path, change in changes.items()}
         return CommitTimes(head, {**old, **latest}, edited)
     except (DuvetError, OSError) as error:
-        ##= man/spec/knowledge.md#files
-        ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
         return CommitTimes(fault=str(error) if _is_in_repository(project) else "")
 
 

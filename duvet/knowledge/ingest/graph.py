@@ -146,8 +146,9 @@ class LinkResolver:
                 continue
             source = make_node_id(artifact)
             targets = dict.fromkeys((*self._files(path, one), *self._pages(one)))
-            ##= man/spec/knowledge.md#files
-            ##% A link of a document to a file of the project, to a page or to a requirement MUST be an edge of the graph.
+            ##= man/spec/knowledge.md#graph
+            ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an
+            ##% edge.
             for target in targets:
                 if target != source:
                     yield GraphEdge(source=source, relation=Relation.LINKS_TO, target=target)

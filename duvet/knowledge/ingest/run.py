@@ -65,9 +65,9 @@ class VectorUpdate:
         """The files whose pieces need vectors: those that have changed, or all where the corpus is another one."""
         with_pieces = [one for one in artifacts if one.chunk_count]
         total = sum(one.chunk_count for one in with_pieces)
-        ##= man/spec/knowledge.md#runs
-        ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were
-        ##% fitted, or when the model is another.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
+        ##% model or more than a fifth of the chunks has changed.
         self._space = self._kept(total)
         if self._space is None:
             self._total = total
@@ -246,8 +246,9 @@ def ingest_project(
     except StoreBusyError:
         raise
     except BaseException as error:
-        ##= man/spec/knowledge.md#runs
-        ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
+        ##% reason.
         with suppress(Exception), store.writing() as writing:
             writing.put_run(taking.failed(error))
         raise
@@ -256,8 +257,8 @@ def ingest_project(
 @contextmanager
 def _written(store: Store, project: Project, patience: float) -> Iterator[StoreWriter]:
     """A change of the store, once nobody else makes one."""
-    ##= man/spec/knowledge.md#runs
-    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
+    ##= man/spec/knowledge.md#ingest-runs
+    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
@@ -292,16 +293,16 @@ class _Taking:
 
     def look(self, store: Store | None) -> IngestOutcome:
         """What would change."""
-        ##= man/spec/knowledge.md#runs
-        ##% A dry run MUST tell what would change, and change nothing.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
         files, times = self._update(store, None, None)[:2]
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
         """Change it."""
         self._embedder = find_embedder(self._wanted.semantic, self._wishes.dummy)
-        ##= man/spec/knowledge.md#runs
-        ##% Whoever asks while a run is under way MUST be answered as before it.
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
         trace = self._trace()
         files, times, subsystems = self._update(store, writing, trace)
         update_vectors(
@@ -367,8 +368,8 @@ class _Taking:
                 return None
             return self._catalogue() if self._catalogue else self._project.catalogue
         except DuvetError as error:
-            ##= man/spec/knowledge.md#runs
-            ##% A trace that can't be read MUST be a warning of the run, which goes on without it.
+            ##= man/spec/knowledge.md#ingest-runs
+            ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
             self._problems += make_warnings(error)
             return None
 

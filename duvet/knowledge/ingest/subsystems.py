@@ -47,8 +47,6 @@ def find_entry_faults(at: DocumentLocation, entries: Sequence[tuple[str, str, tu
         elif known != name:
             message = f"{quote_text(name)} is the same subsystem as {quote_text(known)}"
             yield here.problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
-        ##= man/spec/knowledge.md#files
-        ##% How critical a subsystem is MUST be `low`, `medium`, `high` or `critical`, in whatever case.
         if criticality and criticality not in CRITICALITY:
             message = f"{quote_text(criticality)} is no criticality"
             yield (here / "criticality").problem(
@@ -128,9 +126,9 @@ class CatalogueSubsystem(Struct, frozen=True):
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     """The subsystems of the first file that there is; ProblemsError with all that is wrong with it."""
-    ##= man/spec/knowledge.md#files
-    ##% Subsystems MUST be read from the first of `subsystems.yaml`, `subsystems.yml` and `subsystems.json` at the top, in
-    ##% `.duvet`, in `.metadata` or in `docs`.
+    ##= man/spec/knowledge.md#subsystems
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
     path = next((path for path in CATALOGUE_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()
@@ -140,8 +138,6 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
         raise ProblemsError((problem,)) from None
     part = _Part(document)
-    ##= man/spec/knowledge.md#files
-    ##% What is wrong with that file MUST be an error with its line, and nothing be taken in.
     at = DocumentLocation(part, {})
     _require_none(check_table(_File, at))
     found = {name: _subsystem(name, entry, at) for name, entry in build_table(part.values, _File).subsystems.items()}
@@ -230,15 +226,13 @@ class SubsystemIndex:
 
     def of(self, path: str, kind: FileKind, said: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
         """What a file has; `said` is the subsystem that it names itself, and `imports` are the modules that it does."""
-        ##= man/spec/knowledge.md#files
-        ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
-        ##% longest pattern for it, or else to the one that its path names.
+        ##= man/spec/knowledge.md#subsystems
+        ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching
+        ##% pattern, or else that of its path, in any case.
         name = said or self._code.get(path) or self._placed(path) or self._beside(path, kind, imports)
         if not name:
             return SubsystemMembership()
         key = _key(name)
-        ##= man/spec/knowledge.md#files
-        ##% Names of subsystems that differ in case alone MUST be one, spelt as the catalogue has it.
         one = self.catalogue.get(key)
         if one is None:
             return SubsystemMembership(self._names.setdefault(key, name))
@@ -254,8 +248,6 @@ class SubsystemIndex:
 
     def unknown(self) -> Iterator[Problem]:
         """What the catalogue names as depended on, and no file belongs to."""
-        ##= man/spec/knowledge.md#files
-        ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
         for one in self.catalogue.values():
             for needed in one.needed:
                 if not self.named(needed.name):
@@ -285,17 +277,14 @@ class SubsystemIndex:
 
     def _beside(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         """The subsystem that a test or a document is about."""
-        ##= man/spec/knowledge.md#files
-        ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of
-        ##% `tests` or `docs`, the innermost first, or else its file, or what that begins with.
+        ##= man/spec/knowledge.md#subsystems
+        ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+        ##% otherwise to that of its imports or of the requirements that it cites.
         for name in guess_subject_names(path, kind):
             if found := self.named(name) or self._at_the_top.get(_key(name), ""):
                 return found
         if kind is not FileKind.TEST:
             return ""
-        ##= man/spec/knowledge.md#files
-        ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the
-        ##% code that cites the same requirements.
         imported = self._modules.subsystem(imports) if imports else ""
         return imported or (self._cited.subsystem(path) if self._cited else "")
 

@@ -112,7 +112,7 @@ def wants_symbols(wanted: bool | None) -> bool:
     there = all(find_spec(package) is not None for package in packages)
     if wanted and not there:
         ##= man/spec/knowledge.md#files
-        ##% Where symbols are asked for and the extra `symbols` is not installed, duvet MUST name it.
+        ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
         raise DuvetError("symbols need the extra `symbols`", hint="install it: pip install 'duvet-cli[symbols]'")
     return there
 
@@ -147,8 +147,6 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
     if grammar is None:
         return ()
     tree = load_parser(grammar.name).parse(data)
-    ##= man/spec/knowledge.md#files
-    ##% Code that is broken, or nested however deeply, MUST give the symbols that can be made out, and no error.
     found = sorted(_found(tree.root_node, grammar), key=lambda one: (one.line_start, -one.line_end))
     return tuple(found)
 

@@ -109,9 +109,8 @@ def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     """A new folder for a while, in the first of these that can be written to; OutputError where none can."""
     from tempfile import gettempdir
 
-    ##= man/spec/gateway.md#maintenance
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
-    ##% by the next one, wherever that works.
+    ##= man/spec/knowledge.md#files
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     for one in dict.fromkeys((place, *others, gettempdir())):
         _sweep(one)
     folder = _made(place, others)
@@ -196,8 +195,9 @@ def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup
 
 def check_backup_name(destination: str) -> None:
     """That it is called as backups are, or may be a folder for them; QueryError where not."""
-    ##= man/spec/gateway.md#maintenance
-    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    ##= man/spec/gateway.md#backups
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
     path = destination.rstrip("/") or destination
     if os.path.isdir(path):
         if destination.endswith(BACKUP_ENDINGS):
@@ -223,8 +223,6 @@ def _elsewhere(places: StorePaths, destination: str) -> str:
     """Where there is a place for what is in between when there is none beside the store; never in the project."""
     from tempfile import gettempdir
 
-    ##= man/spec/gateway.md#maintenance
-    ##% Where a backup can't put what is in between beside the store, it MUST NOT put it anywhere else in the project.
     return gettempdir() if leads_into_folder(places.root, destination) else find_existing_folder(destination)
 
 
@@ -274,9 +272,9 @@ def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple
 
 
 def _fill(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
-    ##= man/spec/gateway.md#maintenance
-    ##% A backup MUST hold the store as it is at one moment, the feedback, what is kept of reports, and a manifest with
-    ##% the versions and a digest of each of them, and MUST NOT hold earlier backups.
+    ##= man/spec/gateway.md#backups
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
     revision = "" if store is None else _copy(store, places, folder)
     if lines := read_lines(places.feedback):
         _write(folder, FEEDBACK_MEMBER, b"".join(line + b"\n" for line in lines))
@@ -290,8 +288,6 @@ def _fill(store: Store | None, places: StorePaths, folder: str, now: datetime) -
 
 @contextmanager
 def _store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
-    ##= man/spec/gateway.md#maintenance
-    ##% Where the store is gone, a backup MUST hold the feedback alone, and bring back nothing else.
     try:
         store = open_store(places.store)
     except StoreMissingError:

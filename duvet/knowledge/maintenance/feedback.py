@@ -43,9 +43,9 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         handle = os.open(path, _FLAGS, 0o666)
         try:
             with _locked(handle, patience):
-                ##= man/spec/gateway.md#maintenance
-                ##% What was acknowledged MUST be on the disk, in whole lines, however many write at once and whoever is
-                ##% killed.
+                ##= man/spec/gateway.md#indexing-and-feedback
+                ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index
+                ##% and a restored backup.
                 _add(handle, b"".join(line + b"\n" for line in lines))
         finally:
             os.close(handle)
@@ -247,8 +247,9 @@ def read_votes(path: str) -> list[Vote]:
         except LINE_ERRORS:
             # Somebody has written here by hand.
             continue
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
     return sorted(found, key=attrgetter("timestamp"))
 
 

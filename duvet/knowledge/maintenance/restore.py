@@ -58,9 +58,9 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
 
     What is no store any more goes to the folder `aside` instead, or away.
     """
-    ##= man/spec/gateway.md#maintenance
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it open,
-    ##% and MUST keep what was there before as another backup, unless `--force` is given.
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     for _ in range(_TRIES):
         try:
             return _overwritten(places.store, copy, keep, patience)
@@ -89,8 +89,6 @@ def _overwritten(path: str, copy: str, keep: Callable[[], str] | None, patience:
         moment = read_moment(store.database)
         kept = keep()
         try:
-            ##= man/spec/gateway.md#maintenance
-            ##% A run that ends while a backup is put back MUST be in the backup of what was there before.
             overwrite_store(store.database, copy, patience, only=moment)
         except StoreChangedError:
             # The next one holds what it holds, and more.
@@ -104,8 +102,6 @@ def _moved(path: str, aside: str, *, keeps: bool) -> str:
     """Take away what is left of a store; where it is now, if anywhere."""
     from shutil import rmtree
 
-    ##= man/spec/gateway.md#maintenance
-    ##% What sqlite has left beside a store that is gone MUST NOT be taken for a part of the one that is put back.
     if not any(map(os.path.lexists, list_store_files(path))):
         return ""
     move_store_aside(path, aside)
@@ -146,9 +142,6 @@ def check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool)
     free = _free(folder)
     forced = size + _log_of(size) + max(0, size - current)
     needed = max(forced, size + current) if keeps else forced
-    ##= man/spec/gateway.md#maintenance
-    ##% A restore MUST change nothing where there is no room to put the store in the place of another one and, unless
-    ##% `--force` is given, for a copy and an archive of that.
     if keeps and _is_one_disk(places.folder, find_existing_folder(places.backups)):
         needed += current
     if needed > free:
@@ -256,17 +249,14 @@ def unpack_archive(
 
     What else is to be checked of the manifest is checked before anything is written.
     """
-    ##= man/spec/gateway.md#maintenance
-    ##% An archive MUST be refused, and nothing be changed, where it holds anything but the files of a backup, such as a
-    ##% link, a device or a path that leads elsewhere, where a file is not what its manifest says, or where it unpacks to
-    ##% more than that or than half of the room that there is.
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+    ##% manifest, or does not fit on the disk.
     shown = shown or path
     try:
         with _opened(path, shown) as (archive, bounded):
             members = iter(archive)
             manifest = _manifest(archive, next(members, None), shown)
-            ##= man/spec/gateway.md#maintenance
-            ##% A backup that duvet has made MUST NOT be refused because of how well it could be packed.
             if manifest.size > measure_free_space(folder):
                 raise make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
             if check is not None:
@@ -401,9 +391,6 @@ def restore_backup(
         has_store = STORE_MEMBER in manifest.files
         if has_store:
             _check(copy)
-        ##= man/spec/gateway.md#maintenance
-        ##% `duvet restore` MUST bring feedback back before it replaces the store: where that can't be done, the store MUST
-        ##% stay.
         votes = _bring_back(places, os.path.join(folder, FEEDBACK_MEMBER))
         kept = _replaced(places, copy, now, keeps=keeps, patience=patience) if has_store else ""
         return RestoreResult(manifest, kept, votes)
@@ -412,8 +399,8 @@ def restore_backup(
 @contextmanager
 def _folder(places: StorePaths) -> Iterator[None]:
     """The folder of the store; where there was none before, there is none after what goes wrong, either."""
-    ##= man/spec/gateway.md#maintenance
-    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    ##= man/spec/knowledge.md#storage
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     made, at = [], places.folder
     while at and not os.path.lexists(at):
         made.append(at)
@@ -456,9 +443,9 @@ def _bring_back(places: StorePaths, votes: str) -> int:
     """Add the feedback of a file that isn't there any more; how much that was."""
     from blake3 import blake3
 
-    ##= man/spec/gateway.md#maintenance
-    ##% Neither a run, nor a store that is replaced, nor a backup that is restored MUST lose feedback: what was given since
-    ##% stays, and what is missing comes back.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     known = {blake3(line).digest() for line in iterate_lines(places.feedback)}
     missing = (line for line in iterate_lines(votes) if blake3(line).digest() not in known)
     found = 0

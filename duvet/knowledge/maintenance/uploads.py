@@ -32,9 +32,9 @@ def resolve_destination(root: str, folder: str, given: str | None, name: str) ->
     What is given with an ending is the file itself, and a folder otherwise; without it, the folder is the usual one.
     """
     wanted = (given or "").strip() or f"{folder}/"
-    ##= man/spec/gateway.md#maintenance
-    ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
-    ##% into `uploads.docsSubdir`, `docs` by default.
+    ##= man/spec/gateway.md#uploads
+    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `uploads.docsSubdir`.
     is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
     return check_destination(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
 
@@ -54,10 +54,9 @@ def check_destination(root: str, path: str) -> str:
 
 
 def _named(path: str) -> str:
-    ##= man/spec/gateway.md#maintenance
-    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
-    ##% whatever it is called.
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     if reason := find_path_fault(path):
         raise _refused(path, reason)
     if _CONFIGURATION.fullmatch(posixpath.basename(path)):
@@ -124,11 +123,9 @@ class ContentFolder:
 
     def read(self, source: str, *, only_inside: bool) -> bytes:
         """The bytes of a file that is to be handed in; QueryError where they can't be."""
-        ##= man/spec/gateway.md#maintenance
-        ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-        ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
-        ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read
-        ##% the machine.
+        ##= man/spec/gateway.md#uploads
+        ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git,
+        ##% secret, vendored or duvet's own.
         at = os.path.join(self.root if only_inside else self._places.root, source)
         if only_inside and not self._is_shown(at):
             raise QueryError(
@@ -170,8 +167,6 @@ class ContentFolder:
         if len(data) > self._rule.max_bytes:
             raise self._too_large(name)
         replaces = self._rule.overwrite if overwrite is None else overwrite
-        ##= man/spec/gateway.md#maintenance
-        ##% A file whose name duvet makes up MUST NOT replace another one, whatever `overwrite` says: it MUST get a number.
         for one in number_names(name) if is_made_up else (name,):
             relative = resolve_destination(self.root, self._rule.docs_subdir, given, one)
             # What was given may be the file itself.
@@ -188,9 +183,9 @@ class ContentFolder:
         whole = os.path.join(self.root, relative)
         check_not_reserved(self._places, whole)
         was_there = os.path.lexists(whole)
-        ##= man/spec/gateway.md#maintenance
-        ##% A file that is handed in MUST be stored whole or not at all, and MUST replace another one only where `overwrite`
-        ##% says so.
+        ##= man/spec/gateway.md#uploads
+        ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite`
+        ##% or under a name that duvet has chosen.
         with open_output(whole, replaces=replaces) as file:
             file.write(data)
         return StoredFile(os.path.realpath(whole), relative, was_there)
@@ -227,16 +222,13 @@ class StoredText(Struct, frozen=True, kw_only=True):
         return bool(make_file_slug(self.title))
 
     def file_name(self, now: datetime) -> str:
-        ##= man/spec/gateway.md#maintenance
-        ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some
-        ##% system keeps the name for itself, and after the time without a title or where nothing of it is left so.
         return f"{make_file_slug(self.title) or f'{_FALLBACK}-{now:%Y%m%d-%H%M%S}'}.md"
 
     def document(self) -> str:
         """The file: front matter, where anything is said, and the text with a line end."""
-        ##= man/spec/gateway.md#maintenance
-        ##% What is said of a text MUST stand before it as YAML, in the order title, subsystem, tags, metadata, in such a
-        ##% way that whoever reads it gets what was said and nothing more.
+        ##= man/spec/gateway.md#uploads
+        ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before
+        ##% them, to a file named after the title or the time.
         said = {
             "title": escape_line_ends(self.title),
             "subsystem": escape_line_ends(self.subsystem),

@@ -67,28 +67,31 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
         else:
             pages[slug] = _page(project, path, slug, parsed, dates)
     ##= man/spec/pages.md#tools
-    ##% `list_pages` MUST answer all pages with their slugs and titles, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
     return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.anew))
 
 
 def _page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: FirstCommitDates) -> Page:
-    ##= man/spec/pages.md#dates
-    ##% A page MUST be as old as its front matter says, or else as its first commit, or else as its file.
+    ##= man/spec/pages.md#files
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     created = parsed.created
     if created is None:
         created = dates.first.get(path)
     if created is None:
         created = find_modification_time(project, path)
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, or else its first heading, or else its slug.
+    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% slug.
     title = parsed.title or slug
     return Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
 
 
 def _clash(slug: str, other: str, path: str) -> Problem:
-    ##= man/spec/pages.md#slugs
-    ##% Two pages with one slug MUST be an error at each of the files that names the other.
+    ##= man/spec/pages.md#files
+    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
+    ##% and report two pages with the same slug.
     message = f"the slug `{slug}` is that of {other}, too"
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="give one of them another `slug` in its front matter")
 
@@ -111,8 +114,6 @@ class _Rereader:
 
     def rows(self, paths: Mapping[str, str]) -> _Rows:
         """What every file says."""
-        ##= man/spec/pages.md#freshness
-        ##% When one page has been edited, no other MUST be read again as Markdown.
         if self.known:
             return {path: self._still(path) or self._read(path) for path in sorted(paths)}
         memory = self.project.memory
@@ -179,8 +180,8 @@ class PageCollection:
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
-            ##% A page that there is not MUST be answered with `not_found`, the slug, and the nearest one where one is
-            ##% near.
+            ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty
+            ##% required argument.
             raise NotFoundError(
                 f"Page '{shorten_text(slug)}' not found", hint=self.near(slug) or "the list of pages has all slugs"
             )
@@ -194,8 +195,8 @@ class PageCollection:
     def outlinks(self, page: Page) -> tuple[str, ...]:
         """The slugs that its links name, whether there are such pages or not, each once, in their order."""
         ##= man/spec/pages.md#links
-        ##% The outlinks of a page MUST be the slugs that its links name, trimmed, each once, in the order of the text,
-        ##% also of pages that there are not.
+        ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in
+        ##% order, and its backlinks the other pages that link to it.
         return tuple(dict.fromkeys(link.target for link in page.links if not self._is_of_trace(link)))
 
     def _is_of_trace(self, link: PageLink) -> bool:
@@ -205,8 +206,6 @@ class PageCollection:
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
         """The slugs of the other pages that link to it, in their order."""
-        ##= man/spec/pages.md#links
-        ##% The backlinks of a page MUST be the other pages that link to it.
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
@@ -260,8 +259,7 @@ class PageCollection:
     def graph(self, page: Page) -> PageGraph:
         """The page, those that it is connected to, and all links among them."""
         ##= man/spec/pages.md#tools
-        ##% `get_connections` MUST answer the outlinks and the backlinks of a page, and as its graph itself and the pages
-        ##% that it is linked with, each with how many connections it has in all, and the links among these, each once.
+        ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
         near = self._neighbours
         slugs = [page.slug, *near[page.slug]]
         inside = set(slugs)

@@ -43,22 +43,15 @@ class PagePatterns(Struct, frozen=True):
         outside: dict[str, None] = {}
 
         def inner(view: Tree) -> Tree:
-            ##= man/spec/pages.md#hostile-input
-            ##% A folder outside of the folder of the project MUST NOT be entered for pages, and that MUST be one warning
-            ##% for each link that leads there.
             return InnerTree(view, inside, lambda folder: outside.update({folder: None})) if self.is_of_disk else view
 
         for number, rule in enumerate(self.rules):
             for index, pattern in enumerate(rule.patterns):
                 source = SourceRule(patterns=(pattern,), exclude=rule.exclude)
-                ##= man/spec/pages.md#files
-                ##% Where the configuration names pages, those files MUST be pages that a pattern matches and `exclude`
-                ##% doesn't, and no others.
                 given = [(source, self._origin(number, index))]
                 for one in find_sources(given, tree, self.root, problems.append, inner):
                     ##= man/spec/pages.md#hostile-input
-                    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached,
-                    ##% and that MUST be a warning.
+                    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
                     if self.is_of_disk and not inside.has(one.path):
                         outside[one.path] = None
                     else:
@@ -79,8 +72,8 @@ class PagePatterns(Struct, frozen=True):
 
     def _specifications(self) -> Iterator[str]:
         ##= man/spec/pages.md#files
-        ##% Where the configuration names no pages, they MUST be the Markdown files in `docs` that are no specification of
-        ##% the configuration.
+        ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+        ##% specifications.
         for rule in self.config.specifications if self.config else ():
             if not is_url(rule.source):
                 yield posixpath.normpath(rule.source)
@@ -149,9 +142,6 @@ def find_first_commits(
         return FirstCommitDates()
     if earlier is not None and earlier.head == head:
         return earlier
-    ##= man/spec/pages.md#dates
-    ##% What git says MUST be asked for by one call for all pages, and whatever keeps git from answering MUST NOT keep
-    ##% pages from being read.
     from duvet.tree.cache import make_cache_key
 
     def work() -> dict[str, float]:
@@ -178,8 +168,6 @@ def _asked(project: Project, folders: Iterable[str]) -> dict[str, float]:
     if not known:
         return {}
     try:
-        ##= man/spec/pages.md#dates
-        ##% The configuration of a repository MUST NOT change what its dates are.
         process = GitCommand(project.root, environ).open(
             *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
             # Renames that change nothing are found without a look into files, which a clone may lack.
@@ -207,9 +195,9 @@ def _read(out: str) -> dict[str, float]:
         if word.startswith(_COMMIT):
             moment = float(word[1:])
         elif word.lstrip("\n").startswith(_RENAMED):
-            ##= man/spec/pages.md#dates
-            ##% A page that was renamed and not changed in the same commit, within the folders that the patterns name,
-            ##% MUST keep the date of its first commit.
+            ##= man/spec/pages.md#files
+            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+            ##% configuration, or of its file.
             before, after = next(words), next(words)
             heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
         elif word:

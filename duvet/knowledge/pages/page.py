@@ -101,9 +101,6 @@ class PageFrontMatter(Struct, frozen=True):
 def find_body_start(text: str) -> int:
     """Where the text of a page begins."""
     found = _block(text)
-    ##= man/spec/pages.md#files
-    ##% What stands before a second `---` and is no table MUST be read as text, with a warning unless a blank line follows
-    ##% the first.
     return found.end() if found and _is_table(found) else 0
 
 
@@ -137,11 +134,9 @@ def read_front_matter(text: str, path: str) -> PageFrontMatter:
 
     inside = text.rstrip().removesuffix("...").removesuffix("---")
     try:
-        ##= man/spec/pages.md#hostile-input
-        ##% Front matter that is no YAML, nested too deeply, or stands for too many values or characters MUST be left aside
-        ##% with a warning, and the page kept.
         ##= man/spec/pages.md#files
-        ##% Numbers in front matter MUST be taken as they are written.
+        ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or
+        ##% its slug.
         document = parse_yaml(inside, path, parse_scalar_as_text)
         check_document_size(document)
     except DocumentError as error:
@@ -218,17 +213,14 @@ _SPECIAL = re.compile(r"[*?\[]")
 
 def normalise_slug(text: str) -> str:
     """One spelling for each name."""
-    ##= man/spec/pages.md#slugs
-    ##% A slug in any script MUST be found however its characters are composed, and however many blanks stand together in
-    ##% it.
     return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
 def make_slug(path: str, prefix: str) -> str:
     """What a file is called whose path begins with what its pattern begins with."""
-    ##= man/spec/pages.md#slugs
-    ##% Without a slug in its front matter, the slug of a page MUST be its path below the folders that its pattern
-    ##% names, without `.md`.
+    ##= man/spec/pages.md#files
+    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
+    ##% `.md`, and be found in every Unicode form.
     return normalise_slug(_ENDING.sub("", path.removeprefix(prefix)))
 
 
@@ -242,9 +234,9 @@ def find_pattern_prefix(pattern: str) -> str:
 
 def find_slug_fault(slug: str) -> str:
     """Why this can't be a slug; nothing where it can."""
-    ##= man/spec/pages.md#slugs
-    ##% A slug that is empty, absolute, leads out of its folder or has control characters MUST be refused, and its page
-    ##% left out.
+    ##= man/spec/pages.md#files
+    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
+    ##% and report two pages with the same slug.
     if not slug:
         return "it is empty"
     if len(slug) > _LONGEST:
@@ -319,8 +311,8 @@ class _Outline:
                     return
             elif kind == "Code":
                 ##= man/spec/pages.md#links
-                ##% What stands in code, be it a span, a fence or an indented block, or in an HTML comment MUST NOT be a
-                ##% link.
+                ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once
+                ##% and in order, and its backlinks the other pages that link to it.
                 self.hidden.append((span["start"], span["end"]))
                 self._say(value)
             elif kind == "InlineHtml" and value.startswith("<!--"):
@@ -415,8 +407,6 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
         data = tree.read(path)
         text = decode_page(data, path)
     except DuvetError as error:
-        ##= man/spec/pages.md#hostile-input
-        ##% A file that is not UTF-8, that is binary, or that can't be read MUST be left out with a warning.
         hint = error.hint or "save it as UTF-8, or name it in `exclude`"
         return ParsedPage(problems=(_unread(error.message, path, Place(error.line), hint),), is_page=False)
     cut = (_unread(_CUT, path, Place(), "split it"),) if len(data) > MAX_PAGE_BYTES else ()
@@ -433,7 +423,8 @@ def _unread(message: str, path: str, place: Place, hint: str) -> Problem:
 def decode_page(data: bytes, path: str) -> str:
     """The text of a page with its front matter; DuvetError where it is none."""
     ##= man/spec/pages.md#hostile-input
-    ##% No more than the first 4 MiB of a page MUST be read as its text, with a warning.
+    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
+    ##% or too large, each with a warning.
     if len(data) > MAX_PAGE_BYTES:
         data = _whole_characters(data[:MAX_PAGE_BYTES])
     if b"\0" in data:

@@ -44,7 +44,7 @@ class PageRequirement(Struct, frozen=True):
 def find_page_requirements(notes: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
     """The requirements that a page names, and the code that cites them; None where there are none."""
     ##= man/spec/pages.md#tools
-    ##% A page MUST be answered with the requirements that it names, and the code that cites them.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     indexes = dict.fromkeys(index for named in notes.requirements(page) for index in named.indexes)
     return tuple(_requirement(notes, index) for index in islice(indexes, _MOST)) or None
 
@@ -136,8 +136,8 @@ def find_page_problems(project: Project) -> PageFindings:
 
 def _dangling(notes: PageCollection, page: Page, link: PageLink) -> Problem:
     ##= man/spec/pages.md#checks
-    ##% A link that leads nowhere MUST be a warning with its file, its line and its column, and with the nearest slug
-    ##% where one is near.
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
     message, hint = _said(notes, link)
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)
 
@@ -149,8 +149,6 @@ def _said(notes: PageCollection, link: PageLink) -> tuple[str, str]:
         return f"there is no requirement `{link.written}`", hint
     card = notes.references.specification(link)
     if card is not None:
-        ##= man/spec/pages.md#checks
-        ##% Of a link to a section that its specification doesn't have, the section MUST be said to be missing.
         near = suggest_nearest(shorten_text(link.heading), [*card.titles])
         return f"`{link.target}` has no section `{link.heading}`", near or "name one of its sections, or none"
     return f"there is no page `{link.written}`", notes.near(link.target) or "write the page, or take the link out"

@@ -52,8 +52,8 @@ class PageReferenceFinder:
 
     def _found(self, link: PageLink) -> PageReference | None:
         ##= man/spec/pages.md#links
-        ##% A link such as `[[rfc2324#section-2.1.1]]` MUST lead to the requirements of that section, and one such as
-        ##% `[[req:ab12cd34]]` to the requirement whose id begins so, unless there is a page of that name.
+        ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
+        ##% requirement with that id, unless a page has that name.
         if self.is_id(link):
             indexes = self._with_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
             return PageReference(link.written, indexes) if indexes else None

@@ -102,8 +102,6 @@ class PageIndex:
         self.read = read
         kept = _kept(notes, earlier) if earlier else None
         self._base = kept or self._gone_through()
-        ##= man/spec/pages.md#freshness
-        ##% When one page has been edited, no other MUST be read again as Markdown.
         self._stale = frozenset(self._base.changed_in(notes.shelf))
         changed = [page for page in notes.pages if page.path in self._stale]
         self._recent = {page.path: self._text(page) for page in changed}
@@ -192,16 +190,14 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
     """The pages that hold every word of the query, be it as a part of another, the best first."""
     phrase = flatten_text(query)
     words = tuple(dict.fromkeys(phrase.split(" ")))[:_MOST_WORDS]
-    ##= man/spec/pages.md#search
-    ##% `search` MUST find the pages that hold every word of the query in their title or their text, whatever its case,
-    ##% also as a part of a longer word.
+    ##= man/spec/pages.md#tools
+    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% words.
     paths = index.holding(words[0])
     for word in words[1:]:
         paths &= index.holding(word)
     hits: list[PageHit] = []
     for page in _best(index, paths, phrase, words):
-        ##= man/spec/pages.md#search
-        ##% No more than 20 pages MUST be answered.
         if len(hits) == MAX_PAGE_HITS:
             break
         text = index.read(page)
@@ -213,9 +209,9 @@ def search_pages(index: PageIndex, query: str) -> list[PageHit]:
 
 def _best(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
     """These pages; those that nobody asks for are not looked into."""
-    ##= man/spec/pages.md#search
-    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
-    ##% before those that have them apart; others come the newest first.
+    ##= man/spec/pages.md#tools
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     called: list[Page] = []
     phrased: list[Page] = []
     titled: list[Page] = []
@@ -243,9 +239,6 @@ def _exact_first(index: PageIndex, pages: list[Page], phrase: str) -> Iterator[P
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
     """What stands around the hit in a text, or how it begins where there is none in it."""
-    ##= man/spec/pages.md#search
-    ##% Each result MUST have an excerpt that shows the hit with up to 50 characters before it and 100 after it, and `...`
-    ##% where it is cut.
     shown = text if text.isascii() else unicodedata.normalize("NFC", text)
     start, end = _hit(shown, phrase, words)
     first, last = max(start - _BEFORE, 0), min(end + _AFTER, len(shown))

@@ -79,8 +79,8 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     """What these facts come to at that time."""
     ##= man/spec/knowledge.md#reports
-    ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
-    ##% totals MUST be those of its lists.
+    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
+    ##% match its lists.
     rows = tuple(_row(facts.artifacts[path]) for path in sorted(facts.artifacts))
     missing = tuple(row for row in rows if not row.chunk_count)
     removed = list_removed_artifacts(facts)

@@ -114,7 +114,7 @@ def _in_order(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNode]) -> 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
     """An answer about what is known."""
 
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
     status: str = "ok"
 

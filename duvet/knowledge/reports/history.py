@@ -24,7 +24,7 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
     """Keep what the reports come to at the end of a run."""
     ##= man/spec/knowledge.md#reports
-    ##% At the end of each run, what the reports come to MUST be kept: of coverage the last 5, of the lifecycle the last 10.
+    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     covered, living = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
     kept: dict[str, PastReport] = {
         COVERAGE_NAME: PastCoverage(

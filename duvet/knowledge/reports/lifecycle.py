@@ -133,8 +133,8 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
 
 def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated;
-    ##% one without pieces is not.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
     found: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         found.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -143,8 +143,8 @@ def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
 
 def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
     ##= man/spec/knowledge.md#reports
-    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
-    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     docs = [
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
@@ -154,9 +154,6 @@ def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
 
 
 def _untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
-    ##= man/spec/knowledge.md#reports
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces
-    ##% don't count, nor does an `__init__.py` of a single one.
     code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
     for one in facts.artifacts.values():
         if one.chunk_count < (2 if one.path.rpartition("/")[2] == _PACKAGE else 1):
@@ -171,9 +168,6 @@ def _untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
 
 
 def _stale(one: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
-    ##= man/spec/knowledge.md#reports
-    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
-    ##% `ingest.staleDays` days ago.
     times = [(path, facts.artifacts[path].git_timestamp) for path in one.files if path in facts.artifacts]
     files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
     if not files or len(files) < len(one.files):

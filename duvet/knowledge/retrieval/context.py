@@ -73,7 +73,8 @@ class FileContext(Struct, frozen=True, kw_only=True):
     def _nearest(self, chunk: Chunk) -> list[tuple[GraphEdge, GraphNode]]:
         """The requirements that the lines of the piece cite come first."""
         ##= man/spec/knowledge.md#search
-        ##% Each result MUST tell the requirements that its file cites, those that are cited in the lines of the piece first.
+        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
+        ##% cites, under a unique `request_id`.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         return sorted(self.cited, key=lambda one: not any(line in inside for line in _lines(one[0])))
 

@@ -48,7 +48,7 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
 
     def uri(path: str, symbol: Symbol) -> str:
         ##= man/spec/knowledge.md#search
-        ##% Where `KM_EDITOR_URI_TEMPLATE` is set, each symbol MUST have the URI that it describes, quoted for a URL.
+        ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
         return template.format(
             abs_path=quote(f"{base}/{path}"),
             path=quote(path),
@@ -66,9 +66,6 @@ def _check(template: str) -> None:
     except ValueError as error:
         raise _wrong(template, str(error)) from error
     for _, name, form, conversion in parsed:
-        ##= man/spec/knowledge.md#search
-        ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with
-        ##% its line.
         if name is not None and (name not in EDITOR_FIELDS or form or conversion):
             raise _wrong(template, f"no field {{{name}}}", suggest_nearest(name, EDITOR_FIELDS))
 
@@ -102,13 +99,12 @@ class StoreVectors:
 def load_vectors(store: Store, embedder: Embedder | None) -> tuple[StoreVectors | None, str]:
     """The vectors, or None, and what is to be said about that."""
     ##= man/spec/knowledge.md#search
-    ##% Where there are no vectors, or none that can be compared with, a search MUST find by words alone, and a warning MUST
-    ##% say why.
+    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     data = store.kept(SPACE_KEY)
     dummy = DummyEmbedder().space(data) if data else None
     if dummy is not None:
         ##= man/spec/knowledge.md#vectors
-        ##% Vectors that stand in for those of a model MUST be made and compared without the extra `semantic`.
+        ##% duvet MUST compute vectors with what is installed, without the network.
         return _compared(store, dummy, PurePythonMatrix(dummy.width, store.segments()), _STAND_INS)
     if embedder is None:
         return None, "found by words alone: the extra `semantic` is not installed, or not wanted"
@@ -163,7 +159,7 @@ def rank_chunks(
         return ChunkRanking(pool=[*alone][:most], near={}, worded=alone, cosines={})
     query = vectors.query(question.text)
     ##= man/spec/knowledge.md#search
-    ##% Filters MUST leave out pieces before they are ranked, those that words find and those that vectors find.
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     nearest = vectors.nearest(query, _DEPTH, store.allowed(question.filters))
     near, words = compute_shares(nearest, 2), fuse_rankings([compute_shares(worded, 2), things])
     pool = [*fuse_rankings([words, near])][:most]
@@ -180,7 +176,8 @@ def _by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, obj
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
-    ##% What holds every word of the query MUST come before what holds some, in the ranking by words.
+    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
+    ##% with some.
     every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
     found: dict[int, object] = {number: (True, score) for number, score in every}
     if len(found) < _DEPTH and len(question.parts) > 1:
@@ -234,8 +231,6 @@ class SearchEngine:
         """What is found, the best first."""
         now = self._now()
         wanted = prepare_question(asked, now)
-        ##= man/spec/knowledge.md#search
-        ##% An answer MUST be that of one run, whatever is taken in meanwhile.
         with self._store.reading():
             return self._answer(self._known(), asked, wanted, now)
 
@@ -260,7 +255,8 @@ class SearchEngine:
                 scores = apply_vote(scores, votes.get(chunk.id, 0.0))
             found.append((chunk, context, replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
-        ##% With `sort_by_vector`, what is nearest MUST come first.
+        ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+        ##% `sort_by_vector` by vectors alone.
         found.sort(key=lambda one: -(one[2].vector_score if by_vector else one[2].adjusted_score))
         shown = found[: wanted.limit]
         results = tuple(
@@ -323,8 +319,6 @@ class SearchEngine:
             yield known.about_vectors
         if asked.sort_by_vector and known.vectors is None:
             yield "there are no vectors to sort by"
-        ##= man/spec/knowledge.md#search
-        ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
         if _asks_for_symbols(wanted.filters) and not self._store.has_symbols():
             yield _NO_SYMBOLS
         if wanted.filters.since is not None and self._store.lacks_times():
@@ -336,8 +330,6 @@ def _asks_for_symbols(filters: ChunkFilters) -> bool:
 
 
 def _request_id() -> str:
-    ##= man/spec/knowledge.md#search
-    ##% Each answer MUST have a `request_id` of its own.
     # What it imports is needed for answers alone.
     from uuid import uuid4
 

@@ -207,8 +207,8 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
 def parse_search_request(given: Mapping[str, Any]) -> SearchRequest:
     """What a request asks; QueryError where it can't be asked."""
     ##= man/spec/knowledge.md#search
-    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
-    ##% name of that field.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     query = given.get("query")
     if query is None or (isinstance(query, str) and not query.strip()):
         unknown = _unknown(given, tuple(_CHECKS), "field")
@@ -245,9 +245,6 @@ def _entries(name: str, value: Any) -> list[str]:
     """The alternatives of a filter; those that there are only some of in lower case."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         raise QueryError(f"filters.{name} must be an array of strings")
-    ##= man/spec/knowledge.md#search
-    ##% A filter with a blank entry, or with more than 1,000 of them, MUST be refused by its name: nothing is let through
-    ##% by mistake.
     if not all(one.strip() for one in value):
         raise QueryError(f"filters.{name} has a blank entry", hint="leave it out to let everything through")
     if len(value) > MAX_FILTER_ENTRIES:
@@ -283,7 +280,8 @@ def _is_integer(value: object) -> bool:
 def compute_result_limit(asked: SearchRequest) -> int:
     """How many results are answered."""
     ##= man/spec/knowledge.md#search
-    ##% 10 results MUST be answered where no limit is given, and never more than 25.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
     return min(asked.limit, MAX_RESULTS)
 
 
@@ -306,9 +304,6 @@ def _plain(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _since(wanted: SearchFilters, now: float) -> float | None:
-    ##= man/spec/knowledge.md#search
-    ##% Where both `updated_after` and `max_age_days` are given, the later of the two MUST count; files without a time are
-    ##% then left out, and a warning says so.
     moments = []
     if wanted.updated_after is not None:
         moments.append(_moment(wanted.updated_after))

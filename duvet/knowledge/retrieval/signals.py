@@ -62,14 +62,11 @@ def score_named_chunks(
     worth: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
-        ##% The piece that declares a symbol, and the first one of a file, MUST come first where the query has the name of
-        ##% the symbol, or the path or the name of the file, as a word.
+        ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
+        ##% those with some.
         for number in dict.fromkeys(_things(store, name, filters)):
             worth[number] += NAMED_SCORE
         if alone and name.isidentifier() and len(extract_index_words(name)) > 1:
-            ##= man/spec/knowledge.md#search
-            ##% Where the query is one name such as `parse_header_line` or `parseHeaderLine`, what holds that name MUST come
-            ##% before what only holds its parts, or only means the same.
             for number, _ in store.lexical([join_name(name)], filters, _DEPTH, every=True):
                 worth[number] += HELD_SCORE
     return worth
@@ -106,12 +103,11 @@ def prepare_question(asked: SearchRequest, now: float) -> SearchQuestion:
     text = asked.query[:MAX_INDEXED_CHARACTERS]
     words, is_cut = extract_query_words(asked.query)
     ##= man/spec/knowledge.md#search
-    ##% Words that every text is full of MUST NOT count, unless the query has no others.
+    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
+    ##% 64 words.
     terms = [word for word in words if word not in STOP_WORDS] or words
     parts = [word for word in extract_index_words(text) if word not in STOP_WORDS]
     warnings = []
-    ##= man/spec/knowledge.md#search
-    ##% Of a query that is too long the beginning MUST count, and a warning MUST say so.
     if is_cut:
         warnings.append(_CUT)
     if not words:
@@ -199,8 +195,7 @@ def compute_score(
     criticality = CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationships
     ##= man/spec/knowledge.md#search
-    ##% The subsystem, the relationships, the documents and tests, and the criticality of a file MUST order what matches
-    ##% about equally well, and no more.
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)
@@ -236,9 +231,9 @@ def compute_score(
 
 def apply_vote(scores: ScoreDetails, vote: float) -> ScoreDetails:
     """The same where those who have searched before say so much of the piece, from -1 to 1."""
-    ##= man/spec/gateway.md#maintenance
-    ##% With `search.feedback`, the mean vote for a piece MUST be told among its signals and order what matches about
-    ##% equally well, and no more; without it, votes MUST NOT count.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
+    ##% count.
     score = round(scores.adjusted_score + _NUDGE * _VOTE * vote, _PLACES)
     assert isinstance(scores.signals, ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
@@ -264,7 +259,8 @@ def _held(chunk: Chunk, parts: Sequence[str]) -> float:
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search
-    ##% What was found by words MUST have a `lexical_score`, in whatever form they stand there.
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
     everything = " ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags])
     words = {*extract_index_words(everything)}
     text = " ".join(words)

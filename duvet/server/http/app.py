@@ -97,8 +97,9 @@ _PATIENCE = 1.0
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
     """The server lives, or nobody would answer."""
-    ##= man/spec/mcp.md#http
-    ##% `/health` MUST answer `{"status":"ok"}` without a token.
+    ##= man/spec/service.md#operations
+    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
+    ##% can be read or else 503.
     await send_json(send, 200, b'{"status":"ok"}')
 
 
@@ -110,9 +111,6 @@ class ReadinessCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reason = await self._reason()
-        ##= man/spec/service.md#operations
-        ##% `/ready` MUST answer 200 once the project can be read and 503 as long as it can't, without a token, and without
-        ##% saying what is in it.
         if reason:
             await send_json(send, 503, json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"})
         else:
@@ -198,8 +196,8 @@ class SessionManager(StreamableHTTPSessionManager):
     def _make_room(self) -> None:
         """End the session that was idle for longest, of those of the client that has most."""
         ##= man/spec/mcp.md#limits
-        ##% Where there are too many sessions, the one that was idle for longest MUST make room for another, of those of
-        ##% the client that has most of them.
+        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
+        ##% the client that has the most.
         held = Counter(self._clients.get(id) for id in self._server_instances)
         idle = [
             (-held[self._clients.get(id)], transport.idle_scope.deadline, id)
@@ -283,7 +281,8 @@ class HttpApplication:
                 Route(HEALTH_PATH, MethodGuard(serve_health, READ_METHODS)),
                 Route(READY_PATH, MethodGuard(ReadinessCheck(server.live), READ_METHODS)),
                 ##= man/spec/service.md#operations
-                ##% `/metrics` MUST be shown to those alone who may call tools.
+                ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may
+                ##% call tools.
                 Route(METRICS, BearerGuard(MethodGuard(accounts.metrics, READ_METHODS), trust.tokens)),
                 Route(MCP_PATH, BearerGuard(MethodGuard(MediaGuard(self._bodies), MESSAGES), trust.tokens)),
                 Route(REST, BearerGuard(MethodGuard(self._bodies, CALLS), trust.tokens)),
@@ -307,8 +306,7 @@ class HttpApplication:
     async def end(self) -> None:
         """Answer what is asked, as long as that doesn't take long, and close every stream."""
         ##= man/spec/mcp.md#http
-        ##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within
-        ##% 5 seconds with the exit code 0.
+        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
         await _let_in()
         self._bodies.end()
         with anyio.move_on_after(self._limits.stopping):
@@ -329,7 +327,8 @@ class HttpApplication:
 async def _let_in() -> None:
     """Let those in whose requests the system has received, and the server had no time for yet."""
     ##= man/spec/service.md#rest
-    ##% A call that has arrived as a whole when the server is told to end MUST be let in.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     for _ in range(_TURNS):
         await anyio.lowlevel.checkpoint()
 

@@ -83,12 +83,13 @@ class BodyGuard:
             body = await self._arrived(scope, receive)
         except TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
+            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
+            ##% configured with 413, without reading it all.
             hint = f"it may have {self._limit:,} bytes: send less at once, and text as UTF-8, which is shorter than escapes"
             await send_refusal(scope, send, replace(TOO_LARGE, hint=hint))
         except TimeoutError:
             ##= man/spec/mcp.md#limits
-            ##% A client that sends a request too slowly MUST be refused.
+            ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
             await send_refusal(scope, send, SHUTTING_DOWN if self._is_ending else TOO_SLOW)
         else:
             if body is not None:
@@ -129,9 +130,6 @@ class BodyGuard:
         return bytes(body)
 
     def _make_room(self) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% Requests that are arriving MUST NOT keep others out: where they are too much together, the one that takes
-        ##% longest is refused.
         while sum(one.size for one in self._arriving) > self._room:
             oldest = next(iter(self._arriving))
             del self._arriving[oldest]
@@ -304,15 +302,15 @@ class MessageSplitter:
             await send_json(send, 400, encode_message(error.answer))
 
     async def _one(self, message: Any, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        ##= man/spec/mcp.md#http
-        ##% An answer to `resources/get` that is an array MUST be the array itself, whether it comes as JSON or as an event.
+        ##= man/spec/mcp.md#resources
+        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
         unwraps = message.get("method") == "resources/get"
         await self._app(scope, replay_body(body, receive), ArrayUnwrapper(send) if unwraps else send)
 
     async def _all(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
-        ##= man/spec/mcp.md#http
-        ##% A batch of messages MUST be answered with an array where the protocol is 2025-03-26, and MUST be refused with 400
-        ##% where it is a later one.
+        ##= man/spec/mcp.md#standard-input-and-output
+        ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
+        ##% in all others, over HTTP too.
         if get_headers(scope, b"mcp-protocol-version") not in ([], [_WITH_BATCHES]):
             raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: only {_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._batch:

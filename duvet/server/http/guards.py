@@ -53,7 +53,8 @@ async def send_refusal(scope: Scope, send: Send, refusal: HttpRefusal) -> None:
 def make_error_body(scope: Scope, code: ErrorCode, message: str, hint: str) -> dict[str, object]:
     """What went wrong, in the shape that is usual below a path."""
     ##= man/spec/service.md#rest
-    ##% Below `/api`, `error` MUST be the sentence that tells what went wrong, with `code` and `hint` beside it.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     if scope["path"].startswith(API_PREFIX):
         return {"status": "error", "error": message, "code": code.value, "hint": hint}
     return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}
@@ -129,8 +130,7 @@ class HostGuard:
 
     def _refusal(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% On every path, a request whose `Host` isn't a name of the server MUST be refused with 421, and one whose
-        ##% `Origin` isn't with 403.
+        ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
         hosts = get_headers(scope, b"host")
         if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
             return _BAD_HOST
@@ -201,7 +201,8 @@ class RateGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#limits
-        ##% A client that asks more often than it may MUST be refused with 429 and a `Retry-After`.
+        ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
+        ##% open, each with `Retry-After`.
         if scope["type"] == "http" and (seconds := self._buckets.wait(self._payer(scope))):
             await send_refusal(scope, send, make_busy_refusal(429, "Too many requests", seconds))
         else:
@@ -269,8 +270,6 @@ class ConcurrencyLimit:
 
     def give_up(self) -> None:
         """Refuse what was let in and has no answer yet."""
-        ##= man/spec/service.md#rest
-        ##% A call that is not done when the server has to end MUST be refused with 503 and a `Retry-After`.
         for work in list(self._unanswered):
             work.cancel()
 
@@ -287,15 +286,9 @@ class ConcurrencyLimit:
     def _refusal(self, is_stream: bool, client: str) -> HttpRefusal | None:
         if self._stopping:
             return _ENDING
-        ##= man/spec/mcp.md#limits
-        ##% Where too many requests are at work, or too many streams are open, a further one MUST be refused with 503 and a
-        ##% `Retry-After`.
         left = self._room[is_stream]
         if not left:
             return make_busy_refusal(503, "Too many requests at once", 1)
-        ##= man/spec/mcp.md#limits
-        ##% A further request of a client that has 8 or more at work, and no fewer than there is room left for, MUST be
-        ##% refused with 503 and a `Retry-After`; the same holds for streams.
         if self._held[is_stream, client] >= max(left, _ALWAYS):
             return make_busy_refusal(503, "Too many requests of this client at once", 1)
         return None
@@ -340,9 +333,6 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
     """A token that is known, or else an address: whoever shows another one pays for it where it is."""
-    ##= man/spec/gateway.md#access
-    ##% A caller with a token MUST be counted by that token, wherever it is, and any other by its address, where requests
-    ##% are limited.
     holder = find_token_holder(scope, tokens) if tokens else None
     return f"token {holder.name}" if holder else find_client_address(scope)
 
@@ -365,14 +355,13 @@ class BearerGuard:
         if holder is None:
             await send_refusal(scope, send, _unauthorized(bool(shown)))
             return
-        ##= man/spec/mcp.md#http
-        ##% A session MUST NOT be used with another token than the one that it was begun with.
         with set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
     def _holder(self, scope: Scope) -> TokenHolder | None:
         ##= man/spec/mcp.md#http
-        ##% Without tokens, callers MUST NOT do more than read.
+        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let
+        ##% callers only read.
         if not self._tokens:
             return READER_HOLDER
         return find_token_holder(scope, self._tokens)
@@ -384,7 +373,8 @@ def _user(holder: TokenHolder) -> AuthenticatedUser:
 
 def _unauthorized(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
-    ##% With tokens, a request to `/mcp` that doesn't show one of them MUST be refused with 401 and a `WWW-Authenticate`.
+    ##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
+    ##% bind each session to its token.
     challenge = f'{_CHALLENGE}, error="invalid_token"' if is_wrong else _CHALLENGE
     return HttpRefusal(
         status=401,
@@ -427,8 +417,8 @@ class MediaGuard:
 
 def _refusal(scope: Scope) -> HttpRefusal | None:
     ##= man/spec/mcp.md#http
-    ##% What is not served MUST be refused in JSON: another path with 404, another method with 405, another medium with 415,
-    ##% and a client that doesn't accept the media of answers with 406.
+    ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
+    ##% `Accept` that it does not support.
     method = scope["method"]
     if method == "POST" and _media(scope, b"content-type") != ["application/json"]:
         return _OTHER_MEDIA

@@ -72,8 +72,6 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
     try:
         return socket.create_server(where[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
-        ##= man/spec/mcp.md#http
-        ##% Where the address can't be listened at, `duvet mcp --http` MUST say so and fail.
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise DuvetError(f"can't listen at {address.authority}: {reason}", hint="choose another port") from error
 
@@ -92,7 +90,8 @@ def _resolve(address: ServerAddress, anywhere: bool) -> _Resolved:
     except (OSError, UnicodeError) as error:
         raise DuvetError(f"can't listen at {address.authority}: no such host") from error
     ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach.
+    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers
+    ##% only read.
     if not anywhere and not all(_is_loopback(one[4][0]) for one in found):
         raise DuvetError(
             f"{address.host} can be reached by others, and no token is set",
@@ -172,7 +171,7 @@ def _run(
     app = HttpApplication(server, trust, Telemetry(log, metrics), terms.limits)
     where = terms.address.at(listening.getsockname()[1])
     ##= man/spec/mcp.md#http
-    ##% Once it listens, and not before, `duvet mcp --http` MUST say in a line on standard error where.
+    ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
     running = HttpServer(app, terms.limits, lambda: say(f"duvet mcp: serving {where.url}/mcp"))
     anyio.run(running.serve, [listening])
 
@@ -237,7 +236,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
         ##= man/spec/mcp.md#limits
-        ##% Connections beyond the limit MUST be closed.
+        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
+        ##% the client that has the most.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)
@@ -263,7 +263,7 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         ##= man/spec/mcp.md#limits
-        ##% A client that leaves what is sent to it unread MUST be cut off.
+        ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
         self._unread.begin(self.transport)
 
     def resume_writing(self) -> None:

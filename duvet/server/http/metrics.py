@@ -64,9 +64,8 @@ async def read_knowledge_figures(desk: ToolDispatcher) -> KnowledgeFigures | Non
         return await to_thread.run_sync(knowledge.ask, _found)
     except StoreError:
         ##= man/spec/gateway.md#telemetry
-        ##% `/metrics` MUST tell what is known now of the last run, of the files that were taken in and of what has become
-        ##% of them, as `km_ingest_`, `km_coverage_` and `km_lifecycle_` gauges, and MUST answer where the store can't be
-        ##% read.
+        ##% `/metrics` MUST show the last ingest run and the reports as `km_ingest_`, `km_coverage_` and `km_lifecycle_`
+        ##% gauges, and answer even when the index cannot be read.
         return NO_FIGURES
 
 
@@ -146,25 +145,18 @@ class KnowledgeMetrics:
         if call.pack != KNOWLEDGE_PACK:
             return
         ##= man/spec/gateway.md#telemetry
-        ##% Every call of a tool of the pack `knowledge` MUST be counted as `km_mcp_requests_total` by its tool and by its
-        ##% result, `success` or `error`, MUST be timed as `km_mcp_request_seconds` by its tool, and MUST be counted as
-        ##% `km_mcp_failures_total` by its tool and by the code of its error where it fails.
+        ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and
+        ##% without labels that callers choose.
         result = ERROR_LABEL if call.code else SUCCESS_LABEL
         self._requests.labels(call.tool, result).inc()
         self._seconds.labels(call.tool).observe(call.seconds)
         if call.code:
             self._failures.labels(call.tool, call.code).inc()
-        ##= man/spec/gateway.md#telemetry
-        ##% `km-search`, `km-upload` and `km-storetext` MUST be counted as `km_search_requests_total`, `km_mcp_upload_total`
-        ##% and `km_mcp_storetext_total`, too, by what came of them.
         if call.tool in self._also:
             self._also[call.tool].labels(result).inc()
 
     def expect(self, tools: Iterable[Tool]) -> None:
         """These tools may be called."""
-        ##= man/spec/gateway.md#telemetry
-        ##% These MUST stand at 0 for each tool that can be called before it is, and MUST have no labels whose values come
-        ##% from callers.
         for tool in tools:
             self._seconds.labels(tool.name)
             for result in (SUCCESS_LABEL, ERROR_LABEL):
@@ -246,7 +238,8 @@ class ServerMetrics:
     def saw(self, call: CallRecord) -> None:
         """Count a call."""
         ##= man/spec/service.md#operations
-        ##% Every call of a tool MUST be counted, by its tool, by the way it came and by what came of it.
+        ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
+        ##% tools.
         # Names that clients make up would fill the memory.
         tool = call.tool if call.is_known else UNKNOWN_LABEL
         self._calls.labels(tool, call.face, "error" if call.code else "success").inc()

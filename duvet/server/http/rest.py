@@ -66,16 +66,15 @@ class RestEndpoint:
 
     def _manifest(self, registry: Registry) -> dict[str, Any]:
         ##= man/spec/service.md#rest
-        ##% `GET /api/mcp` MUST list the tools that the caller may call, each with its name, its description and the
-        ##% schema of its input.
+        ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
         granted = current_scopes()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
             "description": self._identity.description,
             ##= man/spec/pages.md#tools
-            ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or
-            ##% not, and whether there are pages or not.
+            ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is
+            ##% requested, and always on `/api/mcp`.
             "tools": [_described(tool) for tool in registry.usable() if tool.scope in granted],
         }
 
@@ -83,7 +82,8 @@ class RestEndpoint:
         body = (await receive())["body"]
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
-            ##% A call whose client has left MUST be cancelled.
+            ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before
+            ##% it stops with 503 and `Retry-After`.
             tasks.start_soon(_cancel_once_left, receive, tasks.cancel_scope)
             await self._post(scope, body, send)
             tasks.cancel_scope.cancel()
@@ -105,13 +105,11 @@ class RestEndpoint:
         except ToolError as error:
             await send_refusal(scope, send, _refusal(error, told))
         except Exception:  # noqa: BLE001 - the caller is told nothing of it
-            ##= man/spec/service.md#rest
-            ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
             PROTOCOL_LOGGER.exception("%s failed", REST_PATH)
             await send_refusal(scope, send, UNEXPECTED_ERROR)
         else:
             ##= man/spec/service.md#rest
-            ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
+            ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
             await send_json(send, 200, msgspec.json.encode({"status": "ok", **split_answer(found)}), told)
 
     async def _required(self, asked: _Asked, caller: Caller) -> Tool:
@@ -130,8 +128,8 @@ async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> Non
 
 def _asked(body: bytes) -> _Asked:
     ##= man/spec/service.md#rest
-    ##% A body that is not JSON, an unknown tool, and an input that is wrong or missing MUST be refused with 400 and what
-    ##% is wrong.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     try:
         value = decode_message(body)
     except InvalidMessageError as error:
@@ -177,8 +175,9 @@ def _described(tool: Tool) -> dict[str, Any]:
 
 def _behind(scope: Scope) -> str:
     """The face of a server that has this one called, where its clients pay for each word."""
-    ##= man/spec/gateway.md#access
-    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
+    ##= man/spec/knowledge.md#answers
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     return MCP_SOURCE if get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE] else ""
 
 
@@ -210,15 +209,15 @@ class ReportEndpoint:
         path = scope["path"]
         try:
             ##= man/spec/gateway.md#access
-            ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST answer the reports themselves
-            ##% to those who may call the tools that make them, and 404 where nothing was taken in.
+            ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
+            ##% callers who may use their tools, and 404 before the first ingest run.
             found = await self._found(path, _limit(scope) if path == HISTORY_PATH else None)
         except ToolError as error:
             await send_refusal(scope, send, _reports_refusal(path, error))
         except Exception:  # noqa: BLE001 - the caller is told nothing of it
             ##= man/spec/gateway.md#access
-            ##% No answer and no line of the log MUST hold a token or, but for why a store can't be read, the text of an
-            ##% exception, nor, but for the `stored_path` of a file that was handed in, the folder of the project.
+            ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
+            ##% cannot be read, the folder of the project or the text of exceptions.
             PROTOCOL_LOGGER.exception("%s failed", path)
             await send_refusal(scope, send, UNEXPECTED_ERROR)
         else:

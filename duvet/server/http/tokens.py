@@ -63,8 +63,8 @@ def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
     """One setting with two names."""
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
-    ##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
-    ##% anything is listened at.
+    ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two
+    ##% names.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
             fault = "holds what a header can't" if value else "is empty"

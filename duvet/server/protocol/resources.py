@@ -97,13 +97,9 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
-        ##% those that the version of the protocol demands of every result.
+        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
         if (params.path is None) == (params.uri is None):
             raise QueryError("give a `path` or a `uri`")
-        ##= man/spec/mcp.md#resources
-        ##% With `?limit=`, `resources/get` MUST give the first entries of a list alone: an array has no place for a cursor,
-        ##% which is what `resources/read` is for.
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
         return wrap_array(plain) if isinstance(plain, list) else plain
@@ -115,15 +111,13 @@ class ResourcesPart:
 
 def _listed(context: ProjectSnapshot, params: ListResourcesParams) -> tuple[Sequence[ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, page by page, and with a `path` those right below it, each with
-    ##% its object.
+    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
+    ##% their objects.
     if params.path is None:
         return list_all_resources(context, params.cursor)
     wanted = parse_resource_request(params.path)
     if wanted.cursor is not None:
         raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
-    ##= man/spec/mcp.md#resources
-    ##% A `?limit=` in the `path` of `resources/list` MUST be the size of a page.
     return list_resources_below(
         context, find_resource_node(get_resource_tree(context), wanted), params.cursor, wanted.limit
     )
@@ -135,8 +129,8 @@ def _telling_what_is_missing(request: ServerRequest, reference: str) -> Iterator
         yield
     except NotFoundError as error:
         ##= man/spec/mcp.md#resources
-        ##% A resource that does not exist MUST be an error with the code of the version of the protocol, -32602 since
-        ##% 2026-07-28 and -32002 before, whose data is what was asked for as `uri`.
+        ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28,
+        ##% and with its `uri`.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
@@ -197,8 +191,6 @@ class Outbox:
             return
         self._is_busy = True
         try:
-            ##= man/spec/mcp.md#freshness
-            ##% What a client could not be told of over HTTP, for it had no stream open, it MUST be told once it opens one.
             while self._waiting and self._is_open():
                 uri = next(iter(self._waiting))
                 del self._waiting[uri]
@@ -289,8 +281,6 @@ class Subscriptions:
         uris = set(params.notifications.resource_subscriptions or ())
         _check(uris)
         if self._open >= MAX_SUBSCRIPTIONS:
-            ##= man/spec/mcp.md#limits
-            ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
             hint = {"hint": "one stream can tell of many resources"}
             raise MCPError(code=TOO_MUCH_CODE, message="Too many streams are open", data=hint)
         self._open += 1
@@ -339,22 +329,18 @@ class Subscriptions:
 
     async def _changed(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
-        ##% A client MUST be told when the content of a resource changes that it has subscribed to, and MUST NOT be told
-        ##% of others.
+        ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+        ##% requirements or citations come or go.
         async for uri in self._watched.changed(after):
             await self._bus.publish(ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
-        ##= man/spec/mcp.md#freshness
-        ##% All clients that want to be told of lists MUST be told when specifications, requirements or citations come or
-        ##% go.
         if have_lists_changed(before, after):
             await self._bus.publish(ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._desk.registry:
             ##= man/spec/service.md#configuration
-            ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST
-            ##% be told that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and
-            ##% what was in force before stays.
+            ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
+            ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
             self._registry = self._desk.registry
             for event, kind in ((ToolsListChanged(), TOOLS), (PromptsListChanged(), PROMPTS)):
                 await self._bus.publish(event)
@@ -364,7 +350,8 @@ class Subscriptions:
         for outbox in outboxes:
             if outbox.put(uri):
                 ##= man/spec/mcp.md#freshness
-                ##% A client that does not read MUST NOT keep others from being told.
+                ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens
+                ##% a stream.
                 group.start_soon(outbox.deliver)
 
 
@@ -372,7 +359,8 @@ def _check(uris: Collection[str]) -> None:
     """Refuse what can be no URI, and more than one client can need."""
     if len(uris) > _MOST_URIS:
         ##= man/spec/mcp.md#limits
-        ##% A client MUST be refused with the code -32602 when it subscribes to more than 1,000 resources.
+        ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
+        ##% streams with -32010.
         raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MOST_URIS:,} resources can be subscribed to")
     for uri in uris:
         try:

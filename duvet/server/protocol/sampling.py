@@ -40,9 +40,9 @@ class ModelWantedError(PendingError):
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
     """Seals what clients are given, and lets through what comes back from them as it was, for the same call."""
-    ##= man/spec/service.md#models
-    ##% What a client hands back of earlier rounds MUST be refused unless it is what this server has given it for a call
-    ##% of the same tool with the same arguments.
+    ##= man/spec/service.md#models-of-clients
+    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
+    ##% rounds or with results that are too large for the client.
     return RequestStateBoundary(RequestStateSecurity.ephemeral(ttl=_SECONDS), default_audience=audience)
 
 
@@ -57,9 +57,6 @@ def read_rounds(state: str | None) -> CallState:
 
 
 def _handed_out(rounds: CallState) -> str:
-    ##= man/spec/service.md#models
-    ##% A call that has come to more than 32 rounds, or whose results are too large to be handed to the client, MUST fail
-    ##% with an error that says so.
     if rounds.count >= MAX_ROUNDS:
         message = f"the client's model was asked {MAX_ROUNDS} times in one call, which is the most"
         raise ModelError(ModelFault.REFUSED, message, hint="ask it in fewer steps, or by several calls")
@@ -78,9 +75,9 @@ _USELESS = "the client's model answers something else than text"
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:
     """The caller with the model that it offers, if it does."""
-    ##= man/spec/service.md#models
-    ##% Where the configuration has a provider of the kind `client`, the model of the client that calls MUST be asked, if
-    ##% that client offers it, in the way of its version of the protocol.
+    ##= man/spec/service.md#models-of-clients
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     offered = request.session.client_capabilities
     if offered is None or offered.sampling is None:
         return caller
@@ -167,8 +164,6 @@ def _text(answer: types.InputResponse) -> str | None:
 
 
 def _said(text: str | None) -> ProviderAnswer:
-    ##= man/spec/service.md#models
-    ##% What a client's model answers that is no text MUST fail the step that has asked.
     if text is None:
         raise ModelError(ModelFault.MALFORMED, _USELESS)
     return ProviderAnswer(text)

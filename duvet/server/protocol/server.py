@@ -73,7 +73,8 @@ def name_for_client(request: ServerRequest, tool: Tool, described: types.Tool) -
     """The tool by the name that this client can use; it is found by each of them."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
-    ##% A client that is known to refuse dots MUST be shown a workflow as `workflow_NAME`.
+    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% every tool in it.
     if "." not in tool.name or not tool.aliases or not params or not _REFUSES_DOTS.search(params.client_info.name):
         return described
     return described.model_copy(update={"name": tool.aliases[0]})
@@ -82,7 +83,8 @@ def name_for_client(request: ServerRequest, tool: Tool, described: types.Tool) -
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
     """The answer: its JSON, the next step in a line, and the same for programs."""
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else; a second one MAY name the next step.
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
     return types.CallToolResult(
@@ -93,8 +95,8 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 def make_error_result(error: ToolError) -> types.CallToolResult:
     """What went wrong, and what to do."""
     ##= man/spec/mcp.md#errors
-    ##% A tool that fails MUST answer with `isError` and one block of JSON, whose `status` is `error` and whose `error`
-    ##% has a `code`, a `message` and a `hint`.
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
     details = {} if error.details is None else {"details": error.details}
     told = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     value = {"status": "error", "error": told}
@@ -161,9 +163,6 @@ class ToolsPart:
         try:
             return await self._desk.require(name, arguments, caller)
         except ToolError as error:
-            ##= man/spec/mcp.md#errors
-            ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one that
-            ##% exists from answering a result with `isError`.
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=_hint(error)) from error
 
 
@@ -250,7 +249,8 @@ class CompletionsPart:
             return complete_argument(context, asked.name, asked.value)
         given = (params.context and params.context.arguments) or {}
         ##= man/spec/mcp.md#resources
-        ##% The variables of the templates MUST be completed from the project, within what is filled in before them.
+        ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from
+        ##% the project.
         return complete_variable(context, params.ref.uri, asked.name, asked.value, given)
 
 
@@ -265,8 +265,8 @@ class VersionPin:
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
         ##= man/spec/mcp.md#handshake
-        ##% The handshake MUST end with the version that the client asks for where the server knows it, and with the one
-        ##% that the configuration names where it names one.
+        ##% The server MUST use the version of the protocol that the configuration names, or else the one that the
+        ##% client requests if the server supports it.
         return {**result, "protocolVersion": self._version}
 
 

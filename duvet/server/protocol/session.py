@@ -77,8 +77,8 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         raise _protocol_error(make_tool_error(error)) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
-        ##% What a client is told of a failure that nobody foresaw MUST be `Internal error` with the code -32603, and
-        ##% nothing else.
+        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
+        ##% error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=INTERNAL_ERROR, message="Internal error") from error
 
@@ -124,7 +124,7 @@ class LoggingPart:
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
     """Whether the client reads messages of this level."""
     ##= man/spec/mcp.md#handshake
-    ##% A client MUST be sent only messages of the level that it has set, or of a higher one.
+    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return level in allowed_log_levels(request.protocol_version, request.meta)
     lowest = get_connection(request).state.get(_KEPT_AS, _AT_FIRST)

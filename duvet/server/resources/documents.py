@@ -124,8 +124,6 @@ def make_entry(context: ProjectSnapshot, above: ResourceNode, node: ResourceNode
 
 def _specification(context: ProjectSnapshot, node: ResourceNode) -> SpecificationDocument:
     card = context.catalogue.specifications[node.specification]
-    ##= man/spec/mcp.md#resources
-    ##% The `url` of a specification MUST be the one that targets name it by.
     return SpecificationDocument(card.id, card.name, card.cited_as, card.description)
 
 
@@ -241,8 +239,7 @@ def read_resource(
     if node is ROOT:
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
-    ##% `resources/read` MUST give the JSON of an object or of a whole list, and with `?limit=&cursor=` that part of the
-    ##% list.
+    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     if not asked.is_part:
         return make_document(context, node), None
     path = make_node_path(get_resource_tree(context), node)
@@ -302,8 +299,9 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
     """The URIs among these whose document is another now, with the digests of these."""
-    ##= man/spec/mcp.md#resources
-    ##% A resource MUST count as changed only if its document is another.
+    ##= man/spec/mcp.md#freshness
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 

@@ -145,7 +145,8 @@ class ResourceTree:
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
             ##= man/spec/mcp.md#resources
-            ##% A citation that refers to no requirement MUST be listed among all citations, and read there.
+            ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below
+            ##% it with their objects.
             return ResourceNode(NodeKind.CITATION, citations=numbers)
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 
@@ -266,8 +267,6 @@ class ResourceRequest(Struct, frozen=True):
 
 def parse_resource_request(reference: str) -> ResourceRequest:
     """What a URI, or a path, asks for; QueryError for what can be neither."""
-    ##= man/spec/mcp.md#resources
-    ##% A URI that is longer than 16,384 characters, or has a control character in it, MUST be refused as wrong.
     if len(reference) > _LONGEST:
         raise QueryError(f"a URI has no more than {_LONGEST} characters")
     is_uri = reference[: len(RESOURCE_SCHEME)].lower() == RESOURCE_SCHEME
@@ -275,7 +274,8 @@ def parse_resource_request(reference: str) -> ResourceRequest:
         raise QueryError("a URI has no control characters", hint="percent-encode them")
     path, options = _parted(reference[len(RESOURCE_SCHEME) :] if is_uri else reference)
     ##= man/spec/mcp.md#resources
-    ##% The names in a URI MUST be found percent-encoded, once, and plain.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     return ResourceRequest(((path, is_uri), (path, not is_uri)), _limit(options.get("limit")), options.get("cursor"))
 
 
@@ -395,7 +395,8 @@ def _finding_citation(tree: ResourceTree, id: str) -> ResourceNode:
 
 
 def _refuse_steps(id: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% A path that leads out of the project MUST NOT be followed.
+    ##= man/spec/mcp.md#tools
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     if ".." in _FINDING_STEPS.split(id):
         raise NotFoundError(f"there is no citation {quote_text(id)}")

@@ -32,8 +32,6 @@ def read_some(descriptor: int) -> bytes:
         try:
             return os.read(descriptor, CHUNK_BYTES)
         except BlockingIOError:
-            ##= man/spec/mcp.md#transport
-            ##% An input that is set not to block MUST be waited for.
             select.select([descriptor], [], [])
 
 
@@ -116,8 +114,9 @@ def take_standard_streams() -> ClientPipes:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, _INPUT)
     os.close(nothing)
-    ##= man/spec/mcp.md#transport
-    ##% Nothing but messages of the protocol MUST reach the client, whatever the server or a child of it prints.
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
+    ##% line feed, whatever it or a child process prints.
     os.dup2(_COMPLAINTS, _OUTPUT)
     return wire
 
@@ -210,7 +209,8 @@ def answer_handshake(wire: ClientPipes, identity: ServerIdentity, instructions: 
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The answer to an `initialize` that comes first MUST NOT wait for the import of the SDK, nor for the project.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     if answer:
         write_all(wire.writing, encode_message(answer))
     return SessionOpening(read, answer is not None)
@@ -234,8 +234,6 @@ def make_early_answer(line: bytes, identity: ServerIdentity, instructions: str) 
         params = msgspec.convert(message.get("params"), _Params)
     except (InvalidMessageError, msgspec.ValidationError):
         return None
-    ##= man/spec/mcp.md#handshake
-    ##% The early answer to `initialize` MUST be what the server would have answered later.
     return {"jsonrpc": "2.0", "id": message["id"], "result": _result(params.protocol_version, identity, instructions)}
 
 

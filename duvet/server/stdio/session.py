@@ -198,7 +198,7 @@ class PendingRequests:
     async def until_room(self) -> None:
         """Wait while there is too much to do."""
         ##= man/spec/mcp.md#limits
-        ##% The server MUST NOT read on while 512 requests, or 16 MiB of them, await their answers.
+        ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
         while self._brief >= MAX_PENDING_REQUESTS or self._bytes > MAX_PENDING_BYTES:
             await self._eased.wait()
 
@@ -221,8 +221,6 @@ class UnreadAnswers:
 
     @property
     def is_left(self) -> bool:
-        ##= man/spec/mcp.md#limits
-        ##% While 64 MiB of answers wait for a client to read them, the server MUST NOT make up more.
         return self._bytes < self._most
 
     async def eased(self) -> None:
@@ -294,8 +292,9 @@ class OutboundChannel:
 
     async def send(self, value: object) -> None:
         """Write a line, when it is its turn."""
-        ##= man/spec/mcp.md#transport
-        ##% A message MUST be written as one line of UTF-8 that ends in a bare line feed.
+        ##= man/spec/mcp.md#standard-input-and-output
+        ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
+        ##% in a line feed, whatever it or a child process prints.
         line = encode_message(value)
         async with self._turn:
             try:
@@ -319,8 +318,6 @@ class OutboundChannel:
         """Keep an answer until those to the rest of the batch are there."""
         size = len(encode_message(answer))
         if self._collected + size > MAX_UNREAD_BYTES:
-            ##= man/spec/mcp.md#limits
-            ##% Where the answers to batches come to more than 64 MiB, each further one MUST be the error -32010.
             answer = make_error_response(
                 TOO_MUCH_CODE, "The answers to the batch are too large: ask in smaller ones", id
             )
@@ -337,8 +334,6 @@ class OutboundChannel:
 
     async def finish(self, batch: ResponseBatch) -> None:
         """Send the answers to a batch, once there are all of them, and any."""
-        ##= man/spec/mcp.md#transport
-        ##% The answers to a batch MUST be one array.
         if batch.is_done and batch.answers:
             self._collected -= batch.size
             await self.send(batch.answers)
@@ -386,8 +381,6 @@ class InboundChannel:
                     await self._take(server, line)
                 except InvalidMessageError as refused:
                     await self._outbound.send(refused.answer)
-            ##= man/spec/mcp.md#transport
-            ##% What was asked before the end of the input MUST be answered, if that takes less than ten seconds.
             with anyio.move_on_after(self._grace):
                 await self._requests.until_none()
 
@@ -408,7 +401,8 @@ class InboundChannel:
 
     async def _take(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
         ##= man/spec/mcp.md#limits
-        ##% A line of more than 4 MiB MUST be answered with the error -32600, and MUST NOT be kept.
+        ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured
+        ##% with 413, without reading it all.
         if line is None:
             raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes")
         value = decode_message(line)
@@ -418,8 +412,9 @@ class InboundChannel:
             await self._hand_on(server, check_message(value), len(line), None)
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
-        ##= man/spec/mcp.md#transport
-        ##% A batch MUST be refused with the error -32600, unless the handshake has come to a version that knows batches.
+        ##= man/spec/mcp.md#standard-input-and-output
+        ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
+        ##% in all others, over HTTP too.
         if self._outbound.version not in BATCH_VERSIONS:
             raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: this version of the protocol has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:
@@ -499,8 +494,6 @@ async def converse(
     inbound = InboundChannel(reading, requests, outbound, opening, grace)
     to_server, incoming = anyio.create_memory_object_stream[InboundItem](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    ##= man/spec/mcp.md#transport
-    ##% The server MUST end when nobody reads what it says any more.
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(inbound.run, to_server)
@@ -545,6 +538,7 @@ def serve_client(
     # What a short run does without: this one may last for days. What is imported is here to stay.
     gc.enable()
     gc.freeze()
-    ##= man/spec/mcp.md#transport
-    ##% The end of the input MUST end the server with the exit code 0.
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     anyio.run(converse, wire, opening, server)

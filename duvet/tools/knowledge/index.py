@@ -75,9 +75,9 @@ def _turns() -> RunVar[CapacityLimiter | None]:
 
 def make_store_refusal(error: StoreError, ctx: CallContext) -> ToolError:
     """Why the store can't be used, in words that fit whoever asks."""
-    ##= man/spec/knowledge.md#tools
-    ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do,
-    ##% and the server goes on.
+    ##= man/spec/knowledge.md#answers
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
@@ -97,9 +97,6 @@ def _hint(error: StoreError, ctx: CallContext) -> str:
 def _hint_for_people(error: StoreError, root: str) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
         return f"{error.hint}; `duvet ingest --full` does both"
-    ##= man/spec/knowledge.md#runs
-    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST
-    ##% name that one, and `-C`.
     if isinstance(error, StoreMissingError) and (above := find_project_above(root)):
         return f"the project is in {above}, a folder above: ask with `duvet -C {above} call`, or take it in from there"
     return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _MADE_AGAIN) else error.hint
@@ -117,18 +114,14 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     found = tuple(rows)
     if limit is not None:
         return found[:limit]
-    ##= man/spec/knowledge.md#tools
-    ##% Where `limit` says nothing else, lists in reports and the files of a subsystem MUST be cut to about 4,000 tokens in
-    ##% all for clients of the Model Context Protocol, which are told so, and MUST be whole on every other face.
+    ##= man/spec/knowledge.md#answers
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == MCP_SOURCE else found
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
     """The bytes of JSON that an answer may have which holds so many entries, where as many are usual; None is any."""
-    ##= man/spec/knowledge.md#tools
-    ##% For these clients the results of `km-search`, the edges of a node and the nodes around a subsystem MUST be cut to
-    ##% about 4,000 tokens, too, or as many more as `limit` is higher than usual; what is cut, and how to have it, MUST be
-    ##% said.
     return MAX_PAGE_BYTES * max(limit, usual) // usual if face == MCP_SOURCE else None
 
 
@@ -139,6 +132,6 @@ def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]
 
 def cap_count(given: int, highest: int) -> int:
     """What was given, or the highest that there is."""
-    ##= man/spec/knowledge.md#tools
-    ##% A limit or a depth that is higher than the highest MUST count as that; one that is too low MUST be refused.
+    ##= man/spec/knowledge.md#answers
+    ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
     return min(given, highest)

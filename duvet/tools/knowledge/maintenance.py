@@ -66,8 +66,6 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
     """The run, be it that it has failed; ToolError where there is nothing to tell of it."""
     from uuid import uuid4
 
-    ##= man/spec/gateway.md#maintenance
-    ##% A run that a tool begins without a `profile` MUST be called by `ingest.profile`, or `manual` where that is not said.
     wishes = replace(wishes, run_id=uuid4().hex, otherwise=_MANUAL)
 
     def work() -> IngestRun:
@@ -82,9 +80,9 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
                 raise
             return failed
 
-    ##= man/spec/gateway.md#maintenance
-    ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-    ##% wanted, and MUST leave what is known as it was where the call is cancelled.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
+    ##% index unchanged.
     return await run_in_thread(ctx, work)
 
 
@@ -175,9 +173,9 @@ def _made(upkeep: Maintenance, destination: str) -> Backup:
 
 
 def _check(places: StorePaths, at: str, said: str) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##% `km-backup-trigger` MUST write to the project and to the configured folder of backups and nowhere else, and MUST
-    ##% NOT replace a file.
+    ##= man/spec/gateway.md#backups
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
     if "\0" in at or not any(leads_into_folder(folder, at) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
         raise QueryError(f"{quote_text(shorten_text(said) or BACKUPS_FOLDER)} is outside of the project", hint=hint)
@@ -188,9 +186,6 @@ def _check(places: StorePaths, at: str, said: str) -> None:
             # How one comes there is nobody's business but the configuration's.
             check_destination(places.backups, os.path.relpath(at + more, places.backups).replace(os.sep, "/"))
             return
-        ##= man/spec/gateway.md#maintenance
-        ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too, but
-        ##% for the folders of backups.
         check_destination(places.root, said.rstrip("/") + more)
         check_not_reserved(places, at)
     except QueryError as error:
@@ -257,9 +252,9 @@ async def submit_feedback(asked: KmFeedbackSubmitInput, ctx: CallContext) -> Too
         context=asked.context,
         timestamp=upkeep.now().isoformat(timespec="milliseconds"),
     )
-    ##= man/spec/gateway.md#maintenance
-    ##% `km-feedback-submit` MUST keep a vote from -1 to 1, a note and a context for a result of a search, and answer with
-    ##% what was kept and when.
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% three are missing.
     await run_in_thread(ctx, lambda: submit_vote(upkeep.places, vote))
     warnings = filter(None, (_unsaid(vote), await _unknown(ctx, chunk)))
     return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
@@ -267,8 +262,6 @@ async def submit_feedback(asked: KmFeedbackSubmitInput, ctx: CallContext) -> Too
 
 def _unsaid(vote: Vote) -> str:
     """What to tell who says nothing."""
-    ##= man/spec/gateway.md#maintenance
-    ##% Feedback that has neither a vote, nor a note, nor a context MUST be kept, too, with a warning.
     is_something = vote.vote is not None or (vote.note or "").strip() or vote.context
     return "" if is_something else "That says nothing of the result: a vote from -1 to 1 or a note would."
 
@@ -343,9 +336,9 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
 async def trigger_ingest(asked: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
     """Take everything in that has changed."""
     if asked.paths is not None:
-        ##= man/spec/gateway.md#maintenance
-        ##% `km-ingest-trigger` MUST take the project in and answer what came of it as `km-ingest-status` does, with the
-        ##% status `success` or `failure`; with `paths` it MUST answer `unsupported_operation`.
+        ##= man/spec/gateway.md#indexing-and-feedback
+        ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
+        ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
     profile = "" if asked.profile is None else require_profile(asked.profile)

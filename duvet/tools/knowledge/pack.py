@@ -96,9 +96,8 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 async def show_help(asked: KmHelpInput, ctx: CallContext) -> ToolAnswer:
     """How these tools are used."""
     tools = {tool.name: tool for tool in await ctx.pack()}
-    ##= man/spec/knowledge.md#tools
-    ##% `km-help` MUST tell of the tools that are switched on and of no others, in words that are made from what these
-    ##% accept, and with `include_spec` the same as one document.
+    ##= man/spec/knowledge.md#answers
+    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
     spec = render_usage(list(tools.values())) if asked.include_spec else UNSET
     name = asked.tool.strip()
     if not name:

@@ -58,14 +58,14 @@ async def run_recipe_tool(asked: KmRecipeRunInput, ctx: CallContext) -> ToolAnsw
     name = require_argument("recipe", asked.recipe, _NAME)
     run = await recipes.run(name, asked.vars, ctx)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer the status `success`, the outputs, and of each step its id, its status, how many
-    ##% seconds it took, a message and its result.
+    ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
+    ##% step, and record the run like a workflow's.
     done = make_recipe_output(name, run)
     if run.error is None:
         return ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
-    ##% A recipe that fails MUST be answered with `tool_failed`, `assert_failed` or `timeout`, with the step that failed, and
-    ##% with what became of every step as the details, those that were not begun as `skipped`.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
+    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
     where = f" in the step {run.error.step}" if run.error.step else ""
     message = f"{name} failed{where}: {run.error.message}"
     raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(done))
@@ -105,9 +105,6 @@ RECIPE_RUN = Tool(
     handler=run_recipe_tool,
     scope=Scope.MAINTAINER,
     is_idempotent=False,
-    ##= man/spec/gateway.md#recipes
-    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
-    ##% replace something.
     replaces=True,
     labels=TOOL_LABELS,
     accountable=("recipe",),

@@ -159,9 +159,9 @@ LIFECYCLE_REPORT = Tool(
     input=KmLifecycleReportInput,
     output=LifecycleReport,
     handler=report_lifecycle,
-    ##= man/spec/knowledge.md#tools
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be called by maintainers alone, and MUST be there in a pack that is
-    ##% `read-only`: they change nothing.
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
+    ##% `read-only` pack.
     scope=Scope.MAINTAINER,
     reads=True,
     labels=TOOL_LABELS,
@@ -197,8 +197,7 @@ async def show_ingest_status(asked: KmIngestStatusInput, ctx: CallContext) -> To
     profile = (asked.profile or "").strip() or None
     runs = await _runs(ctx, profile, max(cap_count(asked.history, MAX_HISTORY), 1))
     ##= man/spec/knowledge.md#reports
-    ##% `km-ingest-status` MUST tell of the last run, whether it has succeeded or failed, and with a `profile` of the last one
-    ##% that is called so; where there is none it MUST answer the status `not_found`.
+    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = make_run_row(runs[0])

@@ -123,8 +123,6 @@ async def add_feedback_hint(found: SearchResponse, ctx: CallContext) -> SearchRe
 
 async def _takes_feedback(ctx: CallContext) -> bool:
     """Whether the caller can say what the results are worth."""
-    ##= man/spec/gateway.md#maintenance
-    ##% An answer of `km-search` MUST say how to give feedback to those callers who can, and to no others.
     return any(tool.name == FEEDBACK_TOOL and tool.scope in ctx.caller.scopes for tool in await ctx.pack())
 
 

@@ -59,9 +59,9 @@ async def finish_storing(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
 
 
 async def _ingested(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> RunRow:
-    ##= man/spec/gateway.md#maintenance
-    ##% Where the project can't be taken in after a file was stored, that MUST be an `upstream_error` which says that the
-    ##% file is there.
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
+    ##% index does not contain the file.
     try:
         run = await run_ingest_or_fail(ctx, upkeep, IngestOptions())
     except ToolError as error:
@@ -83,9 +83,6 @@ async def _missing(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) ->
         return ""
     if is_known:
         return ""
-    ##= man/spec/gateway.md#maintenance
-    ##% Where a file that was stored is not among what was taken in afterwards, as with a content root that is not in the
-    ##% project, the answer MUST warn of that.
     why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
     return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
 
@@ -116,8 +113,9 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
 async def store_text(asked: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
     """Write a text down where it is taken in."""
     require_argument("content", asked.content, _CONTENT)
-    ##= man/spec/gateway.md#maintenance
-    ##% The content of `km-storetext` MUST have at most 500,000 bytes, whichever way it comes, and its schema MUST say so.
+    ##= man/spec/gateway.md#uploads
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
     if len(asked.content.encode()) > _LONGEST:
         hint = "store it in parts, or as a file with km-upload"
         raise ToolError(ErrorCode.INVALID_REQUEST, f"content has more than {_LONGEST:,} bytes", hint)

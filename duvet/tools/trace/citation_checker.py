@@ -39,7 +39,7 @@ class SpecCatalogue(Library):
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
         ##= man/spec/mcp.md#tools
-        ##% A tool that only reads MUST NOT download anything.
+        ##% Tools MUST NOT download anything in order to read.
         super().__init__(project.tree, project.downloads, None, project.root)
         self.project = project
         self.cards = context.catalogue.specifications
@@ -265,8 +265,6 @@ _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\
 
 def parse_given_citations(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
     """The annotations of what was given, whose places are counted in the text that comes with them."""
-    ##= man/spec/mcp.md#tools
-    ##% An entry of a requirement file MUST be read as one, with the target above it or its own.
     if not _ENTRY.match(text):
         return parse_pasted(path, text, styles)
     annotations, problems = read_requirement_file(path, text.encode(errors="replace"))
@@ -338,7 +336,8 @@ class CitationChecker:
             return self._matched(annotation, locator, match, warnings)
         assert failure is not None
         ##= man/spec/mcp.md#tools
-        ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
+        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
+        ##% as an entry of a requirement file, and with code around them.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
         near = self.nearest.to(failure.rule.code, annotation) if looks else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
@@ -349,15 +348,13 @@ class CitationChecker:
             number = self.shelf.first_of(number)
             first = self.shelf.cards[number].locator
             if first != locator.name:
-                ##= man/spec/mcp.md#tools
-                ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+                ##= man/spec/trace.md#targets-and-quotes
+                ##% duvet SHOULD warn about two spellings of one specification.
                 warnings.append(f"this counts as another specification than {first}: name that one")
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             warnings.append("this exception does not say why: add a line `reason=…`")
         is_required = number is not None and self._is_required((number, match.section), match.pieces)
         if match.fit is not Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
-            ##= man/spec/mcp.md#tools
-            ##% A quote that stands in its section, but in no requirement, MUST be valid with a warning.
             warnings.append("these words stand in the section, but in no requirement")
         return CitationVerdict(warning="; ".join(warnings))
 

@@ -80,13 +80,12 @@ def make_citation_output(verdict: CitationVerdict) -> ValidateCitationOutput:
 
 def _next_step(verdict: CitationVerdict) -> str:
     ##= man/spec/mcp.md#tools
-    ##% After a citation that is invalid, the second block MUST say what to do.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     if not verdict.error:
         return ""
     phrase = verdict.error.partition(":")[0]
     if verdict.nearest and phrase != REQUIREMENT_NOT_FOUND:
-        ##= man/spec/mcp.md#tools
-        ##% Where `nearest` is a target, the second block MUST say to name that.
         step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE
         return f"{step} {verdict.hint}".rstrip()
     return verdict.hint or _STEPS.get(phrase, _WRITE)
@@ -134,8 +133,6 @@ def _short(one: ValidateCitationOutput, room: int) -> dict[str, str]:
 
 
 def _validate_citations_next_step(found: list[ValidateCitationOutput]) -> str:
-    ##= man/spec/mcp.md#tools
-    ##% Of several citations, the second block MUST say how many are invalid, and which.
     wrong = [number for number, one in enumerate(found, 1) if not one.valid]
     if not wrong:
         return f"All {format_count(len(found), 'citation')} valid."
@@ -185,8 +182,6 @@ def suggest_citation(asked: SuggestCitationInput, context: ProjectSnapshot) -> T
     if kind is Kind.EXCEPTION and not reason:
         raise ToolError(ErrorCode.INVALID_REQUEST, "an exception needs a reason", "say in reason why it does not apply")
     if asked.line is not None and not context.project.tree.exists(path):
-        ##= man/spec/mcp.md#tools
-        ##% A line of a file that is not written yet MUST be refused with a hint.
         message = f"{path} is not written yet, so it has no line {asked.line}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "leave line out, or write the file first")
     wanted = NewAnnotation(meant.target, meant.quote, kind, {"reason": reason} if reason else {})
@@ -196,7 +191,8 @@ def suggest_citation(asked: SuggestCitationInput, context: ProjectSnapshot) -> T
     except DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     ##= man/spec/mcp.md#tools
-    ##% A comment that is suggested MUST be valid and in the style of its file, and MUST NOT be written anywhere.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, asked.line), next_step=_suggest_citation_next_step(asked)
     )
@@ -219,8 +215,6 @@ def _source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[SourceStyle
         styles = () if project.tree.exists(path) else _styles_to_be(context, path)
         if styles:
             return path, styles
-    ##= man/spec/mcp.md#tools
-    ##% A file that no source pattern matches MUST be refused with a hint.
     raise ToolError(ErrorCode.NOT_FOUND, f"{quote_text(name)} is no source of this project", _patterns(_rules(context)))
 
 
@@ -322,20 +316,20 @@ def _at(context: ProjectSnapshot, place: FileLine) -> _Cited:
     own = _holding(found, place.line)
     if not own:
         ##= man/spec/mcp.md#tools
-        ##% A comment that can't be read MUST be listed with its first line, at each line of which `get_citation_context`
-        ##% finds it.
+        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments
+        ##% that cannot be read.
         unread = _unread_in(context, place.path)
         own, found = _holding(unread, place.line), [*found, *unread]
     ##= man/spec/mcp.md#tools
-    ##% `get_citation_context` MUST NOT show lines of a file that holds no citation.
+    ##% `get_citation_context` MUST NOT show lines of a file without citations.
     if not found:
         raise _no_citation(context, place.path)
     if own:
         return own[0]
     path = found[0].path
     near = ", ".join(f"{path}:{line}" for line in find_nearest_lines([one.lines.first for one in found], place.line))
-    ##= man/spec/mcp.md#tools
-    ##% A line without a citation MUST be answered with the citations that are nearest to it in its file.
+    ##= man/spec/show.md#references
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
     raise NotFoundError(f"there is no citation at {path}:{place.line}", hint=f"near are {near}")
 
 

@@ -142,8 +142,8 @@ _NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
 def describe_citation_error(problem: Problem, target: str) -> str:
     """What is wrong with a citation of this target: one of the phrases, and why; for other problems why alone."""
     ##= man/spec/mcp.md#tools
-    ##% The error of a citation that is invalid MUST begin with `URL not found`, `Specification not found`, `Section not
-    ##% found` or `Requirement not found`.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     phrase = _PHRASES.get(problem.code, "")
     if problem.code == rules.TARGET_UNRESOLVED.code and not _NAME.match(target):
         phrase = URL_NOT_FOUND
@@ -184,8 +184,8 @@ def list_invalid_citations(asked: ListInvalidCitationsInput, context: ProjectSna
 
 
 def _rows(context: ProjectSnapshot) -> list[InvalidCitation]:
-    ##= man/spec/mcp.md#tools
-    ##% What tools say of the trace MUST be what the commands say of it.
+    ##= man/spec/trace.md#coverage
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     return sorted([*_unread(context), *_wrong(context)], key=attrgetter("file_path", "line_number"))
 
 
@@ -196,7 +196,8 @@ def _wrong(context: ProjectSnapshot) -> Iterator[InvalidCitation]:
     for id, problems in context.findings.invalid().items():
         one = annotations[id]
         ##= man/spec/mcp.md#tools
-        ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments
+        ##% that cannot be read.
         wrong = [problem for problem in problems if problem.code != _PASSED]
         if wrong:
             comment = read_comment(text(one.path), AnnotationHead(one.line, one.source.text))

@@ -78,8 +78,6 @@ def summarize_coverage(asked: CoverageSummaryInput, context: ProjectSnapshot) ->
 
 
 def _whole(context: ProjectSnapshot) -> CoverageSummaryOutput:
-    ##= man/spec/mcp.md#tools
-    ##% What tools say of the trace MUST be what the commands say of it.
     check_requirements_known(context)
     catalogue = context.catalogue
     found: dict[int, list[RequirementCard]] = {index: [] for index in range(len(catalogue.specifications))}
@@ -252,11 +250,7 @@ def _cost(text: str) -> int:
 
 def _next_step(offset: int, end: int, total: int) -> str:
     if offset >= total and offset:
-        ##= man/spec/mcp.md#tools
-        ##% Of a text, an offset past its end MUST be said to be so.
         return f"Nothing is left: the text has {total} characters, and offset={offset} is past its end."
-    ##= man/spec/mcp.md#tools
-    ##% A text that is cut MUST be said to be cut, with how to get the rest.
     return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""
 
 
@@ -286,7 +280,8 @@ def resolve_spec_id(asked: ResolveSpecIdInput, context: ProjectSnapshot) -> Tool
     if found:
         return ToolAnswer(value=ResolveSpecIdOutput(spec_id=catalogue.specifications[found[0]].id))
     ##= man/spec/mcp.md#tools
-    ##% A URL that the project doesn't know MUST be answered with an `error` that is no failure, and with the nearest names.
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% unknown URL with an `error` and the nearest names.
     near = suggest_nearest(asked.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
     return ToolAnswer(
         value=ResolveSpecIdOutput(error=SPECIFICATION_NOT_FOUND), next_step=f"{near[:1].upper()}{near[1:]}"

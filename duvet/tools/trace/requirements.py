@@ -210,7 +210,8 @@ def _whole(found: RequirementDetail) -> GetRequirementOutput:
 def _fitting(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
     """The citations with the code around them, or without it, or so many as there is room for."""
     ##= man/spec/mcp.md#tools
-    ##% All about one requirement MUST fit into about 4,000 tokens, with as many of its citations as there is room for.
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
     told = [_cited(one) for one in citations]
     if len(json.encode(told)) > room:
         told = [replace(one, context_lines=None) for one in told]
@@ -348,8 +349,8 @@ def get_requirement_status(asked: GetRequirementStatusInput, context: ProjectSna
     """The status of a requirement, and of each place where it stands if these are several."""
     catalogue = context.catalogue
     indexes = _meant(catalogue, asked.req_identifier.strip())
-    ##= man/spec/mcp.md#tools
-    ##% Of a requirement that stands in several places, the worst status and all places MUST be told.
+    ##= man/spec/show.md#details
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     status = min(catalogue.requirements[index].status for index in indexes)
     places = tuple(
         StatusPlace(make_requirement_path(catalogue, one), catalogue.requirements[one].status.words) for one in indexes
@@ -407,8 +408,6 @@ class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
 def search_requirements(asked: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
     """What is found, the best first."""
     question = SearchQuery(asked.query, make_filter(asked, asked.status))
-    ##= man/spec/mcp.md#tools
-    ##% What tools say of the trace MUST be what the commands say of it.
     found = find_hits(context.catalogue, question, lambda: context.once(_index), context.files)
     return make_requirement_list_answer(context, _NAME, asked, found.indexes, [*_notes(context, asked.query, found)])
 
@@ -419,8 +418,8 @@ def _index(context: ProjectSnapshot) -> OpenIndex:
 
 def _notes(context: ProjectSnapshot, query: str, found: SearchHits) -> Iterator[str]:
     ##= man/spec/mcp.md#tools
-    ##% The second block of a search MUST tell of loose matches, of words that don't count, and of the nearest names where
-    ##% nothing is found.
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
     for note in describe_answer(found):
         yield f"{note[:1].upper()}{note[1:]}."
     if not found.indexes:
@@ -448,8 +447,6 @@ class ListUncitedRequirementsInput(RequirementArguments, frozen=True, kw_only=Tr
 
 def list_uncited_requirements(asked: ListUncitedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
     """The requirements that nothing but a todo refers to."""
-    ##= man/spec/mcp.md#tools
-    ##% What tools say of the trace MUST be what the commands say of it.
     indexes = filter_requirements(context.catalogue, context.once(_uncited), make_filter(asked))
     note = "suggest_citation writes the comment for one of them." if indexes else "Nothing is uncited here."
     return make_requirement_list_answer(context, _LIST_UNCITED_REQUIREMENTS_NAME, asked, indexes, [note])
@@ -506,7 +503,7 @@ def get_prioritized_requirements(asked: GetPrioritizedRequirementsInput, context
 def _ranked(context: ProjectSnapshot) -> dict[int, Priority]:
     """The indexes of all requirements, most urgent first, with what decides about that."""
     ##= man/spec/mcp.md#tools
-    ##% `get_prioritized_requirements` MUST list what is done, too.
+    ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}

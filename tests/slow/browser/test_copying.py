@@ -103,8 +103,9 @@ def quote_of(page: Page) -> str:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_comments(visit: Visits, tea: Report, style: str, kind: str) -> None:
-    ##= man/spec/page.md#copying
-    ##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
+    ##= man/spec/page.md#working-with-the-report
+    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
@@ -186,8 +187,8 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
 
 
 def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
-    ##= man/spec/page.md#copying
-    ##% Where the browser does not let the page copy, the text MUST be shown selected.
+    ##= man/spec/page.md#working-with-the-report
+    ##% The report MUST show the text selected when the browser does not allow copying.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()

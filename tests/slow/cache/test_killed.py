@@ -73,9 +73,6 @@ def whole(folder: Path) -> dict[str, object]:
 
 
 def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
     twins = Twins(tmp_path, house.fill)
     choice = random.Random(KILLS)
     codes: list[int] = []

@@ -98,10 +98,9 @@ def ask_everything(folder: Path) -> bool:
 
 @pytest.mark.parametrize(("damage", "count"), [(in_each_block, 6), (here_and_there, 60)])
 def test_nothing_else_comes_of_it(damage: Damage, count: int, ledger: Path) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names the file
-    ##% and says what to do.
+    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
     file = ledger / StoreRule().path
     whole, told = file.read_bytes(), 0
     try:

@@ -128,8 +128,8 @@ CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
 def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% The piece that declares a symbol, and the first one of a file, MUST come first where the query has the name of the
-    ##% symbol, or the path or the name of the file, as a word.
+    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
+    ##% with some.
     cases = definitions(sources, form)
     first, among_five = ranks(engine, cases)
     assert first >= SOME - 2 and among_five >= SOME - 1

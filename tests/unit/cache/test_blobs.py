@@ -34,17 +34,18 @@ def test_what_was_saved_is_loaded(blobs: BlobStore) -> None:
 
 
 def test_git_ignores_all_of_it(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% Git MUST ignore the cache wherever it is made.
+    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
+    ##% link there.
     saved(blobs)
     assert Path(blobs.folder, ".gitignore").read_bytes() == b"*\n"
 
 
 def test_a_file_that_is_cut_off(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% A cache that is cut off, changed or unreadable MUST count as absent.
+    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     path = saved(blobs)
     whole = path.read_bytes()
     for length in range(len(whole)):
@@ -65,9 +66,6 @@ def test_a_file_with_a_bit_flipped(blobs: BlobStore) -> None:
 
 
 def test_a_file_of_another_build(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% What another build of duvet has kept MUST NOT be used.
     path = saved(blobs)
     whole = path.read_bytes()
     assert whole.startswith(make_blob_header("name"))
@@ -109,9 +107,9 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
 
 
 def test_a_folder_in_its_place(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% A cache that can't be written MUST NOT keep a run from its answer.
+    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     Path(blobs.folder, "name").mkdir(parents=True)
     blobs.save("name", VALUE)
     assert load(blobs) is None
@@ -126,9 +124,6 @@ def test_a_file_in_the_place_of_the_folder(blobs: BlobStore) -> None:
 
 @pytest.mark.parametrize("linked", [".duvet", ".duvet/cache", ".duvet/cache/name"])
 def test_a_link_is_not_written_to(linked: str, blobs: BlobStore, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% A cache behind a link MUST NOT be written.
     elsewhere = tmp_path / "elsewhere"
     if linked.endswith("name"):
         elsewhere.write_text("precious")

@@ -44,7 +44,7 @@ def test_a_file_is_read_once_in_each_way(root: Path) -> None:
 def test_a_clock_that_jumps_back(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% What was kept at a time that is yet to come MUST NOT be used.
+    ##% duvet MUST give the same answer with and without the cache.
     work = Work()
     run_of_file(root, work, LATER)
     run_of_file(root, work, LATER - 1)

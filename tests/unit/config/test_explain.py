@@ -45,7 +45,7 @@ def shown(setting: Setting) -> str:
 
 def test_every_setting_of_upstreams_schema() -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     assert explained(TEXT) == [
         "config-path .duvet/config.toml default",
         f"$schema {UPSTREAM} file 1",

@@ -34,7 +34,7 @@ EXPANSIONS = [
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
 def test_expands(template: str, expansion: TemplateExpansion) -> None:
     ##= man/spec/trace.md#configuration
-    ##% `${{ A || B || 'text' }}` in a link MUST become the first of these that is set.
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
     assert expand_template(template, ENVIRON) == expansion
 
 

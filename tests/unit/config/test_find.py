@@ -13,7 +13,8 @@ from duvet.tree.files import DiskTree, MemoryTree
 
 def test_a_file_that_is_given_wins_over_that_of_the_folder() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     tree = MemoryTree({CONFIG_PATH: b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
 

@@ -145,8 +145,8 @@ NEITHER: list[dict[str, Any]] = [
 @pytest.mark.parametrize("document", BOTH + OURS + NEITHER)
 def test_one_verdict(document: dict[str, Any], schema: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
-    ##% accepted, and no others.
+    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
+    ##% accepts.
     whole = {"$schema": schema, **document}
     expected = document in BOTH or (document in OURS and schema == EXTENDED)
     assert [is_read(whole), is_valid(whole, schema)] == [expected, expected]
@@ -199,8 +199,8 @@ DOCUMENTS = table(
 @given(DOCUMENTS, st.sampled_from([UPSTREAM, EXTENDED]))
 def test_one_verdict_on_any_document(document: dict[str, Any], schema: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% The JSON Schema that `duvet config --schema` prints MUST accept the keys and the types of values that are
-    ##% accepted, and no others.
+    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
+    ##% accepts.
     whole = {"$schema": schema, **document}
     assert is_read(whole) == is_valid(whole, schema)
 

@@ -70,7 +70,8 @@ def test_what_is_wrong_elsewhere_keeps_nothing_from_it(wrong: str) -> None:
 )
 def test_what_is_wrong_in_it_leaves_the_defaults(wrong: str) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     assert quick(BEGIN + wrong) == ServerRule()
     assert rule(MemoryTree({CONFIG_PATH: b"server \xff"})) == ServerRule()
 

@@ -25,15 +25,14 @@ def written(starters: tuple[Starter, ...], *specifications: str, extended: bool)
     ],
 )
 def test_languages_are_known_by_their_files(files: set[str], languages: list[str]) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% `duvet init` without a language MUST take the languages whose files stand in the folder.
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
     assert [one.language.value for one in detect_languages(files.__contains__)] == languages
 
 
 @pytest.mark.parametrize("extended", [False, True])
 def test_what_is_written_can_be_read(extended: bool) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% A configuration that `duvet init` writes MUST be one that duvet reads.
     config = written(STARTERS, "spec.md", ODD, extended=extended)
     assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
         ((starter.pattern,), *starter.language.style) for starter in STARTERS

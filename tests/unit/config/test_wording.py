@@ -47,5 +47,6 @@ def test_types(value: Any, words: str) -> None:
 )
 def test_did_you_mean(word: str, answer: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% A problem with a misspelt key SHOULD name the key that was meant.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     assert fields.did_you_mean(word, ["pattern", "type", "TODO"]) == answer

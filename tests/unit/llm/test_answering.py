@@ -22,9 +22,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_fallback_answers(wire: Wire, other: Wire) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% Where a fallback answers, a warning MUST say so, both in the log and in the response.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"))
     config = {

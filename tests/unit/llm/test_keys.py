@@ -17,9 +17,6 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("said", [f"key {KEY} is wrong", f"{KEY[:5]}\x00{KEY[5:]}", f"{KEY}{KEY}", "x" * 190 + KEY])
 async def test_a_key_that_is_said_again(said: str, wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(refuses(401, said))
     async with routing({"providers": {"one": at(wire, apiKey="$K")}}, {"K": KEY}) as made:
         with pytest.raises(ModelError) as caught:
@@ -31,9 +28,6 @@ async def test_a_key_that_is_said_again(said: str, wire: Wire) -> None:
 
 
 async def test_a_key_that_is_in_an_answer(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(openai_says(f"Your key is {KEY}."))
     wire.files = {"/v1/models": Reply(body=json.encode({"data": [{"id": f"model-{KEY}"}]}))}
     async with routing({"providers": {"one": at(wire, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
@@ -51,9 +45,6 @@ WRITTEN = [KEY.replace("-", "\\u002d"), f"\\u0073{KEY[1:]}", f"{KEY[:5]}\\u0000{
 async def test_a_key_that_an_answer_writes_in_another_way(
     kind: str, says: Callable[[str], Reply], written: str, wire: Wire
 ) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(Reply(body=says("Your key is KEY.").body.replace(b"KEY", written.encode())))
     wire.files = {"/v1/models": Reply(body=f'{{"data": [{{"id": "model-{written}"}}]}}'.encode())}
     async with routing({"providers": {"one": at(wire, kind, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
@@ -69,9 +60,6 @@ async def test_a_slash_of_a_key_may_be_written_in_two_ways(wire: Wire) -> None:
 
 
 async def test_a_key_that_stands_among_hints(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(FINE)
     hidden = f"{KEY[:5]}\x00{KEY[5:]}"
     text = f"## Models\n- [model {KEY}](https://h/{KEY}): {'x' * 190} {KEY}\n- [{hidden}](u): {hidden}\n"
@@ -90,8 +78,7 @@ async def test_nobody_listens() -> None:
         taken.bind(("127.0.0.1", 0))
         ##= man/spec/ask.md#keys
         ##= type=test
-        ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret
-        ##% in its path.
+        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"
         error, waits = await fails({"baseUrl": base, "defaultModel": "m"})
     assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "one can't be reached: ConnectError")
@@ -99,10 +86,6 @@ async def test_nobody_listens() -> None:
 
 
 async def test_a_host_and_a_path_that_are_said_again(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret in
-    ##% its path.
     host, port = wire.url.removeprefix("http://").split(":")
     base = f"{wire.url}/tenant-7c3e/v1"
     wire.plan(refuses(404, f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"))

@@ -172,7 +172,7 @@ MALFORMED: list[tuple[str, bytes, str]] = [
 async def test_malformed(kind: str, body: bytes, what: str, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that holds no text where the protocol has it MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     wire.plan(Reply(body=body))
     async with routing({"providers": {"one": at(wire, kind)}}) as made:
         with pytest.raises(ModelError) as caught:

@@ -64,9 +64,6 @@ async def test_refusals_without_words(body: bytes, wire: Wire) -> None:
 
 
 async def test_long_words_of_a_provider(wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% What a provider says of an error MUST be shown on one line of at most 200 characters, without control characters.
     wire.plan(refuses(400, "a\n\x1b]0;title\x07\u202e b " + "c" * 5000))
     error, _ = await fails(at(wire))
     assert error.message == "one refuses the request (400): a ]0;title b " + "c" * 186 + "…"
@@ -83,7 +80,7 @@ async def test_what_is_no_text_is_not_sent(wire: Wire) -> None:
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% duvet MUST NOT follow where a provider redirects to.
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     wire.plan(Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}))
     other.plan(FINE)
     error, _ = await fails(at(wire, apiKey="$K"), {"K": KEY})
@@ -95,7 +92,7 @@ async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
 async def test_huge(size: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     wire.plan(Reply(body=b" " * size))
     error, _ = await fails(at(wire))
     assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
@@ -111,7 +108,7 @@ async def test_as_large_as_it_may_be(wire: Wire) -> None:
 async def test_a_bomb(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     bomb = gzip.compress(json.encode({"error": "x" * 20_000_000}))
     wire.plan(Reply(status, bomb, {"content-encoding": "gzip"}))
     error, _ = await fails(at(wire, retries=0))

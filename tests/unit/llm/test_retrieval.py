@@ -49,8 +49,8 @@ def retrieval_of(files: dict[str, str]) -> ProjectRetriever:
 def test_sources() -> None:
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% The sources of an answer MUST be the requirements that `duvet search` finds, their sections, and the code that cites
-    ##% them.
+    ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
+    ##% sections, and the code that cites them.
     assert retrieval_of(FILES).sources("When is the pot warmed?") == (
         AnswerSource(
             number=1,
@@ -97,8 +97,8 @@ def test_sources() -> None:
 def test_requirements_are_those_of_the_search(question: str) -> None:
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% The sources of an answer MUST be the requirements that `duvet search` finds, their sections, and the code that cites
-    ##% them.
+    ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
+    ##% sections, and the code that cites them.
     project = project_of(FILES)
     found = search_requirements(
         project.catalogue, SearchQuery(question), NoResultCache(), ProjectFiles(project.tree, "")
@@ -118,7 +118,8 @@ def test_nothing() -> None:
 def test_a_large_project() -> None:
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% The sources MUST be cut to about 3,000 tokens.
+    ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
+    ##% sections, and the code that cites them.
     long = "word \u00e4\u00f6\u00fc " * 40
     sentences = "".join(f"The pot {number} MUST be {long}.\n\n" for number in range(40))
     tea = "# Tea\n\n" + "".join(f"## Part {number}\n\n{sentences}" for number in range(5))

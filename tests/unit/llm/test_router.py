@@ -48,9 +48,10 @@ def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> ResolvedModel:
     ],
 )
 async def test_by_name(name: str, provider: str, model: str) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request that names a model or a provider MUST be answered by that one, or not at all.
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
     assert picked(model=name, task="ask") == ResolvedModel(provider, model, "it is asked for")
 
 
@@ -66,25 +67,23 @@ async def test_by_name(name: str, provider: str, model: str) -> None:
     ],
 )
 async def test_by_name_that_can_not_be_asked(name: str, trouble: str, hint: str) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request that names a model or a provider MUST be answered by that one, or not at all.
-    ##= man/spec/ask.md#choosing
-    ##= type=test
-    ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
+    ##% duvet MUST call only the providers that the configuration names.
     with pytest.raises(NoModelError) as caught:
         picked(model=name)
     assert (caught.value.message, caught.value.hint) == (f"no model can be asked: {name}: {trouble}", hint)
 
 
 async def test_by_task() -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request for a task with a route MUST be answered by the model of the route, or by the first of its fallbacks that
-    ##% answers.
-    ##= man/spec/ask.md#choosing
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A provider that is disabled, has no key where it needs one, or has no model MUST be passed over with a warning.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
     assert picked(task="ask") == ResolvedModel(
         "claude",
         "opus",
@@ -102,9 +101,10 @@ async def test_by_task_without_anybody() -> None:
 
 @pytest.mark.parametrize("task", [None, "summarize", ""])
 async def test_the_first(task: str | None) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% Any other request MUST be answered by the default model of the first provider that can be used.
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
     assert picked(task=task) == ResolvedModel(
         "local", "small", "its provider is the first that can be used", warnings=PASSED
     )
@@ -112,9 +112,6 @@ async def test_the_first(task: str | None) -> None:
 
 @pytest.mark.parametrize("config", [{}, {"routing": {"ask": {"model": "one"}}}])
 async def test_nobody(config: dict[str, Any]) -> None:
-    ##= man/spec/ask.md#choosing
-    ##= type=test
-    ##% Where no model can be used, duvet MUST say how to set one up.
     with pytest.raises(NoModelError) as caught:
         picked(config, task="ask")
     assert caught.value.hint == SETUP_HINT
@@ -143,7 +140,7 @@ async def test_nobody(config: dict[str, Any]) -> None:
 async def test_a_base_that_nothing_is_sent_to(base: str, trouble: str) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A provider MUST be reached over HTTPS, unless it is on this machine.
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     with pytest.raises(NoModelError) as caught:
         picked({"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}})
     assert caught.value.message == f"no model can be asked: one: {trouble}"
@@ -178,8 +175,8 @@ async def test_a_key_that_no_header_carries(key: str) -> None:
 async def test_keys_of_the_environment(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A key that the environment has, and the configuration doesn't name, MUST be sent to the host of OpenAI or Anthropic
-    ##% that it belongs to, and to no other.
+    ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless the
+    ##% configuration names its variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     made = Made({"providers": {"one": {**section, "defaultModel": "m"}}}, environ)
     endpoint = made.router._backends["one"].endpoint

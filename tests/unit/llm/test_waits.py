@@ -17,8 +17,8 @@ DATE = "Tue, 14 Nov 2023 22:13:27 GMT"
 async def test_what_is_out_of_order_is_tried_again(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% What a provider refuses for now, and what fails on the way, MUST be tried again as often as the configuration
-    ##% says.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(refuses(status, "overloaded"), refuses(status, "overloaded"), FINE)
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert (await made.ask()).text == "Hi"
@@ -48,7 +48,8 @@ async def test_a_connection_that_is_cut(reply: Reply, wire: Wire) -> None:
 async def test_a_provider_is_waited_for(after: str, waits: list[float], wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error where it is.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(refuses(429, "slow down", retry_after=after), FINE)
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", waits)
@@ -63,9 +64,6 @@ async def test_a_provider_is_waited_for(after: str, waits: list[float], wire: Wi
     ],
 )
 async def test_a_provider_that_wants_to_be_waited_for_too_long(after: str, hint: str, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error where it is.
     wire.plan(refuses(429, "slow down", retry_after=after), FINE)
     error, waits = await fails(at(wire))
     assert (error.code, error.message) == (ModelFault.RATE_LIMITED, "one takes no more for now (429): slow down")
@@ -87,7 +85,8 @@ async def test_a_wait_that_makes_no_sense(after: str, wire: Wire) -> None:
 async def test_slow(place: str, status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% A call MUST be over within the time limit of its provider, with all that is tried again.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(Reply(status, FINE.body, stops_before=place))
     error, _ = await fails(at(wire, timeout=0.2))
     assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.2 seconds")

@@ -23,8 +23,9 @@ def starred(comment: str) -> str:
 
 
 def test_each_style_once() -> None:
-    ##= man/spec/queries.md#prompts
-    ##% A prompt MUST hold the comments that cite its requirement, in each style of the sources.
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% around them, and show the comments to write.
     rules = [
         SourceRule(("src/*.rs", "bin/*.rs")),
         SourceRule(("tests/*.rs",), kind=Kind.TEST),

@@ -79,7 +79,7 @@ def test_arguments_that_can_not_be_understood(
     name: str, given: dict[str, str], message: str, hint: str, tea: ProjectSnapshot
 ) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(QueryError) as caught:
         text_of(name, tea, **given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
@@ -133,7 +133,7 @@ def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
     wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
     ##= type=test
-    ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
@@ -145,9 +145,6 @@ def test_what_can_not_be_read_is_reviewed() -> None:
     context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
     unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
     stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
-    ##= man/spec/mcp.md#prompts
-    ##= type=test
-    ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
     for given in ({}, {"file": "src"}):
         found = text_of("review_citations", context, **given)
         wrong, _, doubtful = found.partition("## To look at")
@@ -158,7 +155,7 @@ def test_what_can_not_be_read_is_reviewed() -> None:
 
 def test_what_is_too_long_is_left_out_and_counted() -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
     wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
     cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300
@@ -211,8 +208,9 @@ def test_a_project_without_anything() -> None:
     ],
 )
 def test_completions(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% Arguments MUST be completed with the ids, sections, files and levels that the project has.
+    ##= man/spec/mcp.md#resources
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
     assert complete_prompt_argument(tea.catalogue, argument, value) == found
 
 

@@ -54,8 +54,6 @@ def test_front_matter_is_no_template(name: str) -> None:
     ],
 )
 def test_an_unknown_name(name: str, hint: str) -> None:
-    ##= man/spec/queries.md#prompts
-    ##% A prompt that does not exist MUST be an error that names the ones that are most like it.
     with pytest.raises(NotFoundError) as caught:
         require_prompt(name)
     assert (caught.value.message, caught.value.hint) == (f'there is no prompt "{name}"', hint)
@@ -73,7 +71,7 @@ def test_a_name_among_some() -> None:
 
 
 def test_a_value_that_is_missing() -> None:
-    ##= man/spec/queries.md#prompts
-    ##% A value that a prompt asks for and that is not there MUST be an error.
+    ##= man/spec/mcp.md#prompts
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(UndefinedError):
         render_prompt("write_test", {})

@@ -48,11 +48,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_code(case: str) -> None:
-    ##= man/spec/page.md#code
-    ##% The code MUST end before the next annotation; of annotations without code between them, each MUST have the
-    ##% code below the last one.
-    ##= man/spec/page.md#code
-    ##% Of a line of code that is longer than 160 characters, the beginning MUST be shown, with an ellipsis.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
     text, expected = CASES[case]
     assert below(text) == expected
 

@@ -8,9 +8,9 @@ from duvet.queries.citations import CommentStyle, list_comment_styles
 
 
 def test_styles() -> None:
-    ##= man/spec/page.md#comments
-    ##% The page MUST know the styles of comments of all sources, those that need a comment around them with what begins
-    ##% and ends it.
+    ##= man/spec/page.md#working-with-the-report
+    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% comment style of the source.
     rules = [
         SourceRule(("src/**/*.rs", "x/*.rs")),
         SourceRule(("src/**/*.c", "src/**/*.ml", "src/**/*.h"), "*=", "*#"),

@@ -34,14 +34,15 @@ def test_nothing() -> None:
     ids=["renamed", "shifted", "split", "quote wrapped", "specification wrapped"],
 )
 def test_what_is_no_change(now: dict[str, str]) -> None:
-    ##= man/spec/diff.md#citations
-    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     assert told(changed(**now)) == {}
 
 
 def test_requirements_added_and_removed() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A requirement that was not there MUST be told as added, and one that is not there any more as removed.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     now = SPECIFICATION.replace("The cup MAY be chipped.", "Every saucer SHALL match.\nIt MUST NOT leak tea.")
     difference = changed(tea=now)
     assert told(difference) == {
@@ -60,8 +61,9 @@ def test_new_requirements_are_cited_by_anything_but_todos() -> None:
 
 
 def test_a_sentence_moves() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that stands in another section than before MUST be told as moved.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     blue = "The pot SHOULD be blue.\n"
     difference = changed(tea=SPECIFICATION.replace(blue, "") + blue)
     assert told(difference) == {
@@ -99,9 +101,9 @@ def test_a_section_has_another_name() -> None:
 
 
 def test_a_sentence_is_reworded() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that resembles an earlier one of its section MUST be told as changed, also where the section or the
-    ##% specification has another name now.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     assert told(changed(tea=SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green"))) == {
         "requirements_changed": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#pot: The pot MUST be blue or green.")]
     }

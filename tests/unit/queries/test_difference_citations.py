@@ -7,8 +7,9 @@ from tests.unit.queries.compared import FILES, SOURCE, SPECIFICATION, WARM, cata
 
 
 def test_one_citation_of_several() -> None:
-    ##= man/spec/diff.md#citations
-    ##% Citations that have come or gone MUST be told with their places.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
+    ##% being edited.
     difference = compare_catalogues(catalogue(a=SOURCE, b=SOURCE), catalogue(b=SOURCE, c=cites(WARM, "todo")))
     assert told(difference) == {
         "citations_removed": [("citation", WARM, ("a.rs:1",)), ("test", WARM, ("a.rs:4",))],
@@ -27,8 +28,9 @@ def test_citations_of_what_is_no_requirement() -> None:
 
 
 def test_a_citation_goes_stale() -> None:
-    ##= man/spec/diff.md#citations
-    ##% A citation that was right and is wrong now, though it says the same, MUST be told as stale, with its place.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
+    ##% being edited.
     known = cites("The pot MUST sing.")
     was = catalogue(old=known)
     difference = compare_catalogues(

@@ -47,7 +47,7 @@ def test_what_is_let_through(wanted: RequirementFilter, indexes: list[int]) -> N
 )
 def test_a_numbered_section_is_those_below_it_too(sections: tuple[str, ...], words: str) -> None:
     ##= man/spec/queries.md#filters
-    ##% A numbered section MUST stand for the sections below it, too.
+    ##% A filter for a numbered section MUST include the sections below it.
     found = select_requirements(NUMBERED_CATALOGUE, RequirementFilter(sections=sections))
     assert texts(NUMBERED_CATALOGUE, found) == [f"{word} MUST be." for word in words.split()]
 

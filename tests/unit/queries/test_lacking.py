@@ -24,13 +24,15 @@ TEA = RequirementFilter(specifications=("tea",))
 
 def test_uncited() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as uncited if it is not started, and otherwise as cited.
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
     assert find_gaps(CATALOGUE, RequirementFilter(), Gap.CITATION) == RequirementGaps((0, 1, 4, 7, 10), 12)
 
 
 def test_untested() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as untested if it needs tests, and if it is not done and no test refers to it.
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
     assert find_gaps(CATALOGUE, TEA, Gap.TEST) == RequirementGaps((3, 4, 5, 7, 10, 11), 10)
 
 
@@ -44,14 +46,16 @@ def test_what_is_half_tested_needs_tests() -> None:
 
 def test_to_do() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as to do if any todo refers to it.
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
     assert find_gaps(CATALOGUE, RequirementFilter(), Gap.TODO) == RequirementGaps((3, 4), 12)
 
 
 @pytest.mark.parametrize("lack", [*Gap, None])
 def test_what_is_not_applicable(lack: Gap | None) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
     found = find_gaps(catalogue, TEA, lack)

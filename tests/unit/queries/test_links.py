@@ -21,8 +21,8 @@ RFC = "https://www.rfc-editor.org/rfc/rfc9114"
     ],
 )
 def test_sources(base: str | None, path: str, url: str) -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT link to anything but itself and the web.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     assert make_blob_url(base, path) == url
 
 

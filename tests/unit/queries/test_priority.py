@@ -37,7 +37,8 @@ CLASSES = {
 
 def test_the_order_of_a_project() -> None:
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
     assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter())) == ORDER
 
 
@@ -46,7 +47,8 @@ DONE = ["The water MUST boil.", "Sugar SHOULD be brown.", "A lemon SHOULD be at 
 
 def test_what_is_done_when_it_is_asked_for() -> None:
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
     assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)) == [
         *ORDER[:5], DONE[0], ORDER[5], *DONE[1:], *ORDER[6:]
     ]  # fmt: skip
@@ -89,13 +91,8 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 @given(CARDS)
 def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% Requirements MUST be ranked by level: MUST, SHOULD, MAY, then those without one.
-    ##= man/spec/queries.md#priorities
-    ##% Those of one level MUST be ranked by class: partially implemented, not started, fully implemented.
-    ##= man/spec/queries.md#priorities
-    ##% Those of one class MUST be ranked by how many todos refer to them, most first.
-    ##= man/spec/queries.md#priorities
-    ##% What is alike in all of this MUST be ranked in the order of the specifications.
+    ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
+    ##% implemented ones, then by the number of todos, then by their order in the specifications.
     ranked = prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):

@@ -50,7 +50,7 @@ def test_an_explained_row() -> None:
 
 def test_reasons() -> None:
     ##= man/spec/queries.md#priorities
-    ##% The reason of each rank MUST be given in words.
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
     assert [(row.rank, row.reason) for row in make_priority_rows(CATALOGUE, RANKED)] == [
         (1, "MUST, needs tests: implemented but not tested, 1 todo"),
         (2, "MUST, in progress: only a part of it is cited"),

@@ -14,7 +14,7 @@ from tests.unit.queries.referred import LEAK, PLACES, said
 
 def test_what_could_mean_several_things() -> None:
     ##= man/spec/show.md#references
-    ##% What could mean several requirements or sections MUST be answered with a list of them.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     sentences = [f"Pot {number} MUST be warm.\n\n" for number in range(600)]
     config = (
         "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'a.md'\n[[specification]]\nsource = 'b.md'\n"
@@ -76,5 +76,5 @@ NOT_IN_POT = (
 )
 def test_what_means_nothing(reference: str, words: str) -> None:
     ##= man/spec/show.md#references
-    ##% What means nothing MUST be answered with the names that are most like it.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     assert said(reference) == words

@@ -41,13 +41,12 @@ def texts(scopes: RequirementsByTarget, target: str, *, below: bool = True) -> l
 @pytest.mark.parametrize("target", ["tea.md", "./tea.md", "tea", "Tea"])
 def test_a_specification_is_all_of_its_requirements(target: str, scopes: RequirementsByTarget) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A specification as target MUST stand for all of its requirements, and a section for its own.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
     assert texts(scopes, target) == ["It MUST be hot.", "It MUST be warm.", "It MAY be blue.", "It MUST close."]
 
 
 def test_a_section_of_markdown_is_its_own_requirements(scopes: RequirementsByTarget) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% A specification as target MUST stand for all of its requirements, and a section for its own.
     assert texts(scopes, "tea.md#pot") == ["It MUST be warm.", "It MAY be blue."]
     assert texts(scopes, "tea.md#tea") == ["It MUST be hot."]
 
@@ -67,7 +66,8 @@ def test_a_section_of_markdown_is_its_own_requirements(scopes: RequirementsByTar
 )
 def test_a_numbered_section_is_those_below_it_too(section: str, found: str, scopes: RequirementsByTarget) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
     assert texts(scopes, f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
     assert texts(scopes, f"rfc7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
 

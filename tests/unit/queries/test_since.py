@@ -50,9 +50,9 @@ def change(
 
 
 def test_what_has_become_of_lines() -> None:
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     assert compare_snapshots(THEN, NOW) == SnapshotDiff(
         gained=(
             change("The water MUST boil.", "implementation", "implementation, test"),

@@ -96,8 +96,8 @@ OWN_SCRIPTS = [{}, {"type": "application/json", "id": "settings"}, {"type": "mod
 
 
 def test_hostile_text_stays_text() -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
     problem = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
     parsed = Parsed(page(evil(f"https://x/{EVIL}"), problems=(problem,)))
     assert "img" not in {tag for tag, _ in parsed.tags}
@@ -108,8 +108,8 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_nothing_is_loaded() -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT load anything from elsewhere.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     shown = page(finished(FILES, BLOB, ISSUES), problems=PROBLEMS)
     parsed = Parsed(shown)
     assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"
@@ -121,8 +121,6 @@ def test_nothing_is_loaded() -> None:
 
 @pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
 def test_links_lead_to_places_on_the_page_or_to_the_web(link: str | None) -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT link to anything but itself and the web.
     assert [url for url in Parsed(page(evil(link))).values("href") if not url.startswith("#")] == []
 
 
@@ -166,7 +164,7 @@ def test_json_in_the_page_is_the_same_value() -> None:
 @pytest.mark.parametrize("name", ["h3-704b37a", "dataplane-7b1f4a0"])
 def test_numbers_on_the_page_are_the_totals(name: str, shared: Path) -> None:
     ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     report = Project(str(shared / "golden" / name / "project")).finished()
     found = compute_totals(report.requirements)
     parsed = Parsed(page(report))

@@ -27,9 +27,9 @@ REPOSITORY = "o/r: requirements report"
     ],
 )
 def test_the_page_is_named_for_its_repository_or_its_specifications(link: str, title: str) -> None:
-    ##= man/spec/page.md#header
-    ##% Without a title in the configuration, the page MUST be named for the repository that its links lead to, or else
-    ##% for its specifications.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
     assert make_report_title(page_of(finished(FILES, link))) == title
     assert make_report_title(page_of(finished(FILES, None, link))) == title
 
@@ -49,8 +49,8 @@ def test_many_specifications_are_not_named() -> None:
 
 
 def test_what_the_page_was_made_from() -> None:
-    ##= man/spec/page.md#header
-    ##% The page MUST say which commit, which duvet and which configuration it comes from, as far as that is known.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
     words = make_header_view(page_of(finished({}), **known)).provenance
     assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"

@@ -59,10 +59,11 @@ def counted(shown: str, query: str) -> int:
 
 def test_all_of_it(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#overview
-    ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a
-    ##% count of what is left out.
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     ##= man/spec/page.md#overview
-    ##% What to do next MUST be listed with the reason for each rank.
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     report = finished(FILES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
@@ -87,7 +88,7 @@ def test_nothing_has_changed() -> None:
 @pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
 def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict in words, the same that ends a run.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     report = finished(FILES)
     outcome = judge_run(compute_totals(report.requirements)[-1], problems)
     name = "pass" if outcome.passed else "fail"
@@ -98,7 +99,7 @@ def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
 @pytest.mark.parametrize("report", [finished(FILES), not_owed()])
 def test_numbers_lead_to_what_they_count(report: Finished) -> None:
     ##= man/spec/page.md#overview
-    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     shown = written(page_of(report))
     table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
     numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
@@ -114,7 +115,7 @@ def test_numbers_lead_to_what_they_count(report: Finished) -> None:
 
 def test_a_feature_leads_to_its_requirements() -> None:
     ##= man/spec/page.md#overview
-    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
     shown = written(page_of(finished(files)))
     assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
@@ -123,8 +124,6 @@ def test_a_feature_leads_to_its_requirements() -> None:
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
 def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
-    ##= man/spec/page.md#overview
-    ##% With more than 40 specifications, only all of them together MUST be listed by level.
     texts = {f"s{index}.md": f"# S{index}\n\nIt MUST work.\n\nIt MAY shine.\n" for index in range(number)}
     tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
     files = {".duvet/config.toml": FILES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}

@@ -21,7 +21,8 @@ def document(files: dict[str, str], **links: str) -> Any:
 
 def test_all_types(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     found = document(FILES)
     del found["refs"]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v1"

@@ -64,8 +64,6 @@ def lines(found: str, record: str) -> list[str]:
 
 
 def test_whole_file() -> None:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     body = HEAD + UNHIT.format(line=5) + UNHIT.format(line=6) + CITED + TESTED
     counts = "DA:5,0\nDA:6,0\nDA:3,1\nDA:6,1\nDA:5,0\nend_of_record\n"
     assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]

@@ -161,9 +161,6 @@ def test_nothing_in_every_format(format: str) -> None:
 
 @pytest.mark.parametrize("format", list(ListFormat))
 def test_hostile_text_in_every_format(format: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##= type=test
-    ##% Text from files MUST NOT drive the terminal.
     assert shown(HOSTILE, format) == ESCAPED[format]
 
 

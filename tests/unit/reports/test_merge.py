@@ -153,7 +153,8 @@ def conflict(record: V2Record, change: dict[str, Any]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("record", "change", "words"), SOFT)
 def test_conflict(record: V2Record, change: dict[str, Any], words: str) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     message = f"input #1 has {words}".format("conflicting with previously seen")
     assert conflict(record, change) == [("1.json", message)]
 
@@ -166,7 +167,8 @@ def test_broken_id(record: V2Record, change: dict[str, Any], words: str) -> None
 
 def test_every_conflict_is_listed() -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     first = of(section={"sec-1": SECTION}, cite={"cite-1": CITE})
     second = of(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
     third = of(cite={"cite-1": replace(CITE, type="TODO")})
@@ -234,6 +236,7 @@ REPORTS = st.builds(
 @given(st.lists(REPORTS, min_size=2, max_size=3))
 def test_the_order_of_the_inputs_makes_no_difference(reports: list[V2Report]) -> None:
     ##= man/spec/trace.md#reports
-    ##% The result of `duvet merge` MUST NOT depend on the order of its inputs.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     results = [merge_reports([("", report) for report in order])[0] for order in permutations(reports)]
     assert all(result == results[0] for result in results)

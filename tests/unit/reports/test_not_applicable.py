@@ -55,8 +55,8 @@ def bytes_of(report: Finished, render: Callable[..., None], *more: Any) -> bytes
 
 def test_the_page(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     shown = page(not_owed())
     snapshot.assert_match(without_shell(shown), "not_applicable.html")
@@ -70,8 +70,8 @@ def test_the_page_once_an_entry_has_expired(snapshot: Snapshot) -> None:
 
 def test_the_summary(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
     snapshot.assert_match(bytes_of(not_owed(), summary.render_summary, ()).decode(), "entries.txt")
 
@@ -102,8 +102,6 @@ def test_an_entry_in_words(entry: NotApplicable, words: str) -> None:
 
 
 def test_entries_do_not_drive_the_terminal() -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     evil = NotApplicable(target="\x1b[31m", quote="\x07", reason="\x1b]0;x\x07", owner="\r", requirements=1)
     shown = bytes_of(replace(finished(), not_applicable=(evil,)), summary.render_summary, ()).decode()
     assert all(line.isprintable() for line in shown.splitlines())
@@ -124,9 +122,6 @@ NOT APPLICABLE: tea.md#pot
 
 
 def test_the_snapshot() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     assert (
         bytes_of(not_owed(), snapshot.render_snapshot).decode()
         == bytes_of(plain(), snapshot.render_snapshot).decode() + SNAPSHOT
@@ -134,18 +129,12 @@ def test_the_snapshot() -> None:
 
 
 def test_json() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     found = json.loads(bytes_of(not_owed(), json_v1.render_json_v1))
     assert list(found) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
     assert found == json.loads(bytes_of(plain(), json_v1.render_json_v1)) | {"not_applicable": [CUP, POT]}
 
 
 def test_json_v2() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     found = json.loads(json_v2_of(not_owed()))
     entries = found["annotations"].pop(BUCKET)
     assert sorted(entries.values(), key=lambda one: str(one["target"])) == [CUP, POT]
@@ -164,8 +153,9 @@ def plain() -> Finished:
 
 
 def test_without_entries_nothing_is_different() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
+    ##= man/spec/trace.md#reports
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     upstream = finished(NOT_OWED | {".duvet/config.toml": EXTENDED.replace("duvet-cli/config/v1", UPSTREAM)})
     assert page(plain()) == page(upstream)
     kinds: list[tuple[Any, ...]] = [
@@ -190,8 +180,6 @@ DAYS = st.none() | st.dates(date(2030, 1, 29), date(2030, 2, 2))
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TARGETS), DAYS), max_size=4))
 def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     entries = "".join(
         f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen
@@ -216,8 +204,6 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
 def test_a_real_project_that_does_not_owe_a_specification(name: str, shared: Path, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     folder = tmp_path / "project"
     shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
     before = Project(str(folder)).requirements

@@ -20,8 +20,6 @@ def ended(report: Finished) -> str:
 
 
 def test_the_table_and_the_page_end_with_the_totals() -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     report = finished(FILES)
     words = judge_run(compute_totals(report.requirements)[-1], ()).words
     assert words == "PASS: 2 of 9 applicable requirements done (22 %), 1 excepted"
@@ -30,8 +28,6 @@ def test_the_table_and_the_page_end_with_the_totals() -> None:
 
 
 def test_json_counts_the_same_bytes() -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     report = finished(FILES)
     statuses = json_v1.build_json_v1(report)["statuses"].values()
     counts = compute_totals(report.requirements)[-1].counts

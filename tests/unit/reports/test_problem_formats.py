@@ -63,7 +63,7 @@ VIEW = ProblemContext(read_line, folder="kettles/one")
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_problems(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% With `--format`, problems MUST be written as `text`, `json`, `sarif`, `github` or `junit`.
+    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
 
@@ -97,8 +97,6 @@ HOSTILE = st.lists(MADE, max_size=3).map(tuple)
 def test_every_format_is_text_that_drives_no_terminal(
     format: ProblemFormat, problems: tuple[Problem, ...], line: str
 ) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     written = render_problems(problems, format, ProblemContext(lambda *_: line, folder="a/b")).decode()
     controls = {char for char in written if char < " " or "\x7f" <= char <= "\x9f"}
     assert controls <= {"\n"}

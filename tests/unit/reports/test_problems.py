@@ -72,7 +72,7 @@ def shown(problems: Sequence[Problem], read_line: LineReader = read_line, *, col
 
 def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(shown(PROBLEMS), "plain.txt")
 
@@ -97,8 +97,6 @@ def test_nothing_is_said_of_nothing() -> None:
 
 @given(st.lists(MADE, max_size=4), st.lists(TEXT, min_size=4, max_size=4))
 def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     text = shown(problems, lambda _, line: texts[line - 1])
     assert text.replace("\n", "").isprintable()
 
@@ -120,7 +118,7 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
 )
 def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
     _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")

@@ -35,7 +35,8 @@ def uri_of(path: str, folder: str = "") -> dict[str, str]:
 
 def test_a_log_is_valid() -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
     VALIDATOR.validate(json.loads(render_sarif(PROBLEMS, VIEW)))
     VALIDATOR.validate(json.loads(render_sarif((), VIEW)))
 
@@ -58,7 +59,8 @@ def test_the_schema_is_strict() -> None:
 
 def test_rules_have_the_text_of_their_pages() -> None:
     ##= man/spec/problems.md#sarif
-    ##% SARIF MUST describe each rule that occurs with the page of the rule.
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
     run = run_of(*(rule.problem("m", "p") for rule in rules.list_rules().values()))
     described = run["tool"]["driver"]["rules"]
     assert [(one["id"], one["help"]["markdown"], one["defaultConfiguration"]["level"]) for one in described] == [
@@ -86,7 +88,8 @@ def test_a_rule_that_does_not_occur_is_not_described() -> None:
 )
 def test_relative_paths(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     assert uri_of(path, "b") == {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
@@ -101,7 +104,8 @@ def test_relative_paths(path: str, uri: str) -> None:
 )
 def test_absolute_paths(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     assert uri_of(path, "b") == {"uri": uri}
 
 
@@ -113,7 +117,8 @@ def test_a_name_is_found_again(name: str) -> None:
 
 def test_a_fingerprint_stays_when_its_line_moves() -> None:
     ##= man/spec/problems.md#sarif
-    ##% The fingerprint of a result MUST NOT change when its line moves.
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% moves.
     quote, other = "//# The kettle MUST sing.", "//# The kettle MUST dance."
     prints = []
     for line, text in ((3, quote), (5, f"    {quote}\r"), (5, other)):
@@ -131,7 +136,8 @@ def test_equal_lines_have_fingerprints_of_their_own() -> None:
 
 def test_a_fix_is_in_the_result() -> None:
     ##= man/spec/problems.md#sarif
-    ##% The edits that mend a problem MUST be in its result.
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% moves.
     problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(7), fix=FIX)
     (fix,) = run_of(problem, view=ProblemContext())["results"][0]["fixes"]
     assert fix == {
@@ -157,7 +163,8 @@ def test_a_fix_is_in_the_result() -> None:
 @pytest.mark.parametrize(("folder", "uri"), [("", ".duvet/config.toml"), ("a b", "a%20b/.duvet/config.toml")])
 def test_every_result_has_a_place(folder: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     (result,) = run_of(Problem("", "wrong"), view=ProblemContext(folder=folder))["results"]
     artifact = {"uri": uri, "uriBaseId": "%SRCROOT%"}
     assert result["locations"] == [{"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}]

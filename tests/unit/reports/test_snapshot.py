@@ -35,8 +35,6 @@ def shown(files: dict[str, str]) -> str:
 
 
 def test_all_types() -> None:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     assert shown(FILES) == ALL_TYPES
 
 

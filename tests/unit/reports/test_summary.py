@@ -63,7 +63,5 @@ def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
     )
 )
 def test_no_name_breaks_the_table(made: list[Requirement]) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     lines = summary(finished(*made)).splitlines()
     assert all(measure_width(line) <= 100 and line.isprintable() for line in lines)

@@ -69,19 +69,20 @@ Why it has failed
 
 
 def test_for_people() -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#output
     ##= type=test
-    ##% People MUST be shown what became of each step, why a run has failed with what to do, its warnings, and its
-    ##% outputs.
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
     assert render_run_text(GOOD).decode() == GOOD_TEXT
     assert render_run_text(BAD).decode() == BAD_TEXT
     assert b"\x1b[2J" not in render_run_text(BAD, TableLook(20, colour=True))
 
 
 def test_for_programs() -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#output
     ##= type=test
-    ##% Programs MUST be given the whole record of a run as JSON.
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
     assert json.decode(render_run_json(GOOD)) == {
         "workflow": "release",
         "status": "success",

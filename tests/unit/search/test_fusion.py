@@ -14,7 +14,8 @@ def ranked(items: str) -> list[tuple[str, object]]:
 def test_what_both_find_comes_first() -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
     found = fuse_rankings([compute_shares(ranked("abc"), 2), compute_shares(ranked("cde"), 2)])
     assert [*found] == ["c", "a", "b", "d", "e"]
     assert found == pytest.approx(

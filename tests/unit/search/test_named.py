@@ -45,7 +45,7 @@ def test_named(query: str) -> None:
 )
 def test_a_numbered_section_names_those_below_it_too(query: str, words: str) -> None:
     ##= man/spec/queries.md#filters
-    ##% A numbered section MUST stand for the sections below it, too.
+    ##% A filter for a numbered section MUST include the sections below it.
     numbered = numbered_catalogue()
     assert texts(numbered, find_named_requirements(numbered, query)) == [f"{word} MUST be." for word in words.split()]
 

@@ -29,7 +29,8 @@ SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^p
 def test_all_of_it(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% What stands in double quotes MUST be found as a phrase.
+    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
+    ##% specifications, and a quoted phrase as a phrase.
     assert parse_query(typed).all_of_it == SPEECH[typed]
 
 
@@ -43,7 +44,7 @@ def test_some_of_it_takes_joined_words_apart_but_no_phrases() -> None:
 def test_nothing_is_syntax(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% What people type MUST NOT be read as the syntax of the search engine, unless `--raw` asks for that.
+    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
     expression = parse_query(typed).all_of_it
     assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
     assert all(not outside.strip() for outside in expression.split('"')[::2])
@@ -57,7 +58,8 @@ def test_words_that_do_not_count() -> None:
 def test_key_words_count() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% The key words of RFC 2119 MUST count.
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+    ##% others.
     keys = "must must not required shall shall not should should not recommended may optional"
     assert STOP_WORDS.isdisjoint(keys.split())
 

@@ -27,10 +27,10 @@ def texts(answer: SearchAnswer) -> list[str]:
 
 
 def test_other_words_of_the_same_meaning() -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% With `--semantic`, requirements MUST be found by any of the words of the query and by vectors of their titles and
-    ##% texts, and be ranked by both.
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
     assert search_requirements(CATALOGUE, SearchQuery("throw away messages"), NoResultCache()).rows == ()
     assert texts(asked("throw away messages"))[0] == DISCARD
     found = asked("the pot without any water")
@@ -59,9 +59,10 @@ def test_filters_hold_for_both() -> None:
 
 @pytest.mark.parametrize("query", ["tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]])
 def test_references_find_what_they_name(query: str) -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% `--semantic` MUST NOT change what a reference finds.
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
     assert asked(query) == search_requirements(CATALOGUE, SearchQuery(query), NoResultCache())
 
 

@@ -65,7 +65,7 @@ async def test_what_each_tool_answers(agent: Client, served: DuvetServer) -> Non
 
 async def test_what_each_prompt_says(agent: Client, served: DuvetServer) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     arguments = await _arguments(served)
     paid = {}
     for prompt in load_prompts():

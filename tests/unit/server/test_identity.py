@@ -43,8 +43,6 @@ def test_all_that_is_said_of_it(wire: Start, project: Path) -> None:
 
 @pytest.mark.parametrize("more", ["[server]\nname = 7\n", "[server]\npage-size = -1\n", "[[["])
 def test_what_is_wrong_is_told_by_the_tools_and_can_be_mended(more: str, wire: Start, project: Path) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
     config(project, CONFIG + more)
     server = wire()
     assert server.greet()["result"]["serverInfo"]["name"] == "duvet"

@@ -52,7 +52,8 @@ def recalled(folder: Path) -> Project:
 async def test_those_who_ask_at_once_share_a_reading(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% Requests at the same time MUST share one reading.
+    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% missing or unreliable, as on network file systems.
     readings: list[Project] = []
     contexts: list[ProjectSnapshot] = []
 
@@ -108,8 +109,8 @@ WRONG = "[[source]\n"
 async def test_a_configuration_that_is_wrong_until_it_is_mended(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% While the project can't be read, each request MUST be answered with the reason, and with what is in it once it can
-    ##% be.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
     config = kettle / ".duvet" / "config.toml"
     async with living(kettle) as live:
         for _ in range(2):
@@ -149,7 +150,7 @@ expiry = 2030-06-30
 async def test_a_day_that_is_over(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% When a day is over on which something expires, that MUST be noticed.
+    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
     make(kettle, {".duvet/config.toml": config + EXPIRING})
     days = [date(2030, 6, 29)]

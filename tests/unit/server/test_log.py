@@ -36,8 +36,7 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what came of
-##% it, and its sizes.
+##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and warnings.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
     log = log_to(lines)
@@ -87,7 +86,7 @@ def test_what_is_less_important_is_left_out(level: EventLevel, messages: str) ->
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
 def test_a_long_line(as_json: bool, text: str) -> None:
@@ -101,7 +100,7 @@ def test_a_long_line(as_json: bool, text: str) -> None:
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 def test_nothing_begins_a_line(as_json: bool) -> None:
     lines: list[str] = []
@@ -114,7 +113,7 @@ def test_nothing_begins_a_line(as_json: bool) -> None:
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% The log MUST NOT hold the texts of arguments, nor of answers.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 def test_arguments_are_summarised() -> None:
     given: dict[str, object] = {
         "query": "secret",
@@ -145,9 +144,10 @@ def told() -> Iterator[list[str]]:
         logger.setLevel(level)
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#errors
 ##= type=test
-##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
+##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard error as one
+##% line without the text of the request.
 def test_a_line_without_what_was_sent(told: list[str]) -> None:
     try:
         raise ValueError("secret")

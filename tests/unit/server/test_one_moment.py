@@ -91,8 +91,7 @@ class Busy:
 def test_a_change_in_the_middle(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% An answer MUST be that of one state of the project, and MUST NOT be mixed from what was there before a change and
-    ##% what was there after it.
+    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     busy = Busy(kettle, write_both, times=0)
     assert busy.numbers_of() == (0, 0)
     write_both(kettle, 100)
@@ -172,9 +171,9 @@ async def test_all_the_time(kettle: Path) -> None:
 
 
 async def test_memory(kettle: Path) -> None:
-    ##= man/spec/mcp.md#freshness
+    ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% The memory of a server MUST NOT grow with the number of readings.
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     async with living(kettle) as live:
         counted: list[int] = []
         for number in range(60):

@@ -55,15 +55,13 @@ fn main() {
 
 def test_a_target_alone_refers_to_the_title() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
+    ##% An annotation without a type MUST have the type of its source, or else be a citation.
     text = "//= spec.md#pot\n"
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
     assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TEST)) == ([annotation], [])
 
 
 def test_a_target_after_text_begins_the_next_annotation() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% A target after quoted text MUST begin the next annotation.
     text = "//= a#1\n//# one\n//= a#2\n//= a#3\n//# two"
     found, wrong = scan_comments("a.rs", text.replace("//= a#3", "//= type=test"), SourceStyle())
     assert [(one.line, one.target, one.quote, one.kind) for one in found] == [
@@ -75,7 +73,8 @@ def test_a_target_after_text_begins_the_next_annotation() -> None:
 
 def test_lines_in_any_order_make_one_annotation() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
     assert quotes("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n") == [(1, "a#1", "one two")]
 
 
@@ -84,8 +83,6 @@ def test_an_empty_line_of_text_keeps_the_block_together() -> None:
 
 
 def test_any_other_line_ends_the_annotation() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
     for gap in ("", "// note", "code();"):
         found, wrong = scan_comments("a.rs", f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle())
         assert [(one.line, one.quote) for one in found] == [(1, ""), (3, "two")]
@@ -105,7 +102,7 @@ def test_values_keep_what_is_behind_the_first_equals_sign() -> None:
 
 def test_text_that_is_cut_off_from_its_target() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Quoted text that a gap cuts off from its target SHOULD cause a warning.
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
     assert problems("//= a#1\n\n//# one\n//# two\n") == [
         Problem(
             "DUV028",
@@ -121,7 +118,7 @@ def test_text_that_is_cut_off_from_its_target() -> None:
 
 def test_text_without_a_target() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Quoted text that has no target SHOULD cause a warning.
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
     stray = Problem(
         "DUV027",
         "this text has no target, so it is ignored",

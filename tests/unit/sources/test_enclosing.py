@@ -45,7 +45,8 @@ inside
 
 def test_lines_inside_a_comment() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     lines = TEXT.count("\n")
     assert [line for line in range(1, lines + 1) if is_inside_comment(TEXT, line, C)] == [4, 5, 9, 13]
 

@@ -118,7 +118,7 @@ def write(path: Path, lines: list[str]) -> None:
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
 def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)
@@ -170,11 +170,7 @@ def shown(folder: Path, paths: list[str]) -> list[str]:
 def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
     ##= type=test
-    ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
-    ##= man/spec/trace.md#sources
-    ##= type=test
-    ##% What the repository itself is told to ignore, in its `info/exclude`, MUST be left out unless a `.gitignore`
-    ##% file says otherwise.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     top = tmp_path / "house"
     own = made(kind, top)
     project = top / "p" / "project"

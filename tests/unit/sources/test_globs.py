@@ -54,7 +54,8 @@ FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs",
 )
 def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -64,9 +65,10 @@ def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
 
 @pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
 def test_what_was_left_unfinished(tmp_path: Path, pattern: str) -> None:
-    ##= man/spec/trace.md#sources
+    ##= man/spec/trace.md#reports
     ##= type=test
-    ##% Patterns MUST NOT match what was left unfinished by those who were killed.
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
     (tmp_path / "docs").mkdir()
     for name in (".a.md", ".a.md.16748-1765d643927350aa.new"):
         (tmp_path / "docs" / name).touch()
@@ -84,7 +86,8 @@ def test_absolute_patterns(tmp_path: Path) -> None:
 
 def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     (tmp_path / "real").mkdir()
     (tmp_path / "real/a.rs").write_bytes(b"")
     (tmp_path / "src").mkdir()
@@ -95,7 +98,8 @@ def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_itself_is_entered_once(tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
-    ##% A folder that holds itself through a link MUST be entered once.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     (tmp_path / "src/d").mkdir(parents=True)
     (tmp_path / "src/d/a.rs").write_bytes(b"")
     (tmp_path / "src/d/up").symlink_to("..")

@@ -29,10 +29,11 @@ def inserted(
 
 def test_above_the_line_with_its_indentation() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% The annotation MUST be written above the line that is named, in the style of the source and with that line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     ##= man/spec/cite.md#what-is-written
-    ##% The lines of the annotation MUST NOT be wider than asked for, unless a single word is.
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"
@@ -46,7 +47,8 @@ def test_above_the_line_with_its_indentation() -> None:
 
 def test_the_type_that_the_source_gives_is_not_written() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% A type that the source gives by itself MUST NOT be written.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
     lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     assert lines == [
@@ -71,8 +73,6 @@ def test_fields() -> None:
 
 
 def test_a_comment_that_begins_and_ends() -> None:
-    ##= man/spec/cite.md#what-is-written
-    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
     text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
     warm = NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
     assert inserted("a.c", text, 2, warm, C) == (
@@ -102,7 +102,8 @@ def test_a_comment_that_begins_and_ends() -> None:
 )
 def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     with pytest.raises(DuvetError) as caught:
         inserted("a.rs", text, line)
     assert (caught.value.message, caught.value.line) == (words, line)
@@ -111,8 +112,8 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
 def test_lines_that_go_on() -> None:
     """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
     ##= man/spec/cite.md#what-is-refused
-    ##% An annotation that would stand within a line that goes on in the next one, or whose own last line would go on in the
-    ##% code, MUST be refused.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     for end in ("\n", "\r\n"):
         text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
         for line in (2, 3):
@@ -159,8 +160,8 @@ TEXTS = st.builds(
 @given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
 def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: NewAnnotation) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% No other byte of the file may change: line ends, a byte order mark and a missing end of the last line MUST stay as
-    ##% they are.
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
     try:
         found = insert_annotation("a.rs", text, line, wanted, RUST, most)
     except DuvetError:

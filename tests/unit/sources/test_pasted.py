@@ -31,7 +31,8 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
     assert len(lines) > 3
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A citation MUST be read in any style of comments, whatever the styles of the project are.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
     styles = [style] if known else [SourceStyle("@=", "@#")]
     expected = [("test", "tea.md#pot", QUOTE)]
     assert said("\n".join(lines), *styles) == expected
@@ -89,9 +90,6 @@ def test_code_around_is_no_citation(begin: str, code: str) -> None:
     quoted = f"{begin}= tea.md#pot\n{begin}% The pot\n" if begin == "##" else f"{begin}= tea.md#pot\n{begin}# The pot\n"
     for styles in ([], [SourceStyle()], ALL):
         for text in (f"{quoted}{code}", f"{quoted}\n{code}\n", f"{code}\n{quoted}"):
-            ##= man/spec/mcp.md#tools
-            ##= type=test
-            ##% Lines of code that stand around a citation MUST NOT be taken for a part of it.
             assert said(text, *styles) == [("citation", "tea.md#pot", "The pot")]
 
 

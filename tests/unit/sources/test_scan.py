@@ -47,7 +47,7 @@ def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
 
 def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ##= man/spec/trace.md#sources
-    ##% A file that several patterns match MUST be read once in each different style.
+    ##% duvet MUST read a file once in each comment style of the patterns that match it.
     rules = [
         SourceRule(("src/*.rs", "src/a.*")),
         SourceRule(("**/a.rs",), "//@", "//-", Kind.TEST),
@@ -64,8 +64,7 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
 
 def test_excluded_folders_with_all_that_is_in_them() -> None:
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
-    ##% match.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     everything = ("**/*.rs",)
     without_target = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
     for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target"):
@@ -91,8 +90,6 @@ def test_a_named_file_can_be_excluded() -> None:
 
 
 def test_what_git_ignores() -> None:
-    ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
     files = {
         ".gitignore": b"target/\n*.gen.rs\n",
         "src/.gitignore": b"!keep.gen.rs\n/local/\n",
@@ -181,7 +178,8 @@ def test_problems_of_a_file() -> None:
 
 def test_a_file_that_is_not_utf8() -> None:
     ##= man/spec/trace.md#sources
-    ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
+    ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
+    ##% regular file without waiting for it.
     message, hint = "invalid utf-8 sequence of 1 bytes from index 9", "save the file as UTF-8"
     wrong = Problem("DUV011", message, "a.rs", Place(2), hint=hint)
     for data in (b"//= a#1\n'\xff'\n", b"no text\n'\xff'\n"):

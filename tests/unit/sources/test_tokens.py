@@ -19,7 +19,8 @@ def tokens_in(text: str, meta: str, content: str) -> list[LineToken]:
 
 def test_tokens_in_order() -> None:
     ##= man/spec/trace.md#annotations
-    ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
     text = "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#"
     assert tokens_in(text, "//=", "//#") == [
         LineToken(1, True, "a.md#b", 4),
@@ -77,8 +78,6 @@ def without_gaps(tokens: list[LineToken]) -> list[list[LineToken]]:
 
 @given(TEXTS.map("".join), st.sampled_from(STYLES))
 def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
     expected = without_gaps(plain_tokens(text, *style))
     assert [tokenize_run(run, *style) for run in find_runs(text, make_finder(*style))] == expected
     if not may_have_annotations(text.encode(), *style):

@@ -45,7 +45,8 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_as_many_as_may_be_are_under_way_at_once(held: Held, tmp_path: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Specifications that are missing SHOULD be downloaded at the same time.
+    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
+    ##% which they arrive.
     names = [f"n{index}" for index in range(2 * MAX_PARALLEL_DOWNLOADS)]
     held.meeting = Barrier(MAX_PARALLEL_DOWNLOADS)
     found = downloaded(held, {f"/good/{name}": tmp_path / f"{name}.txt" for name in names})
@@ -71,7 +72,8 @@ def test_a_slow_one_holds_nothing_back(held: Held, tmp_path: Path) -> None:
 
 def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download MUST be given up when it is too large or takes too long.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     stuck = [f"/good/stuck{index}" for index in range(MAX_PARALLEL_DOWNLOADS)]
     held.held = set(stuck)
     files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
@@ -101,15 +103,14 @@ def test_those_that_fail_are_told_among_those_that_do_not(held: Held, tmp_path: 
 )
 def test_one_file_is_filled_once(held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]) -> None:
     ##= man/spec/trace.md#specifications
-    ##% What a run finds MUST NOT depend on the order in which downloads end.
+    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
+    ##% which they arrive.
     assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
     assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
 
 
 @pytest.mark.parametrize("names", [["tea", "tea/pot"], ["tea/pot", "tea"]])
 def test_of_a_file_and_a_folder_of_one_name_the_first_stays(held: Held, tmp_path: Path, names: list[str]) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% What a run finds MUST NOT depend on the order in which downloads end.
     paths = [f"/good/{name}" for name in names]
     urls = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in paths}
     first, second = download_texts(urls, HTTP, Progress()).values()

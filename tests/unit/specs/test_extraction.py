@@ -42,7 +42,8 @@ def test_each_section_that_asks_for_something_has_a_file() -> None:
 
 def test_a_file_that_nothing_asks_for() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
     warning = Problem("DUV036", message, CUP, Place(1), hint="`--prune` removes it", severity=Severity.WARNING)
     assert list(map(make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
@@ -64,6 +65,4 @@ def test_a_file_that_nothing_asks_for() -> None:
     ],
 )
 def test_files_that_people_wrote_or_changed_are_theirs(path: str, data: bytes) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
     assert stale({path: data}) == []

@@ -125,13 +125,10 @@ def test_refusals(server: Server, path: Path, name: str, policy: Policy, why: st
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     ##= man/spec/trace.md#specifications
-    ##% A download MUST be given up when it is too large or takes too long.
-    ##= man/spec/trace.md#specifications
-    ##% A page of HTML MUST NOT be taken for a specification.
-    ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     url = f"{server.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, str(path), policy)
@@ -150,7 +147,8 @@ def test_what_the_client_refuses(server: Server, path: Path, name: str) -> None:
 @pytest.mark.parametrize("policy", [Policy(), HTTP])
 def test_a_redirect_never_leaves_https(policy: Policy) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(301, headers={"location": "http://plain.example/tea"})
 
@@ -182,7 +180,7 @@ def test_a_file_in_the_way_of_a_folder(server: Server, path: Path) -> None:
 
 def test_a_folder_in_the_way_leaves_nothing_behind(server: Server, path: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     path.mkdir(parents=True)
     with pytest.raises(OutputError):
         fetch(f"{server.url}/text", str(path), HTTP)

@@ -45,8 +45,7 @@ def test_text_before_the_first_section_is_left_out() -> None:
 
 def test_nested_sections_and_appendixes() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by their
-    ##% names.
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     text = "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n"
     assert outline(text) == [
         ("section-1", "A", ["   a"]),
@@ -117,8 +116,7 @@ NAMED = {
 
 def test_titles_without_a_number() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by their
-    ##% names.
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     assert [outline(f"\n{title}\n\n   a\n") for title in NAMED] == [
         [(f"name-{id}", title, ["   a"])] for title, id in NAMED.items()
     ]
@@ -148,7 +146,7 @@ def test_empty_lines_become_one() -> None:
 
 def test_a_page_boundary_becomes_one_empty_line() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     boundary = "\n\nDoe          Informational          [Page 1]\n\f\nRFC 1          Title          May 1999\n\n"
     assert body(f"   a\n{boundary}   b") == ["   a", "", "   b"]
 
@@ -171,7 +169,7 @@ def test_a_page_boundary_becomes_one_empty_line() -> None:
 )
 def test_running_heads_and_feet(line: str, is_running: bool) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     assert body(f"   a\n{line}\n   b") == (["   a", "   b"] if is_running else ["   a", line, "   b"])
 
 

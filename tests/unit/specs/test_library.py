@@ -60,8 +60,6 @@ def test_ietf_text() -> None:
 
 
 def test_a_url_has_its_text_in_the_folder_of_downloads() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% A specification that has been downloaded MUST be read from disk.
     found = library().load(locate_specification("https://EXAMPLE.com/tea.md"))
     shown = (found.locator.name, found.url, found.path, found.name, found.format)
     address = "https://example.com/tea.md"
@@ -90,7 +88,7 @@ def test_the_first_heading_stands_in_for_a_title() -> None:
 
 def test_what_is_not_there_is_fetched_once() -> None:
     ##= man/spec/trace.md#specifications
-    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     wanted: list[dict[str, str]] = []
 
     def fetcher(missing: dict[str, str]) -> dict[str, DownloadOutcome]:

@@ -64,7 +64,7 @@ def test_nothing_comes_from_nothing() -> None:
 )
 def test_titles(heading: str, id: str, title: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown text MUST begin a section.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles(heading + "\n") == [(id, title)]
 
 
@@ -90,7 +90,7 @@ def test_heading_attributes(heading: str, id: str, title: str) -> None:
 
 def test_an_id_is_given_once() -> None:
     ##= man/spec/trace.md#specifications
-    ##% A section's id MUST be unique in its Markdown text.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
@@ -109,7 +109,7 @@ def test_no_heading(text: str) -> None:
 
 def test_headings_in_quotes_and_items_count() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown text MUST begin a section.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
 
 
@@ -177,8 +177,6 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES.split("|")), max_size=60).map("".join) | st.text())
 def test_any_text_is_parsed(text: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% A section's id MUST be unique in its Markdown text.
     data = text.encode()
     found = parse_markdown(data).sections
     assert len({section.id for section in found}) == len(found)

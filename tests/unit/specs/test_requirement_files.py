@@ -56,8 +56,9 @@ def lines(problems: list[Problem]) -> list[str]:
 
 
 def test_every_key() -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
     annotations, problems = read_requirement_file("x.toml", EVERY_KEY.encode())
     top = (9, 23)
     assert problems == []
@@ -106,8 +107,6 @@ def test_every_key() -> None:
 
 
 def test_both_readers_agree_on_every_key() -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
     assert (read_requirements_plain("x.toml", EVERY_KEY.encode()), []) == read_requirements_checked(
         "x.toml", EVERY_KEY.encode()
     )
@@ -122,8 +121,9 @@ def test_both_readers_agree_on_every_key() -> None:
     ],
 )
 def test_every_name_of_a_table(names: list[str], kind: Kind) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% The tables of a requirement file MUST be read under every name that awslabs duvet knows for them.
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
     for name in names:
         table = f"[[{name}]]\nquote = 'a'\n" + "reason = 'b'\n" * (kind is Kind.EXCEPTION)
         assert [found.kind for found in read_requirements_checked("x.toml", (HEAD + table).encode())[0]] == [kind]
@@ -220,8 +220,9 @@ def test_files_without_tables(text: str) -> None:
     ],
 )
 def test_problems(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% Each problem of a requirement file MUST be reported with its place.
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
     assert lines(read_requirement_file("x.toml", (HEAD + text).encode())[1]) == expected
 
 

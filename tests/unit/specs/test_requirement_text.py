@@ -32,7 +32,8 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 def test_toml() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
@@ -110,8 +111,6 @@ def test_annotations_of_real_requirements(shared: Path) -> None:
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
     found = [*shared.glob("golden/*/expected/**/*.toml"), *shared.glob("probes/open/*/*/expected/**/*.toml")]
     inputs = {Path(str(file).replace("/project/", "/expected/")) for file in shared.glob("golden/*/project/**/*.toml")}
     files = [file.read_bytes() for file in found if file not in inputs and file.name != "config.toml"]

@@ -33,8 +33,8 @@ TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "r
     ],
 )
 def test_paths(spec: str, base: str, name: str) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A path that is not found MUST be looked for in the folders above.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
     assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
 
@@ -53,8 +53,8 @@ def test_what_is_no_file_is_unresolved(spec: str) -> None:
 
 
 def test_on_disk(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A path that is not found MUST be looked for in the folders above.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     (tmp_path / "w" / "docs").mkdir(parents=True)
     (tmp_path / "up.md").touch()
     (tmp_path / "w" / "in.md").touch()

@@ -44,8 +44,8 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
     ],
 )
 def test_ietf_ids_may_lack_their_prefix(wanted: str, id: str) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section of IETF text MUST be found by its number alone.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     index = find_section_index(RFC, wanted)
     assert index is not None and RFC.sections[index].id == id
 
@@ -73,8 +73,9 @@ def test_markdown_ids_are_exact() -> None:
     ],
 )
 def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
     assert SectionNames(RFC).nearest(wanted) == near
 
 

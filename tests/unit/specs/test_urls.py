@@ -101,7 +101,7 @@ def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
 )
 def test_every_address_of_an_rfc_is_one(url: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     assert canonical_url(url) == "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 

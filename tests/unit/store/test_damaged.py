@@ -70,10 +70,9 @@ ODD: dict[str, Callable[[Path], object]] = {
 class TestDamaged:
     @pytest.mark.parametrize("name", DAMAGES)
     def test_it_is_told_with_what_to_do(self, file: Path, name: str) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
-        ##% the file and says what to do.
+        ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
         DAMAGES[name](file)
         with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
@@ -82,9 +81,10 @@ class TestDamaged:
         assert begin == (IF_FOREIGN if name in FOREIGN else "") + BEGIN + ("" if name in FOREIGN else LOST)
 
     def test_no_more_is_to_be_removed_than_its_own_files(self, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% What is to be removed MUST be no more than the files of the store, whatever else is in their folder.
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
         (tmp_path / "knowledge.db-wal").touch()
         (tmp_path / "work.py").touch()

@@ -118,9 +118,10 @@ class TestFiles:
         assert frequencies(empty, "299", "298") == {"299": 0, "298": 2}
 
     def test_all_of_it_is_there_for_who_opens_it_again(self, engine: Engine, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/cache.md#storage
         ##= type=test
-        ##% Git MUST ignore the store wherever it is made.
+        ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
+        ##% symbolic link there.
         first = engine(tmp_path, create=True)
         fill(first)
         first.close()
@@ -133,9 +134,6 @@ class TestFiles:
 
 class TestRevision:
     def test_it_is_another_after_each_run_that_changes_anything(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% A run that has changed anything MUST leave a store that tells it is another.
         seen = [kitchen.revision]
         changes: Sequence[Callable[[StoreWriter], None]] = (
             lambda writing: writing.put(taken("a.py", "a\n")),

@@ -48,16 +48,16 @@ class TestFilters:
         ],
     )
     def test_one_list_is_a_choice_and_all_have_to_hold(self, kitchen: Store, wanted: Any, ids: list[str]) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Names in filters MUST be compared without case.
+        ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
         assert let_through(kitchen, **wanted) == ids
 
     def test_one_symbol_has_to_be_all_that_is_wanted(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Filters for the names, the kinds and the languages of symbols MUST hold for one and the same symbol, of which
-        ##% some line is one of the piece.
+        ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
+        ##% apply to one symbol.
         with kitchen.writing() as writing:
             symbols = (symbol("run", "method", 1, 1, "go"), symbol("Run", "type", 3, 4, "tsx"))
             writing.put(taken("a.go", "1\n2\n3\n4\n", symbols=symbols))
@@ -66,10 +66,10 @@ class TestFilters:
         assert let_through(kitchen, symbols=("run",), symbol_kinds=("type",), symbol_languages=("go",)) == []
 
     def test_a_subsystem_is_that_of_a_file_or_of_what_it_is_linked_with(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% The filter for a subsystem MUST let through the files of that subsystem, and those that are linked with it or
-        ##% with what belongs to it.
+        ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
+        ##% apply to one symbol.
         assert let_through(kitchen, subsystems=("kitchen",)) == CODE + DOC
         assert let_through(kitchen, subsystems=("CELLAR", "attic")) == []
         with kitchen.writing() as writing:
@@ -81,10 +81,9 @@ class TestFilters:
         assert let_through(kitchen, subsystems=("Kitchen", "Cellar"), kinds=("test", "code")) == CODE + TEST
 
     def test_what_is_left_out_takes_the_place_of_nothing(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% What a filter leaves out MUST NOT take the place of what it lets through: pieces are left out before they are
-        ##% ranked.
+        ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
         with empty.writing() as writing:
             for number in range(300):
                 writing.put(taken(f"src/{number}.py", "tea tea tea\n"))

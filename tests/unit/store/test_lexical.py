@@ -39,10 +39,10 @@ class TestWords:
         assert found(empty, ["cocoa"]) == found(empty, []) == found(empty, [], every=True) == ""
 
     def test_forms_and_parts_of_names(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Words MUST be found in whatever form they stand in a piece or in its title, names such as `parseHeaderLine` by
-        ##% each of their parts, too, and names such as `parse_header_line` also as the one word that these make.
+        ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by
+        ##% their path or name.
         with empty.writing() as writing:
             writing.put(taken("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
             writing.put(taken("b", "Der Kaffee im Café\n"))
@@ -52,10 +52,10 @@ class TestWords:
         assert found(empty, ["header", "kettle"], every=True) == "a"
 
     def test_what_counts(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% A rare word MUST count for more than a common one, and a word for more where it stands in the title, more often,
-        ##% or in a shorter piece.
+        ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
+        ##% those with some.
         rest = "and so on " * 60
         with empty.writing() as writing:
             writing.put(taken("common", f"water {rest}\n"))
@@ -106,9 +106,10 @@ class TestHostile:
         ],
     )  # fmt: skip
     def test_syntax_is_none(self, empty: Store, query: str) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% What people ask for MUST be taken for words, never for the syntax of the search engine.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         put(empty, a="tea\n", b="coffee\n")
         assert found(empty, [query]) == found(empty, extract_query_words(query)[0]) == "a"
 
@@ -121,9 +122,10 @@ class TestHostile:
         assert frequencies(empty, query) == {query: 0}
 
     def test_long_queries(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Of a query the first 2,000 characters and 64 words MUST count, and no more.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
         assert extract_query_words("tea " * 400) == (["tea"], False)
         assert extract_query_words("tea " * 600) == (["tea"], True)

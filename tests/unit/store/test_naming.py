@@ -51,10 +51,10 @@ CALLED = {
 
 @pytest.mark.parametrize("path", CALLED)
 def test_files(named: Store, path: str) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A file MUST be found by its path, by any number of the last parts of it, and by its name with or without the
-    ##% ending, in whatever case.
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
     assert ids(named, named.called(path, ANY)) == CALLED[path]
 
 
@@ -74,10 +74,6 @@ DECLARED = {
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_symbols(named: Store, name: str) -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% The pieces that declare a symbol MUST be found by its name, and where nothing is called just so, by one with other
-    ##% capitals, or with its parts joined otherwise.
     assert ids(named, named.declaring(name, ANY)) == DECLARED[name]
 
 

@@ -69,9 +69,9 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 @pytest.mark.parametrize("count", [1, 6000])
 def test_one_that_is_killed_leaves_what_there_was(file: Path, count: int) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
+    ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
         before = store.revision, store.artifacts(), frequencies(store, "kettle")
@@ -87,9 +87,9 @@ def test_one_that_is_killed_leaves_what_there_was(file: Path, count: int) -> Non
 
 
 def test_of_two_at_once_one_waits_or_fails(file: Path) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
+    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     with writer(file, "first", 9) as first:
         assert said(first) == "written"
         with writer(file, "hasty", 1) as hasty:

@@ -19,9 +19,9 @@ from tests.unit.store.made import frequencies
 
 class TestMissing:
     def test_reading_makes_nothing(self, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
+        ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
         path = store_path(str(tmp_path))
         with pytest.raises(StoreMissingError) as caught:
             open_store(path)
@@ -45,9 +45,10 @@ class TestMissing:
 
 class TestVersions:
     def test_one_of_an_older_duvet_is_replaced_when_something_is_taken_in(self, file: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         with by_hand(file) as connection:
             connection.execute("CREATE TABLE 'left over' (a)")
             connection.execute("PRAGMA user_version=1")
@@ -68,9 +69,6 @@ class TestVersions:
 
     @pytest.mark.parametrize("create", [True, False])
     def test_one_of_a_newer_duvet_is_refused(self, file: Path, create: bool) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% A store that a newer duvet has made MUST be refused, and stay as it is.
         with by_hand(file) as connection:
             connection.execute("PRAGMA user_version=99")
         before = file.read_bytes()
@@ -97,9 +95,10 @@ class TestLinks:
     @pytest.mark.parametrize("create", [True, False])
     @pytest.mark.parametrize("place", [".duvet", ".duvet/knowledge", ".duvet/knowledge/store.db"])
     def test_nothing_is_read_or_written_through_one(self, tmp_path: Path, place: str, create: bool) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store behind a link MUST be neither read nor written.
+        ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic
+        ##% link.
         elsewhere = tmp_path / "elsewhere"
         with closing(open_store(store_path(str(elsewhere)), create=True)) as store:
             fill(store)

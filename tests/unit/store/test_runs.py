@@ -57,9 +57,9 @@ class TestRuns:
 
 class TestReading:
     def test_it_is_of_one_moment(self, kitchen: Store, engine: Engine, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#ingest-runs
         ##= type=test
-        ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+        ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
         with closing(engine(tmp_path)) as other:
             with kitchen.reading():
                 before = kitchen.revision
@@ -82,9 +82,10 @@ class TestReading:
 
 class TestFailing:
     def test_nothing_of_it_is_left(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#ingest-runs
         ##= type=test
-        ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
+        ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
+        ##% reason.
         before = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), frequencies(kitchen, "kettle", "new")
         with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
             writing.put(taken("new.py", "new kettle\n"))

@@ -67,9 +67,6 @@ class TestLocked:
             assert store.chunk_total() == 5
 
     def test_who_reads_sees_the_last_whole_run(self, file: Path) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
         with closing(open_store(str(file))) as writer, closing(open_store(str(file))) as reader:
             before = everything(reader)
             with writer.writing() as writing:
@@ -151,9 +148,9 @@ restrained = pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), r
 
 @restrained
 def test_a_folder_that_is_not_ours() -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% A store in a folder that can't be written MUST be readable.
+    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
     with not_ours() as path:
         command = [*RESTRAINED, sys.executable, "-c", READ, str(path)]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
@@ -164,9 +161,6 @@ def test_a_folder_that_is_not_ours() -> None:
 
 @restrained
 def test_what_others_write_into_a_folder_that_is_not_ours_is_seen() -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:
             writing.remove(removed)

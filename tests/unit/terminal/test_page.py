@@ -53,10 +53,8 @@ def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> 
 
 
 def test_without_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#provenance
-    ##% Outside a repository the page MUST NOT name a commit.
-    ##= man/spec/page.md#code
-    ##% The page MUST show the first lines of the code below each comment that cites, as many as `snippet-lines` says.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     found = page(make(tmp_path, KETTLE))
     assert (found.title, found.logo, found.whole_text, found.embedded, found.since) == ("", "", False, None, None)
     assert (found.version, found.commit, found.config_path) == (VERSION, "", ".duvet/config.toml")
@@ -65,10 +63,11 @@ def test_without_wishes(tmp_path: Path) -> None:
 
 
 def test_all_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#settings
-    ##% `title` and `logo` of `[report.html]` MUST stand on the page.
-    ##= man/spec/page.md#settings
-    ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
+    ##= man/spec/page.md#working-with-the-report
+    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
     found = page(folder)
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
@@ -87,8 +86,9 @@ def test_without_a_configuration(tmp_path: Path) -> None:
 
 
 def test_what_is_next(tmp_path: Path) -> None:
-    ##= man/spec/page.md#next
-    ##% The page MUST name the ten most urgent requirements in the order of `duvet prioritize`.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     found = page(make(tmp_path / "a", KETTLE)).next
     assert [(row.rank, row.level, row.reason) for row in found] == [
         (1, "SHOULD", "SHOULD, not started: nothing refers to it"),
@@ -100,11 +100,6 @@ def test_what_is_next(tmp_path: Path) -> None:
 
 
 def test_since_the_commit(tmp_path: Path) -> None:
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
-    ##= man/spec/page.md#since-the-last-commit
-    ##% Where `HEAD` holds no snapshot, the page MUST say nothing of that.
     folder = history(tmp_path, {f"deep/{name}": text for name, text in KETTLE.items()}) / "deep"
     assert page(folder).since is None
     snapshot = page_snapshot(folder)
@@ -136,8 +131,8 @@ def page_snapshot(folder: Path) -> bytes:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 def test_code_from_outside(tmp_path: Path) -> None:
-    ##= man/spec/page.md#code
-    ##% Nothing MUST be shown of a source outside of the folder of the project, by whatever link it is reached.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT show anything of a file outside of the project, even through links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
     make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
     config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'
@@ -169,8 +164,6 @@ def test_entries_of_requirement_files_have_no_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("now", [None, b"\xff", "fn gone".encode("utf-16")])
 def test_a_source_that_is_gone_meanwhile(tmp_path: Path, now: bytes | None) -> None:
-    ##= man/spec/page.md#code
-    ##% A source that can't be read any more MUST NOT fail the run.
     project = Project(str(make(tmp_path, KETTLE)))
     finished = project.finished()
     (tmp_path / "src/a.rs").unlink()

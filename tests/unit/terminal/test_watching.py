@@ -25,8 +25,8 @@ class Scripted(ChangeWatcher):
 def test_a_report_is_mended_once() -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for that
-    ##% before something that it is made from has changed.
+    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
+    ##% an input changes.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
     first = wait_for_change(changes, mended=False)
     second = wait_for_change(changes, mended=first[1])

@@ -20,9 +20,10 @@ UNCITED, SEARCH = "list_uncited_requirements", "search_requirements"
 
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/gateway.md#access
     ##= type=test
-    ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
@@ -91,13 +92,10 @@ def test_arguments_that_are_wrong_are_named(
 ) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of the arguments that are wrong, one that is missing MUST be named first.
+    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
+    ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     with pytest.raises(ToolError) as raised:
         ask(context, tool, arguments)
     assert (raised.value.code, raised.value.message) == (ErrorCode.INVALID_REQUEST, message)

@@ -36,10 +36,6 @@ async def _fail() -> None:
 
 
 async def test_what_can_not_be_closed_keeps_nothing_else_open(context: ProjectSnapshot) -> None:
-    ##= man/spec/service.md#operations
-    ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
     held = Held()
     house = ToolEnvironment(closers=[_fail, anyio.sleep_forever, held.aclose], patience=0.1)
     with anyio.fail_after(LONGEST):

@@ -96,7 +96,8 @@ def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
 def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Whether a file exists outside of the project MUST NOT be told.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     (tmp_path / "project").mkdir()
     project = Project(str(make(tmp_path / "project", FILES)))
     (tmp_path / "project/link").symlink_to(tmp_path)

@@ -24,9 +24,6 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
     ],
 )
 def test_a_project_is_read_again(error: DuvetError, told: tuple[ErrorCode, str, str]) -> None:
-    ##= man/spec/mcp.md#errors
-    ##= type=test
-    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
     found = make_tool_error(error)
     assert (found.code, found.message, found.hint) == told
 
@@ -46,8 +43,9 @@ def test_a_project_is_read_again(error: DuvetError, told: tuple[ErrorCode, str, 
     ],
 )
 def test_nothing_else_is_read_from_disk(error: DuvetError, told: tuple[ErrorCode, str, str]) -> None:
-    ##= man/spec/mcp.md#errors
+    ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% That hint MUST NOT be given for what goes wrong with anything else, such as a model.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
     found = make_tool_error(error)
     assert (found.code, found.message, found.hint) == told

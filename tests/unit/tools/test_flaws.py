@@ -100,8 +100,8 @@ def test_what_no_pack_may_say(field: str, value: Any, flaw: str) -> None:
 def test_what_no_tool_may_say(field: str, value: Any, flaw: str) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack MUST be left out where anything in it is of another type than it is to be, or longer than agents
-    ##% can read.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     one = tool("x", print)
     force_setattr(one, field, value)
     assert flaw in find_tools_flaw([one])

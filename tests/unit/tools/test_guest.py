@@ -47,8 +47,8 @@ async def test_it_asks_the_project_and_other_tools(context: ProjectSnapshot) -> 
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% Whatever a tool of a further pack raises, the caller MUST be told that it failed and nothing of what was raised, and the
-##% server MUST go on.
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
+##% type than declared, the server MUST answer with an error without the exception's text, and go on.
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -70,7 +70,8 @@ async def test_it_raises(context: ProjectSnapshot, name: str, reason: str) -> No
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
+##% type than declared, the server MUST answer with an error without the exception's text, and go on.
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -85,11 +86,7 @@ async def test_it_answers_what_it_may_not(context: ProjectSnapshot, name: str, m
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST NOT
-##% keep other calls waiting as long as it runs Python code.
-##= man/spec/service.md#packs
-##= type=test
-##% While many calls of a pack are past their time, further ones MUST be refused.
+##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
 async def test_it_never_comes_back(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
@@ -121,8 +118,8 @@ async def test_an_answer_that_comes_too_late(context: ProjectSnapshot) -> None:
     """The server heard of nothing meanwhile, such as while native code held the interpreter."""
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST
-    ##% NOT keep other calls waiting as long as it runs Python code.
+    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with
+    ##% another type than declared, the server MUST answer with an error without the exception's text, and go on.
     watch = Watch()
 
     def hold(asked: Words, ctx: object) -> Said:
@@ -145,7 +142,7 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
 async def test_who_stops_asking_is_not_waited_for(context: ProjectSnapshot) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A call that is cancelled MUST NOT count as past its time before it is.
+    ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
     await _cancel(guests, stuck, MAX_STUCK_CALLS)
@@ -181,7 +178,7 @@ async def test_records_are_made_apart_from_the_server(context: ProjectSnapshot) 
 
 ##= man/spec/service.md#calls
 ##= type=test
-##% A tool that leads to calls of tools without end MUST be stopped.
+##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
 async def test_it_calls_itself(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")

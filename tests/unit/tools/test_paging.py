@@ -36,7 +36,8 @@ def upper(letters: str) -> list[str]:
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:
@@ -49,8 +50,8 @@ def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int,
 def test_a_list_holds_a_page_unless_more_is_asked_for() -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
     assert part(LETTERS, ASKED)[0] == upper("abcdefghij")
     assert part(LETTERS, replace(ASKED, limit=12))[0] == upper("abcdefghijkl")
     assert part(LETTERS, replace(ASKED, limit=3))[0] == upper("abc")
@@ -58,10 +59,6 @@ def test_a_list_holds_a_page_unless_more_is_asked_for() -> None:
 
 
 def test_a_list_of_long_entries_holds_fewer() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
     long = [letter * 3_000 for letter in LETTERS]
     rows, _ = part(long, ASKED)
     assert rows == [row.upper() for row in long[:3]]
@@ -77,9 +74,6 @@ def test_an_entry_that_is_too_long_comes_alone() -> None:
 
 
 def test_what_is_cut_says_so() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of a list that is cut, the second block MUST say how many entries there are, and how to get more of them.
     rows, page = part(LETTERS, ASKED)
     assert (
         describe_rest(len(rows), page) == f"10 of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
@@ -103,7 +97,8 @@ EDITS = {
 def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     rows, _ = part(items, replace(ASKED, cursor=cursor_of(LETTERS, ASKED)))
     assert rows[0] == first.upper()
 
@@ -127,7 +122,8 @@ def altered(cursor: str) -> Any:
 def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     with pytest.raises(ToolError) as caught:
         part(LETTERS, replace(ASKED, cursor=cursor))
     assert (caught.value.code, caught.value.message, caught.value.hint) == (
@@ -144,8 +140,5 @@ def test_a_cursor_that_was_changed_is_refused() -> None:
 
 
 def test_a_cursor_of_another_question_is_refused() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
     with pytest.raises(ToolError):
         part(LETTERS, replace(ASKED, cursor=cursor_of(LETTERS, ASKED), question=("list", "digits")))

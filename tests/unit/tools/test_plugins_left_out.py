@@ -58,11 +58,8 @@ BAD = {
 def test_packs_that_can_not_be_had(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack that can't be loaded, for whatever reason, MUST be left out and told of, and the others MUST be
-    ##% served.
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% A further pack with a tool whose name is taken MUST be left out and told of.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     for name, (code, _) in BAD.items():
         install_made(site, name, code)
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
@@ -139,7 +136,8 @@ PACK = Pack("slow", tools)
 def test_tools_that_are_never_made(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     install_made(site, "slow", SLOW)
     monkeypatch.syspath_prepend(str(site))
     found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)

@@ -65,8 +65,6 @@ def test_equals_the_textbook(quote: str, text: str) -> None:
 
 @given(st.text(st.sampled_from("abc def"), min_size=1, max_size=30), st.data())
 def test_any_one_edit_is_found(text: str, data: st.DataObject) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
     at = data.draw(st.integers(0, len(text) - 1))
     edit = data.draw(st.sampled_from(["", "x", "xx"]))
     quote = text[:at] + edit[:1] + text[at + (len(edit) < 2) :]

@@ -36,8 +36,9 @@ def test_every_offender_has_a_place() -> None:
 
 
 def test_a_gate_that_is_not_asked_for_is_open() -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK)
     assert told(*annotations) == [("DUV062", 2), ("DUV063", 3)]
     assert told(*annotations, citations=False) == [("DUV063", 3)]
@@ -64,7 +65,7 @@ def test_nothing_is_asked_of_what_nobody_refers_to() -> None:
 
 def test_nothing_is_asked_of_what_is_not_applicable() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A gate MUST NOT ask for code or tests of what is not applicable.
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     annotations = citing(FRONT, Kind.SPEC), citing("be warm.", Kind.SPEC), citing("pot"), citing("warm", Kind.TEST)
     trace = trace_of(TEXT, *annotations)
     front, back = list_requirements(trace.coverages[0], annotations)
@@ -90,7 +91,7 @@ def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
 
 def test_requirements_that_lack_code() -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% An offender MUST be named with its place in the file of the specification, and with its target.
+    ##% duvet MUST list each offender with its target and its place in the specification.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT)
     coverages = trace_of(TEXT, *annotations).coverages
     found = list_requirements(coverages[0], annotations)
@@ -120,9 +121,8 @@ def test_requirements_that_lack_code() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.MISSING_IMPLEMENTATION, State.PARTIAL)
     lacking_tests = (State.UNCITED, State.TO_DO, State.PARTIAL, State.MISSING_TEST)
     annotations = citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST)
@@ -145,7 +145,8 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
 )
 def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     annotations = (citing(TEXT, Kind.SPEC), *others)
     coverages = trace_of(TEXT, *annotations).coverages
     found = list_requirements(coverages[0], annotations)
@@ -161,8 +162,9 @@ def test_the_words_for_what_is_tested_in_part() -> None:
 
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     text, annotations = cited
     flat = text.replace("\n", " ")
     starts = {one.quote: flat.find(one.quote) for one in annotations}

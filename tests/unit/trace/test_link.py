@@ -49,8 +49,6 @@ def only_problem(*comments: str) -> Problem:
 
 
 def test_a_file_that_is_nowhere() -> None:
-    ##= man/spec/trace.md#targets
-    ##% A target that leads nowhere MUST be reported where it is written.
     hint = "paths start at the working directory or at a folder above it"
     message = 'Could not resolve file "nope.md"'
     found = only_problem("  //= nope.md#tea\n  //# The pot")
@@ -66,8 +64,9 @@ def test_a_url_that_is_none() -> None:
 
 
 def test_a_target_without_a_section() -> None:
-    ##= man/spec/trace.md#targets
-    ##% A target without a section MUST be reported.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
     assert only_problem("//= tea.md\n//# The pot") == Problem(
         "DUV042",
         "reference to tea.md is missing a section",
@@ -83,8 +82,6 @@ def test_a_target_without_a_section() -> None:
     [("cup", "did you mean #cups?"), ("Cups", "did you mean #cups?"), ("nothing-like-it", ""), ("", "")],
 )
 def test_an_unknown_section(section: str, hint: str) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
     message, place = f'missing section "{section}" in tea.md', Place(1, 5, 7 + len(section))
     wanted = Problem("DUV043", message, "a.rs", place, "referenced here", hint)
     assert only_problem(f"//= tea.md#{section}") == wanted
@@ -103,8 +100,8 @@ def test_a_specification_that_was_not_downloaded_is_told_once() -> None:
 
 
 def test_a_quote_that_is_not_there() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that is found nowhere in its section MUST be reported where it is written.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a quote that its section does not contain.
     message = 'could not find text in section "tea" of tea.md'
     hint = "quote the section's words as they stand there; only spacing may differ"
     found = only_problem("//= tea.md#tea\n//# The pot\n//# is warm")
@@ -119,8 +116,6 @@ def test_a_quote_of_an_empty_section() -> None:
 
 
 def test_a_quote_that_is_off_by_one() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     message = "this quote differs from the specification by one character; it is accepted"
     hint = "quote the section's words as they stand there"
@@ -168,8 +163,8 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
 
 
 def test_two_spellings_of_one_text() -> None:
-    ##= man/spec/trace.md#targets
-    ##% Two spellings of one specification SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet SHOULD warn about two spellings of one specification.
     trace = traced("//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea")
     message = "./tea.md and tea.md are one text, but count as two specifications"
     hint, warning = "write tea.md everywhere", Severity.WARNING

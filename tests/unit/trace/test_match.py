@@ -43,12 +43,9 @@ def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
     ],
 )
 def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found in its section however it is wrapped.
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found if it differs only in white space around punctuation.
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
     assert read(POT, QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
 
 
@@ -75,8 +72,8 @@ def test_what_is_not_found(text: str, quote: str) -> None:
 
 
 def test_an_empty_quote_refers_to_the_title() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% An empty quote MUST refer to the title of its section.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% An annotation without a quote MUST refer to the title of its section.
     for text in (POT, ""):
         assert QuoteMatcher(section_of(text)).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
 
@@ -180,8 +177,6 @@ def test_a_changed_part_of_the_text_equals_the_plain_rules(text: str, data: st.D
 
 @given(st.lists(st.sampled_from(["ab", "cd.", "é日", "🩸x", "(ef", "gh)"]), min_size=1, max_size=12), st.data())
 def test_what_is_found_exactly_is_what_was_quoted(words: list[str], data: st.DataObject) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found in its section however it is wrapped.
     text = "".join(word + data.draw(st.sampled_from([" ", "\n", "\n\n   "])) for word in words)
     start = data.draw(st.integers(0, len(words) - 1))
     quote = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])

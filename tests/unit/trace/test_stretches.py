@@ -75,9 +75,6 @@ def test_a_known_sentence_is_whole() -> None:
     ],
 )
 def test_no_answer_is_clear(quote: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A quote that begins or ends with words that stand nowhere near MUST be left as it is, unless a sentence begins or
-    ##% ends there.
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert nearest(quote, f"{TEXT} {frames}") is None
     assert nearest(quote, "") is None
@@ -88,8 +85,9 @@ def test_no_answer_is_clear(quote: str) -> None:
     [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
 )
 def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
-    ##= man/spec/validate.md#mending
-    ##% Where two answers are nearly as good, an annotation MUST be left as it is.
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
+    ##% exactly one correction fits.
     assert TextStretch("", score, second).is_clear is is_clear
     assert not TextStretch("", score, second, is_whole=False).is_clear
 

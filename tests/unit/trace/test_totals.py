@@ -52,7 +52,8 @@ def test_nothing_adds_up_to_nothing() -> None:
 
 def test_exceptions_are_settled_and_not_done() -> None:
     ##= man/spec/trace.md#coverage
-    ##% An exception MUST NOT be counted as complete.
+    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
+    ##% reason, but an exception MUST NOT count towards the percentage done.
     total = Total(None, None, (3, 1, 2, 1, 4, 5, 1, 2, 0))
     assert (total.requirements, total.excepted, total.applicable, total.done, total.percent) == (19, 5, 14, 3, 21)
     assert total.words == "3 of 14 applicable requirements done (21 %), 5 excepted"
@@ -61,7 +62,8 @@ def test_exceptions_are_settled_and_not_done() -> None:
 
 def test_what_is_not_applicable_is_in_no_number_but_its_own() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% What is not applicable MUST be counted neither as done nor as applicable.
+    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
+    ##% count them neither as done nor as applicable.
     total = Total(None, None, (3, 1, 2, 1, 4, 5, 1, 2, 6))
     assert (total.requirements, total.excepted, total.applicable, total.done, total.percent) == (25, 5, 14, 3, 21)
     assert total.words == "3 of 14 applicable requirements done (21 %), 5 excepted, 6 not applicable"

@@ -17,8 +17,6 @@ from tests.unit.tree.answering import tree_of
 
 
 def test_nothing_is_left_running(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The process that reads objects MUST end with the run, however that ends.
     program = (
         "import os; from duvet.tree.files import DiskTree; from duvet.tree.git import GitRevisions\n"
         "revisions = GitRevisions(os.getcwd(), os.environ)\n"
@@ -57,8 +55,8 @@ def _ended(pid: int) -> None:
 
 
 def test_hostile_names_of_revisions(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The name of a revision MUST NOT be taken for an option.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     revisions = GitRevisions(str(checkout), ENVIRON)
     head = git(checkout, "rev-parse", "HEAD")
     assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
@@ -84,8 +82,6 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
 
 
 def test_nothing_is_traced(checkout: Path, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
     log = tmp_path / "log"
     environ = {**ENVIRON, "GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
     assert GitRevisions(str(checkout), environ).find("HEAD")

@@ -59,7 +59,7 @@ def test_what_nobody_asked_for_may_change(root: Path) -> None:
 def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% A file that changed within two seconds of being read, or after, MUST be compared by its content.
+    ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     info = (root / "src" / "a.rs").stat()
     second = 10**9
     for now, content in ((info.st_ctime_ns + second, digest_content(b"one")), (info.st_ctime_ns + 3 * second, b"")):
@@ -91,9 +91,6 @@ def test_marks_that_are_equal_by_chance(root: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_fault_is_no_answer(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
     os.mkfifo(root / "pipe.rs")
     tree = asked(root)
     with pytest.raises(UnreadableError):
@@ -117,12 +114,6 @@ def test_a_file_that_is_still_the_same(root: Path) -> None:
     assert tree.still("src/b.rs", seen) is None and tree.still("gone.rs", seen) is None
 
 
-##= man/spec/cache.md#keeping
-##= type=test
-##% Patterns MUST NOT match what is in the cache.
-##= man/spec/knowledge.md#store
-##= type=test
-##% Patterns MUST NOT match what is in the folder `.duvet/knowledge`.
 @pytest.mark.parametrize("name", ["cache", "knowledge"])
 def test_what_duvet_keeps_is_no_part_of_a_tree(root: Path, name: str) -> None:
     folder = root / "sub" / ".duvet" / name

@@ -60,9 +60,6 @@ def test_a_file_that_was_asked_for_before_it_was_removed(ask: Callable[..., obje
 @pytest.mark.parametrize("now", [0, LATER], ids=["by content", "by time"])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_change_between_two_looks(name: str, now: int, within: bool, root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer MUST NOT be kept where an input changed between two looks at it.
     ask, change = QUESTIONS[name]
     tree = RecordedTree(DiskTree(str(root)), now)
     ask(tree)

@@ -55,8 +55,6 @@ ENTRIES = st.lists(st.tuples(TARGETS, TEXT), max_size=3).map(
 @settings(max_examples=150, deadline=None)
 @given(SPECIFICATIONS, LINES, ENDS, ENTRIES)
 def test_any_input(specification: str, lines: list[str], end: str, entries: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
     files = {
         ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'a.rs'\n"
         "[[specification]]\nsource = 'tea.md'\n",

@@ -28,18 +28,12 @@ def chosen(root: Path, *names: str) -> ChosenInputs:
     "name", ["src/a.rs", "./src/a.rs", "src//a.rs", "other/../src/a.rs", "src\\a.rs", ".\\src\\a.rs"]
 )
 def test_spellings_of_a_file(name: str, root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-    ##% separators of Windows.
     assert chosen(root, name, str(root / "src/a.rs"), f"../{root.name}/src/a.rs") == ChosenInputs(("src/a.rs",))
     assert normalise_input_name(name, str(root), DiskTree(str(root))) == "src/a.rs"
     assert normalise_input_name("/elsewhere/a.rs", str(root), DiskTree(str(root))) == "/elsewhere/a.rs"
 
 
 def test_a_way_through_a_link(root: Path, tmp_path: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-    ##% separators of Windows.
     (tmp_path / "link").symlink_to(root)
     assert chosen(root, str(tmp_path / "link/src/a.rs")) == ChosenInputs(("src/a.rs",))
     assert chosen(root, str(tmp_path / "link/src")) == ChosenInputs(("src/a.rs", "src/deep/b.rs"))
@@ -59,13 +53,14 @@ def test_a_way_through_a_link(root: Path, tmp_path: Path) -> None:
 )
 def test_a_folder_means_all_in_it(name: str, paths: tuple[str, ...], root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% A folder MUST mean all inputs in it.
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
     assert chosen(root, name) == ChosenInputs(paths)
 
 
 def test_what_is_no_input_and_what_is_not_there(root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% A path that does not exist MUST be an error.
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     (root / "empty").mkdir()
     hint = "paths begin in the working directory"
     assert chosen(root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s") == ChosenInputs(

@@ -63,20 +63,16 @@ def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     changed = overlay_project(project, spoilt.files)
     done = fix_project(changed, lambda findings: findings.files)
     before, after = wrong(done.first), wrong(done.findings)
-    ##= man/spec/validate.md#what-is-checked
-    ##% Every problem that `duvet report` finds with an annotation MUST be found.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
     numbers = _numbers(project)
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
     for path, data in done.after.items():
         ids = {id for id in before if project.trace.annotations[id].path == path}
         own = {numbers[id] for id in ids}
-        ##= man/spec/validate.md#mending
-        ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
         old, new = (around(text.decode(), path, styles[path], own) for text in (done.before[path], data))
         assert old == new
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
     result = overlay_project(project, {**spoilt.files, **done.after})
     assert fix_project(result, lambda findings: findings.files).after == {}
 

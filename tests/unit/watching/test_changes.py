@@ -49,12 +49,10 @@ CHANGED = {
 
 @pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
 def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
-    ##= man/spec/watch.md#noticing
-    ##= type=test
-    ##% When a file or folder comes or goes so that patterns match other files, that MUST be noticed.
+    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
+    ##% match other files, until it is interrupted.
     following = follow()
     edit(kettle)
     assert following.next() == tuple(sorted(changed))
@@ -62,9 +60,10 @@ def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) ->
 
 @pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
 def test_changes_while_a_run_is_at_work(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% A change that is made while a run is at work MUST NOT be missed.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
+    ##% effect.
     following = follow()
     project = following.project()
     edit(kettle)
@@ -84,9 +83,10 @@ NOTHING = {
 
 @pytest.mark.parametrize("edit", NOTHING.values(), ids=NOTHING)
 def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% What comes or goes without such an effect MUST NOT be taken for a change.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
+    ##% effect.
     following = follow()
     edit(kettle)
     append("spec.md")(kettle)

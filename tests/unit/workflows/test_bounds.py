@@ -13,9 +13,9 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_largest_results_are_cut() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A record of a run that would have more than 200,000 bytes MUST be cut, the largest results first, and say so.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
@@ -46,9 +46,10 @@ async def test_many_large_results() -> None:
 
 
 async def test_results_of_all_steps() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A step with whose result those of a run have more than 64 MB MUST fail.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     world = World({"big": lambda _: "x" * 15_999_998})
     found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
     message = "with its result those of all steps have more than 64,000,000 bytes"

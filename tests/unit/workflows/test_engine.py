@@ -30,7 +30,7 @@ def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
 async def test_steps_are_done_in_their_order() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% The steps MUST be done in their order, each one after the one before.
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -65,10 +65,11 @@ async def test_steps_are_done_in_their_order() -> None:
 async def test_after_a_failure_steps_are_skipped() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% After a step that fails the others MUST be skipped.
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the tool.
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
     world = World({"echo": echo, "failing": failing})
     found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
     assert states(found) == [
@@ -118,11 +119,10 @@ async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
-    ##% warnings of the run, too.
+    ##% The warnings of tools and models MUST be warnings of the run.
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A tool and a model MUST be told how many seconds they have.
+    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
@@ -153,7 +153,8 @@ async def test_a_model_is_asked() -> None:
 async def test_a_model_that_fails() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the model.
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
     def refuse(asked: ModelStepRequest) -> ModelStepAnswer:
         raise ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
 
@@ -184,7 +185,7 @@ async def test_params_of_a_model_that_it_does_not_know(params: dict[str, Any], m
 async def test_progress_only_grows() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+    ##% The engine MUST announce each step before it begins, and the end of the run.
     heard: list[tuple[int, int, str]] = []
 
     async def hear(done: int, total: int, message: str) -> None:
@@ -199,9 +200,10 @@ async def test_progress_only_grows() -> None:
 
 
 async def test_a_hundred_steps_and_no_more() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A workflow of more than 100 steps MUST be refused.
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
     world = World({"echo": echo})
     steps = [tool(f"s{number}", params={"n": number}) for number in range(101)]
     found = await ran(*steps[:100], world=world)

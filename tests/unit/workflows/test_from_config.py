@@ -100,6 +100,6 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
 def test_what_can_not_stand_together(step: dict[str, Any], message: str) -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     with pytest.raises(msgspec.ValidationError, match=message):
         section_of({"id": "s", **step})

@@ -34,8 +34,8 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
 def test_variables_are_arguments() -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
-    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its
-    ##% default.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
     record = make_input_record(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",
@@ -94,8 +94,8 @@ REFUSED: list[tuple[dict[str, object], str, str]] = [
 async def test_variables_that_are_wrong(given: dict[str, object], message: str, hint: str) -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
-    ##% Variables that are missing, unknown or of another type MUST be refused as `invalid_request`, with their names,
-    ##% before any step.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
     world = World({"echo": echo})
     found = await run_workflow(flow(), given, world)
     assert why(found) == ("invalid_request", "", message, hint, "")

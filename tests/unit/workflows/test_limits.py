@@ -29,8 +29,7 @@ def taking(seconds: float, clock: Clock) -> World:
 async def test_time_limits_of_steps_and_of_the_whole() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is at
-    ##% work when the time of the workflow is up.
+    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
     clock = Clock()
     world = taking(4, clock)
     found = await ran(tool("a", time_limit=4), tool("b", time_limit=3.5), tool("c"), world=world, clock=clock)
@@ -100,8 +99,7 @@ class Gate:
 async def test_what_is_cancelled_is_in_the_log(ignores: bool) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A workflow that is cancelled MUST NOT begin another step, and what was done MUST be in the log, with the code
-    ##% `cancelled`.
+    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     gate = Gate(ignores)
     log: list[WorkflowRun] = []
     world = World({"echo": echo, "gate": lambda _: gate.wait()})

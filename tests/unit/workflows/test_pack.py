@@ -22,10 +22,6 @@ FLOWS = {
 
 @pytest.mark.parametrize(("name", "replaces"), [("looks", False), ("puts", True), ("runs", True), ("within", True)])
 def test_what_may_replace_something(name: str, replaces: bool) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
-    ##% replace something.
     found = make_workflow_tools(FLOWS, [KM_SEARCH, UPLOAD, RECIPE_RUN], ())
     assert found.faults == {}
     tools = [*EnabledPack(found.pack).tools(), RECIPE_RUN]

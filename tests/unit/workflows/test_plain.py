@@ -48,9 +48,10 @@ def doubling() -> Any:
     ids=range(12),
 )
 def test_what_is_too_much_is_refused(value: object, message: str) -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")
     assert raised.value.message == message
@@ -92,9 +93,10 @@ def test_what_is_just_small_enough() -> None:
     ],
 )
 def test_sameness_is_that_of_json(one: object, other: object, are: bool) -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% What is compared MUST be compared as JSON: 1 is 1.0, and true is not 1.
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
     assert are_equal_values(one, other) is are_equal_values(other, one) is are
 
 

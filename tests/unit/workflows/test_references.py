@@ -54,7 +54,8 @@ JSON = st.recursive(
 def test_a_reference_alone_keeps_its_type(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A text that is one reference and nothing else MUST become what it leads to, of the same type.
+    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
+    ##% they are and other values as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -73,7 +74,8 @@ def test_a_reference_alone_keeps_its_type(written: object, value: object) -> Non
 def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% Inside of a text, texts MUST stand as they are and other values as JSON.
+    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
+    ##% they are and other values as JSON.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
@@ -91,14 +93,14 @@ def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
 def test_two_dollars_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% `$${` MUST stand for a literal `${`.
+    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 def test_results_are_not_expanded() -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% What a reference is replaced by MUST NOT be looked through for references.
+    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
     assert expand_references(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
         "${vars.n}",
         "a ${vars.n}",
@@ -135,8 +137,8 @@ WRONG = [
 def test_what_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
-    ##% instead.
+    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
+    ##% available.
     with pytest.raises(UnresolvedError) as raised:
         expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (message, hint)
@@ -149,10 +151,10 @@ def test_many_names_are_not_listed() -> None:
 
 
 def test_a_bomb_is_not_put_together() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
-    ##% are put together.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     scope = {"vars": {"x": "x" * 100_000}}
     message = "params.q: with ${vars.x} it has more than 1,000,000 bytes"
     for bomb in ("${vars.x}" * 100_000, ["${vars.x}"] * 100_000, {"a": ["${vars.x}" * 10]}):

@@ -49,8 +49,8 @@ AWAY = ToolError(ErrorCode.UPSTREAM_ERROR, "nobody answers")
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result is as
-    ##% wanted.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
     assert states(found) == [("wait", "success", ""), ("next", "success", "")]
     assert found.steps[0].result == {"status": "ok"}
@@ -59,9 +59,6 @@ async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
 
 
 async def test_a_wait_goes_on_while_nobody_answers() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
     found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
     assert (found.status, len(world.calls)) == ("success", 4)
     found, world, _ = await waited(
@@ -87,8 +84,8 @@ async def test_a_wait_that_takes_too_long() -> None:
 async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where less than an interval is left, but no less than its last call has taken, a wait MUST call its tool a last
-    ##% time shortly before its time is up.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     answers = [{"status": "no"}] * len(slept)
     found, _, clock = await waited(*answers, {"status": "ok"}, limit=limit)
     assert (found.status, clock.slept) == ("success", slept)
@@ -112,7 +109,8 @@ async def test_a_last_call_that_could_not_end_is_not_begun(
 ) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where less time is left than its last call has taken, a wait MUST fail at once.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -130,9 +128,6 @@ async def test_a_last_call_that_could_not_end_is_not_begun(
 @pytest.mark.parametrize("limits", [{"limit": 30}, {"limit": 90, "time_limit": 30}])
 @pytest.mark.parametrize("code", [ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_ERROR])
 async def test_a_last_call_that_is_cut_off(limits: dict[str, float], code: ErrorCode) -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of them.
     clock = Clock()
     answers = iter([{"status": "no"}, {"status": "not yet"}])
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_what_tools_warn_of() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% What a tool warns of MUST be a warning of the run, with the id of the step.
+    ##% The warnings of tools and models MUST be warnings of the run.
     world = World({"echo": lambda _: StepResult({"x": 1}, ["half of it", "y" * 600]), "quiet": echo})
     expecting = tool("c", expect={"x": 2})
     found = await ran(tool("a"), tool("b", "quiet"), expecting, world=world)

@@ -35,9 +35,9 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_who_wins(environ: dict[str, str], given: str | None, expected: ServiceFile) -> None:
     ##= man/spec/service.md#configuration
-    ##% The configuration MUST be the file that `--config` names, or else the one that `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG` names, or else the one of `duvet.config.*` and `contextive.config.*` that stands in the working
-    ##% directory, or else the defaults.
+    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
+    ##% defaults.
     assert find_service_file(ALL, environ, given) == expected
 
 
@@ -52,8 +52,7 @@ def test_without_any_there_are_the_defaults() -> None:
 
 def test_several_that_are_found_or_named() -> None:
     ##= man/spec/service.md#configuration
-    ##% Where both variables name different files, or more than one file stands in the working directory, that MUST be an
-    ##% error that names all of them.
+    ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
     assert refusal(MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b"")), {}) == (
         "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
         "keep one of them, or name it with `--config`"
@@ -66,7 +65,7 @@ def test_several_that_are_found_or_named() -> None:
 
 def test_a_named_file_is_there_and_of_a_known_format() -> None:
     ##= man/spec/service.md#configuration
-    ##% A file that is named and missing MUST be an error that says by what it is named.
+    ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
     said = "no such file, though `{}` names it; name another, or none"
     assert refusal(ALL, {}, "gone.json") == f"gone.json: {said.format('--config')}"
     assert refusal(ALL, {"DUVET_CONFIG": "gone.json"}) == f"gone.json: {said.format('DUVET_CONFIG')}"

@@ -70,7 +70,8 @@ def test_the_example_with_every_section() -> None:
 
 def test_one_table_in_two_files() -> None:
     ##= man/spec/service.md#configuration
-    ##% A table that stands both in this file and in `.duvet/config.toml` MUST be an error that tells both places.
+    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
+    ##% from the one that has it.
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
         load_service(tree, {})
@@ -81,7 +82,8 @@ def test_one_table_in_two_files() -> None:
 
 def test_the_table_of_the_project_alone() -> None:
     ##= man/spec/service.md#configuration
-    ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
+    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
+    ##% from the one that has it.
     alone = load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {})
     assert alone.rule == ServerRule(name="tea", packs=())
     files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}

@@ -194,8 +194,8 @@ def test_the_schema_is_one() -> None:
 )
 def test_one_verdict(document: dict[str, Any], expected: bool, ending: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% The JSON Schema that `duvet config --schema service` prints MUST accept the files that are accepted, and no others,
-    ##% as far as names that refer to one another and variables are left aside.
+    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% from names and variables.
     assert [is_read(document, ending), VALIDATOR.is_valid(document)] == [expected, expected]
 
 

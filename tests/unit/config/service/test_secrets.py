@@ -15,7 +15,7 @@ HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KE
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     lines = text.split("\n")
     page = render_problems(problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])).decode()
@@ -45,7 +45,7 @@ SEEN_TWICE = [
 def test_nor_where_it_stands_a_second_time(provider: str, told: str) -> None:
     ##= man/spec/service.md#configuration
     ##= type=test
-    ##% What is written in the place of a secret MUST NOT be shown of another place either.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     (message,) = [one.message for one in problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message]
     assert message.startswith(told)
 

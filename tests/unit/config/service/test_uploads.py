@@ -28,10 +28,10 @@ def uploads(text: str, **environ: str) -> UploadRule:
 
 
 def test_variables_count_where_nothing_is_said() -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
-    ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
     assert uploads("{}") == UploadRule()
     assert uploads("{}", **VARIABLES) == UploadRule(
         root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True
@@ -52,9 +52,10 @@ def test_what_is_wrong() -> None:
 
 @pytest.mark.parametrize("folder", [*ELSEWHERE, *REFUSED])
 def test_a_folder_that_is_refused(folder: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% An `uploads.docsSubdir` that would be refused as a destination for its names MUST be an error in the configuration.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems

@@ -26,8 +26,8 @@ NAMES = {
 def test_labels_and_keys(name: str) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A node MUST be named by its label, the first colon and its key, whatever colons and slashes the key has, and also
-    ##% where it is quoted for a URL; `Code`, `Doc`, `Test`, `Config` and `Spec` stand for the labels that they abbreviate.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
     found = parse_identifier(name)
     assert (found.label.value, list(found.keys)) == NAMES[name]
 

@@ -20,8 +20,8 @@ TEXTS = st.lists(
 def test_nothing_is_lost(text: str) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A text MUST be cut into pieces of no more than 1,000 characters, at headings and ends of lines where there are any,
-    ##% and a piece that doesn't begin at a heading MUST repeat up to 200 characters of the one before.
+    ##% `duvet ingest` MUST cut a text into chunks of at most 1,000 characters, at headings and line ends, with an
+    ##% overlap of up to 200 characters.
     headings = [at for at in range(len(text)) if text.startswith("# Heading", at)]
     found = list(cut_pieces(text, headings))
     held = {at for one in found for at in range(one.start, one.end)}

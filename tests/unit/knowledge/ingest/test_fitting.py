@@ -14,10 +14,10 @@ DUMMY = IngestOptions(dummy=True)
 
 
 def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     wanted = IngestRule()
     folder = written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
 
@@ -44,10 +44,6 @@ def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> N
 
 
 def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
     fitted = []
     for total in (20, 24, 16, 25, 20, 19):
         for number in range(25):

@@ -33,9 +33,9 @@ def edges(folder: Path) -> list[str]:
 
 
 def test_edges(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A link of a document to a file of the project, to a page or to a requirement MUST be an edge of the graph.
+    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     folder = made(tmp_path)
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
     taken(folder)

@@ -29,8 +29,8 @@ def read(folder: Path, path: str) -> IngestContent:
 def test_what_has_no_pieces(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
-    ##% name alone; the last one with a warning.
+    ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
+    ##% whose name is not UTF-8.
     files: dict[str, str | bytes] = {
         "a.md": "",
         "b.py": " \n",
@@ -67,9 +67,10 @@ def test_what_vanishes_is_gone(tmp_path: Path) -> None:
 
 
 def test_what_looks_the_same_is_not_read(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A file whose bytes are the same MUST NOT be cut, indexed or embedded again.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     folder = written(tmp_path, {"a.md": "one"})
     first = read(folder, "a.md")
     assert first.pieces and reader(folder).modified("a.md", first.known.seen) == LONG_AGO

@@ -108,10 +108,10 @@ HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/p
 
 
 def test_usual_layouts_of_tests_and_documents() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of `tests`
-    ##% or `docs`, the innermost first, or else its file, or what that begins with.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     expected = {
         "docs/cli.md": "pkg",
         "docs/guides/http/intro.md": "http",
@@ -142,10 +142,10 @@ IMPORTS = {
 
 @pytest.mark.parametrize("text", IMPORTS)
 def test_what_a_test_imports(text: str) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
-    ##% that cites the same requirements.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     path = "tests/test_all.py"
     found = _subsystems(tree(*HTTP, path)).of(path, detect_kind(path), imports=find_imports(path, text))
     assert found.subsystem == IMPORTS[text]
@@ -167,10 +167,10 @@ def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -
 
 
 def test_what_is_cited_together(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
-    ##% that cites the same requirements.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
     for _ in range(2):
         taken(folder)
@@ -179,16 +179,13 @@ def test_what_is_cited_together(tmp_path: Path) -> None:
 
 
 def test_what_wins() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
-    ##% longest pattern for it, or else to the one that its path names.
+    ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
+    ##% or else that of its path, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     said = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% Names of subsystems that differ in case alone MUST be one, spelt as the catalogue has it.
     assert belonging(files, said) == {
         "docs/c.md": "Mail",
         "lib/book/a.py": "Mail",
@@ -206,9 +203,10 @@ def test_what_wins() -> None:
 
 
 def test_what_is_depended_on_and_is_not_there() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
     text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
     found = list(_subsystems(files).unknown())

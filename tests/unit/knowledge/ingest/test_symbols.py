@@ -114,9 +114,9 @@ def test_go() -> None:
     ],
 )
 def test_whatever_is_read_ends_well(path: str, text: str, least: int) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/trace.md#diagnostics
     ##= type=test
-    ##% Code that is broken, or nested however deeply, MUST give the symbols that can be made out, and no error.
+    ##% An input MUST NOT cause a traceback or control the terminal.
     assert len(find_symbols(path, text.encode())) >= least
 
 
@@ -130,7 +130,7 @@ def test_pieces_are_titled_by_what_is_declared_around_them_and_in_them() -> None
 def test_symbols_that_cannot_be_found_are_an_error_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where symbols are asked for and the extra `symbols` is not installed, duvet MUST name it.
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     assert [wants_symbols(one) for one in (None, True, False)] == [True, True, False]
     monkeypatch.setattr(symbols, "find_spec", lambda name: None)
     assert [wants_symbols(one) for one in (None, False)] == [False, False]

@@ -36,9 +36,10 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
 
 
 def test_only_what_has_changed_is_taken_in_again(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A file whose bytes are the same MUST NOT be cut, indexed or embedded again.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     with closing(opened(folder)) as store:
@@ -58,10 +59,9 @@ def test_only_what_has_changed_is_taken_in_again(tmp_path: Path) -> None:
 
 
 def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% What was known of a file that is gone MUST be forgotten, and the run MUST tell it as removed, or as renamed where a
-    ##% new file has the same bytes.
+    ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     with closing(opened(folder)) as store:
@@ -85,9 +85,9 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A dry run MUST tell what would change, and change nothing.
+    ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     folder = written(tmp_path, LEDGER)
     dry = IngestOptions(dry_run=True)
     outcome = ingest_project(project(folder), None, PLAIN, dry)
@@ -123,8 +123,8 @@ def test_times_follow_git(tmp_path: Path) -> None:
 def test_files_tell_their_times_where_git_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file MUST be as old as the last commit that has changed it; one that differs from it, or that git doesn't know,
-    ##% as its file.
+    ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
+    ##% know this content.
     plain, bare, repository = (tmp_path / name for name in ("plain", "bare", "repository"))
     bare.mkdir()
     git(bare, "init", "--quiet")
@@ -135,18 +135,15 @@ def test_files_tell_their_times_where_git_knows_none(tmp_path: Path, monkeypatch
     for folder in (plain, bare, repository):
         with closing(opened(folder)) as store:
             assert store.artifacts()["a.md"].git_timestamp == LONG_AGO
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+    ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     told = ("without times of commits, those of the files count: git was not found",)
     assert [one.run.warnings for one in outcomes] == [(), told, told]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")
 def test_names_that_are_no_text_are_left_out_wherever_they_come_from(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% A file whose name is not UTF-8 MUST be left out with a warning.
     folder = history(tmp_path, {"a.md": "1"})
     for name in (b"\xff.md", b"\xfe/b.md"):
         path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))

@@ -17,8 +17,8 @@ THEN = 1767268800.0  # 2026-01-01T12:00:00Z
 def test_the_last_commit_counts(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file MUST be as old as the last commit that has changed it; one that differs from it, or that git doesn't know,
-    ##% as its file.
+    ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
+    ##% know this content.
     folder = history(tmp_path, {"a.md": "1", "b é.md": "1", "c.md": "1", "d/e.md": "1"})
     first = git(folder, "rev-parse", "HEAD")
     (folder / "b é.md").write_text("2")
@@ -57,9 +57,9 @@ def test_below_the_top_of_a_repository(tmp_path: Path) -> None:
 
 
 def test_without_an_answer_there_are_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+    ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes()
     git(tmp_path, "init", "--quiet")
     assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes()
@@ -73,9 +73,9 @@ def test_without_an_answer_there_are_no_times(tmp_path: Path, monkeypatch: pytes
 
 
 def test_nothing_is_run_that_the_repository_names(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
+    ##= man/spec/diff.md#reading-a-revision
     ##= type=test
-    ##% git MUST NOT be made to run a program that the configuration of a repository names.
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     folder = history(tmp_path / "repo", {"a.md": "1", ".gitattributes": "*.md filter=odd diff=odd\n"})
     mark = tmp_path / "ran"
     for key in ("filter.odd.clean", "filter.odd.process", "diff.odd.command", "diff.odd.textconv", "core.fsmonitor"):

@@ -54,9 +54,10 @@ FIRST = 1_767_268_800.0
 
 
 def test_front_matter_then_git_then_the_file(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A page MUST be as old as its front matter says, or else as its first commit, or else as its file.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
     folder = history(tmp_path / "tea", files)
     (folder / "docs/new.md").write_text("y")
@@ -72,10 +73,10 @@ def test_a_project_below_the_top_of_its_repository(tmp_path: Path) -> None:
 
 
 def test_git_that_does_not_answer(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% What git says MUST be asked for by one call for all pages, and whatever keeps git from answering MUST NOT keep pages
-    ##% from being read.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     folder = make(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     aged(folder / "docs/a.md", 1000.0)
     assert dates(shelf_in(folder)) == {"a": 1000.0}
@@ -109,10 +110,10 @@ def test_names_that_git_would_quote(tmp_path: Path) -> None:
 
 
 def test_a_page_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A page that was renamed and not changed in the same commit, within the folders that the patterns name, MUST keep the
-    ##% date of its first commit.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x\n"})
     for before, after, day in (("a", "b", 2), ("b", "c", 3)):
         monkeypatch.setitem(ENVIRON, "GIT_AUTHOR_DATE", f"2026-01-0{day}T12:00:00Z")
@@ -124,9 +125,6 @@ def test_a_page_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_the_configuration_of_a_repository_says(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
-    ##= type=test
-    ##% The configuration of a repository MUST NOT change what its dates are.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     for name, value in (
         *(("log.showRoot", "false"), ("log.follow", "true"), ("color.ui", "always"), ("diff.renames", "copies")),
@@ -137,9 +135,6 @@ def test_what_the_configuration_of_a_repository_says(tmp_path: Path) -> None:
 
 
 def test_a_program_that_a_repository_names(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##= type=test
-    ##% git MUST NOT be made to run a program that the configuration of a repository names.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     signed = git(folder, "cat-file", "commit", "HEAD").replace("\n\n", f"\n{SIGNATURE}\n\n", 1)
     (tmp_path / "signed").write_text(f"{signed}\n")

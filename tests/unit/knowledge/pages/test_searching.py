@@ -46,21 +46,22 @@ QUERIES = {
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_what_is_found(query: str, expected: list[str]) -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `search` MUST find the pages that hold every word of the query in their title or their text, whatever its case, also
-    ##% as a part of a longer word.
-    ##= man/spec/pages.md#search
+    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% words.
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
-    ##% before those that have them apart; others come the newest first.
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     assert found(query) == expected
 
 
 def test_no_more_than_twenty() -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% No more than 20 pages MUST be answered.
+    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% words.
     files: dict[str, str | bytes] = {
         f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\ntea\n" for n in range(50)
     }
@@ -70,10 +71,10 @@ def test_no_more_than_twenty() -> None:
 
 
 def test_an_old_page_with_the_words_as_they_stand() -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
-    ##% before those that have them apart; others come the newest first.
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     files: dict[str, str | bytes] = {
         f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\nwarm is the tea\n" for n in range(60)
     }
@@ -99,10 +100,10 @@ EXCERPTS = {
 
 @pytest.mark.parametrize(("text", "query", "expected"), EXCERPTS.values(), ids=EXCERPTS)
 def test_excerpts(text: str, query: str, expected: str) -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Each result MUST have an excerpt that shows the hit with up to 50 characters before it and 100 after it, and `...`
-    ##% where it is cut.
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     assert make_excerpt(text, query, query.split(" ")) == expected
 
 

@@ -34,9 +34,6 @@ def titles(shelf: PageStore) -> list[str]:
 
 
 def test_one_page_is_read_again(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#freshness
-    ##= type=test
-    ##% When one page has been edited, no other MUST be read again as Markdown.
     folder = made(tmp_path)
     first = read(folder)
     assert first.anew == {*PAGES}

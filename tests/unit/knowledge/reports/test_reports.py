@@ -69,24 +69,16 @@ LIFECYCLE = {
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
-    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
-    ##% count, nor does an `__init__.py` of a single one.
-    ##= man/spec/knowledge.md#reports
-    ##= type=test
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
-    ##% without pieces is not.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
     assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
 
 
 def test_files_that_say_nothing_are_not_looked_at() -> None:
-    ##= man/spec/knowledge.md#reports
-    ##= type=test
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
-    ##% count, nor does an `__init__.py` of a single one.
     files = [
         artifact("a/__init__.py", FileKind.CODE, "a", chunk_count=1),
         artifact("b/__init__.py", FileKind.CODE, "b", chunk_count=2),
@@ -96,8 +88,8 @@ def test_files_that_say_nothing_are_not_looked_at() -> None:
     ]
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
-    ##% without pieces is not.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
     nodes = [GraphNode(label=one.label, key=one.path) for one in files]
     found = make_lifecycle_report(gather_facts(RUN, {one.path: one for one in files}, nodes, (), IngestRule()), NOW)
     assert [one.subsystem for one in found.missing_tests] == ["b", "d"]
@@ -124,8 +116,8 @@ def test_what_is_mended_vanishes() -> None:
 def test_one_file_that_is_new_keeps_a_requirement_from_being_stale() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
-    ##% `ingest.staleDays` days ago.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     for time in (NEW, None):
         known = {one.path: one for one in ARTIFACTS}
         known["tests/test_kettle.py"] = replace(known["tests/test_kettle.py"], git_timestamp=time)
@@ -141,8 +133,8 @@ def test_the_configuration_says_what_is_old() -> None:
 def test_coverage() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
-    ##% totals MUST be those of its lists.
+    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
+    ##% match its lists.
     found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
     rows = found.pop("artifacts")
     assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]

@@ -20,7 +20,8 @@ from tests.unit.store.made import edge, node, taken
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Each result MUST tell the requirements that its file cites, those that are cited in the lines of the piece first.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
     store = filled(tmp_path)
     search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
     response = search.search(
@@ -39,7 +40,8 @@ def test_the_whole_answer(tmp_path: Path) -> None:
 def test_answers_have_an_id_of_their_own(words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Each answer MUST have a `request_id` of its own.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
     one, other = (words.search(SearchRequest(query="boil")).metadata.request_id for _ in range(2))
     assert one != other
     assert len(one) == len(other) == 32
@@ -68,9 +70,9 @@ def test_a_run_between_two_questions(stored: Store) -> None:
 
 
 def test_a_run_within_a_question(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#search
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% An answer MUST be that of one run, whatever is taken in meanwhile.
+    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     store = filled(tmp_path)
     search = SearchEngine(cast(Store, Overtaken(store, tmp_path)), None, None, "/", now=lambda: NOW)
     assert ids(search.search(SearchRequest(query="porcelain"))) == ["docs/notes.txt::0"]

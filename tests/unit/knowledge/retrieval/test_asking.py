@@ -105,8 +105,8 @@ WRONG: dict[str, dict[str, Any]] = {
 def test_what_is_refused(message: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
-    ##% name of that field.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     with pytest.raises(QueryError) as raised:
         parse_search_request(WRONG[message])
     assert raised.value.message == message
@@ -125,8 +125,8 @@ def test_a_misspelt_name_is_mended() -> None:
 def test_entries_of_filters(name: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A filter with a blank entry, or with more than 1,000 of them, MUST be refused by its name: nothing is let through
-    ##% by mistake.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     wrong: dict[str, list[str]] = {
         f"filters.{name} has a blank entry": [" "],
         f"filters.{name} has more than 1,000 entries": ["code"] * 1001,
@@ -151,7 +151,8 @@ def test_there_is_a_word_for_each_kind_of_file() -> None:
 def test_limits(given: int) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% 10 results MUST be answered where no limit is given, and never more than 25.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
     assert compute_result_limit(parse_search_request({"query": "a", "limit": given})) == min(given, 25)
     assert compute_result_limit(parse_search_request({"query": "a"})) == 10
 
@@ -186,10 +187,6 @@ def test_moments(text: str, moment: float) -> None:
 
 
 def test_the_later_moment_counts() -> None:
-    ##= man/spec/knowledge.md#search
-    ##= type=test
-    ##% Where both `updated_after` and `max_age_days` are given, the later of the two MUST count; files without a time are
-    ##% then left out, and a warning says so.
     assert make_filters(SearchFilters(updated_after="2024-01-01", max_age_days=1), NOW).since == NOW - 86_400
     assert make_filters(SearchFilters(updated_after="2100-01-01", max_age_days=1), NOW).since == 4_102_444_800
     assert make_filters(SearchFilters(max_age_days=10**30), NOW).since == 0

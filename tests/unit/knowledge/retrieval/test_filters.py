@@ -26,7 +26,7 @@ FILTERED = {
 def test_filters(name: str, words: SearchEngine, both: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Filters MUST leave out pieces before they are ranked, those that words find and those that vectors find.
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     values, expected = FILTERED[name]
     assert {*found(words, "boil water", filters={name: values})} == {*expected}
     answer = both.search(parse_search_request({"query": "boil water", "filters": {name: values}}))
@@ -44,9 +44,9 @@ def test_filters(name: str, words: SearchEngine, both: SearchEngine) -> None:
     ("name", "value"), [("symbols", "boil"), ("symbol_kinds", "class"), ("symbol_languages", "go")]
 )
 def test_no_symbols_at_all(name: str, value: str, words: SearchEngine, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#search
+    ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     asked = parse_search_request({"query": "boil", "filters": {name: [value]}})
     assert len(words.search(asked).metadata.warnings) == 1
     store = filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))

@@ -18,7 +18,8 @@ from tests.unit.store.made import taken
 def test_words_and_vectors(both: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
     answer = both.search(SearchRequest(query="how to fill a kettle with tea water"))
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
@@ -36,7 +37,8 @@ def test_words_and_vectors(both: SearchEngine) -> None:
 def test_the_nearest_first(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% With `sort_by_vector`, what is nearest MUST come first.
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
     answer = both.search(SearchRequest(query="switch on", sort_by_vector=True, limit=3))
     scores = [result.scoring.vector_score for result in answer.results]
     assert scores == sorted(scores, reverse=True) == [result.chunk.score for result in answer.results]
@@ -56,8 +58,7 @@ REASONS = {
 def test_by_words_alone(reason: str, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Where there are no vectors, or none that can be compared with, a search MUST find by words alone, and a warning
-    ##% MUST say why.
+    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     made_with, asked_with, _ = REASONS[reason]
     store = filled(tmp_path, made_with)
     answer = engine(store, asked_with).search(SearchRequest(query="boil water"))

@@ -38,10 +38,10 @@ for number in itertools.count():
 
 
 def test_what_is_in_one(kept: StorePaths) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A backup MUST hold the store as it is at one moment, the feedback, what is kept of reports, and a manifest with
-    ##% the versions and a digest of each of them, and MUST NOT hold earlier backups.
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
     first, second = made(kept), create_backup(kept, kept.backups, CLOCK)
     names = [f"km-backup-{STAMP}.tgz", f"km-backup-{STAMP}-2.tgz"]
     assert [os.path.relpath(one, kept.backups) for one in (first, second.path)] == names

@@ -45,10 +45,10 @@ for number in range(200):
 
 
 def test_without_room_everything_stays(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A file that is handed in MUST be stored whole or not at all, and MUST replace another one only where `overwrite`
-    ##% says so.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
     (tmp_path / "old.md").write_text("old")
     with program(FULL, tmp_path, "new.md", "old.md") as process:
         lines = process.communicate(timeout=60)[0].splitlines()

@@ -33,10 +33,10 @@ from tests.unit.knowledge.upkeep.made import places
     ],
 )
 def test_files_and_folders(tmp_path: Path, given: str | None, path: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
-    ##% into `uploads.docsSubdir`, `docs` by default.
+    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `uploads.docsSubdir`.
     assert resolve_destination(str(tmp_path), "docs", given, "tea.md") == path
 
 
@@ -85,11 +85,10 @@ BAD = {
     ],
 )
 def test_what_leads_elsewhere(tmp_path: Path, given: str, reason: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
-    ##% whatever it is called.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     with pytest.raises(QueryError) as caught:
         resolve_destination(str(tmp_path), "docs", given, "tea.md")
     assert BAD[reason] in caught.value.message and "below the content root" in caught.value.hint
@@ -132,11 +131,10 @@ def test_what_duvet_keeps(tmp_path: Path) -> None:
 
 
 def test_configurations_by_other_names(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
-    ##% whatever it is called.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/team.yaml").touch()
     (tmp_path / "conf/linked.yaml").symlink_to("real.yaml")

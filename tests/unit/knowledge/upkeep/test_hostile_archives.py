@@ -24,11 +24,10 @@ from tests.unit.knowledge.upkeep.made import CLOCK, asked, made
 class TestHostile:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_it_is_refused(self, kept: StorePaths, tmp_path: Path, name: str) -> None:
-        ##= man/spec/gateway.md#maintenance
+        ##= man/spec/gateway.md#backups
         ##= type=test
-        ##% An archive MUST be refused, and nothing be changed, where it holds anything but the files of a backup, such as
-        ##% a link, a device or a path that leads elsewhere, where a file is not what its manifest says, or where it
-        ##% unpacks to more than that or than half of the room that there is.
+        ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+        ##% manifest, or does not fit on the disk.
         before = asked(kept.store), Path(kept.feedback).read_bytes()
         with pytest.raises((ArchiveError, StoreDamagedError)):
             restore_backup(kept, packed(tmp_path / "a.tgz", HOSTILE[name]), CLOCK)

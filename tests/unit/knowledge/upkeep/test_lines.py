@@ -66,9 +66,10 @@ def test_the_beginning_of_a_line_is_not_taken_for_one(tmp_path: Path, left: byte
 
 
 def test_what_two_were_told_of_is_there_once_they_are_killed(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% What was acknowledged MUST be on the disk, in whole lines, however many write at once and whoever is killed.
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     path = tmp_path / "a.jsonl"
     told: set[str] = set()
     for _ in range(3):

@@ -45,9 +45,10 @@ def runs(path: str) -> list[str]:
 
 
 def test_a_run_that_ends_meanwhile_is_kept(kept: StorePaths, copy: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A run that ends while a backup is put back MUST be in the backup of what was there before.
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     names = iter(["late", "later"])
 
     def keep() -> str:
@@ -77,9 +78,6 @@ def test_runs_that_never_end(kept: StorePaths, copy: str) -> None:
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_what_is_left_of_a_store_that_is_gone(kept: StorePaths, tmp_path: Path, keeps: bool) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% What sqlite has left beside a store that is gone MUST NOT be taken for a part of the one that is put back.
     archive = create_backup(kept, str(tmp_path / "a.tgz"), CLOCK).path
     with closing(open_store(kept.store)) as store:
         before = everything(store)

@@ -38,10 +38,6 @@ for attempt in (lambda: create_backup(kept, kept.backups, CLOCK), lambda: restor
 
 
 def test_it_comes_back_as_it_was(kept: StorePaths) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it
-    ##% open, and MUST keep what was there before as another backup, unless `--force` is given.
     before, archive = asked(kept.store), made(kept)
     with closing(open_store(kept.store)) as server:
         with server.writing() as writing:
@@ -90,10 +86,10 @@ def test_without_room_everything_stays(kept: StorePaths, tmp_path: Path) -> None
 
 
 def test_what_comes_out_of_a_stream(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
-    ##% is closed.
+    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+    ##% input.
     before, data = asked(kept.store), Path(made(kept)).read_bytes()
     os.unlink(kept.store)
     with pytest.raises(ArchiveError) as caught:
@@ -104,9 +100,9 @@ def test_what_comes_out_of_a_stream(kept: StorePaths, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_of_what_failed(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     empty = tmp_path / "empty"
     empty.mkdir()
     for archive in ("nonexist", kept.store):

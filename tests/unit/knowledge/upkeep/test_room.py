@@ -54,10 +54,10 @@ def leave(kept: StorePaths, size: int) -> Path:
 
 @pytest.mark.parametrize("share", [2.1, 2.5, 3.2])
 def test_a_backup_of_as_much_as_is_there(kept: StorePaths, tmp_path: Path, share: float) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A restore MUST change nothing where there is no room to put the store in the place of another one and, unless
-    ##% `--force` is given, for a copy and an archive of that.
+    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+    ##% manifest, or does not fit on the disk.
     size = large(kept)
     before, archive = asked(kept.store), create_backup(kept, str(tmp_path / "a.tgz"), CLOCK).path
     with closing(open_store(kept.store)) as store, store.writing() as writing:

@@ -66,10 +66,9 @@ def read_only(kept: StorePaths) -> Iterator[StorePaths]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_what_one_has_left_that_was_killed(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
-    ##% by the next one, wherever that works.
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     kept = replace(kept, store=str(tmp_path / "tea/var/s.db"), backups=str(tmp_path / "tea/var/backups"))
     os.makedirs(kept.folder)
     Path(kept.folder, ".gitignore").write_text("# mine\n")
@@ -92,10 +91,6 @@ def test_what_one_has_left_that_was_killed(kept: StorePaths, tmp_path: Path) -> 
 def test_what_is_left_elsewhere_is_removed_whatever_the_next_one_uses(
     kept: StorePaths, tmp_path: Path, temporary: Path
 ) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
-    ##% by the next one, wherever that works.
     def leave(place: Path) -> Path:
         with program(KILLED, place) as process:
             (left,) = some_lines(process, 1)
@@ -113,9 +108,6 @@ def test_what_is_left_elsewhere_is_removed_whatever_the_next_one_uses(
 
 
 def test_nothing_in_between_is_in_the_project(read_only: StorePaths, tmp_path: Path, temporary: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% Where a backup can't put what is in between beside the store, it MUST NOT put it anywhere else in the project.
     tea, other = tmp_path / "tea", tmp_path / "other"
     other.mkdir()
     for destination, place in ((tea / "a.tgz", temporary), (other / "a.tgz", other)):

@@ -50,10 +50,10 @@ def test_the_document() -> None:
     ],
 )
 def test_names(title: str, name: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some
-    ##% system keeps the name for itself, and after the time without a title or where nothing of it is left so.
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
     assert StoredText(content="x", title=title).file_name(CLOCK) == name
     assert "/" not in make_file_slug(title)
 
@@ -90,10 +90,10 @@ def parted(text: str) -> tuple[Any, str]:
 
 @pytest.mark.parametrize("title", TITLES)
 def test_titles(title: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% What is said of a text MUST stand before it as YAML, in the order title, subsystem, tags, metadata, in such a
-    ##% way that whoever reads it gets what was said and nothing more.
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
     front, content = parted(
         StoredText(content="x", title=title, tags=[title], metadata={"b": title, title: 1}).document()
     )

@@ -32,9 +32,10 @@ except DuvetError as error:
 
 
 def test_feedback_without_a_store(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% Where the store is gone, a backup MUST hold the feedback alone, and bring back nothing else.
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
     before = asked(kept.store)
     os.rename(kept.store, tmp_path / "store.db")
     archive = made(kept)
@@ -48,10 +49,10 @@ def test_feedback_without_a_store(kept: StorePaths, tmp_path: Path) -> None:
 
 
 def test_feedback_is_never_lost(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% Neither a run, nor a store that is replaced, nor a backup that is restored MUST lose feedback: what was given since
-    ##% stays, and what is missing comes back.
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     archive = made(kept)
     submit_vote(kept, vote("docs/tea.md::0", -1.0))
     os.unlink(kept.store)
@@ -78,9 +79,10 @@ def test_feedback_that_is_none(kept: StorePaths, tmp_path: Path, line: bytes) ->
 
 
 def test_one_that_could_be_packed_well(kept: StorePaths) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A backup that duvet has made MUST NOT be refused because of how well it could be packed.
+    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+    ##% manifest, or does not fit on the disk.
     with open(kept.feedback, "ab") as file:
         file.writelines(
             b'{"request_id": "%d", "note": "%s"}\n' % (number, "🍵".encode() * 20_000) for number in range(900)
@@ -93,10 +95,10 @@ def test_one_that_could_be_packed_well(kept: StorePaths) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 def test_feedback_comes_back_first(kept: StorePaths, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore` MUST bring feedback back before it replaces the store: where that can't be done, the store MUST
-    ##% stay.
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     archive = made(kept)
     with closing(open_store(kept.store)) as store, store.writing() as writing:
         writing.remove("docs/tea.md")

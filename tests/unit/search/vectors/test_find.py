@@ -14,9 +14,6 @@ from tests.unit.search.vectors.made import TEXTS, cosine, unpacked
 
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])
 def test_the_extra_is_named_where_it_is_missing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##= type=test
-    ##% Where vectors are asked for and the extra `semantic` is not installed, duvet MUST name it.
     monkeypatch.setitem(sys.modules, missing, None)
     assert find_embedder() is find_embedder(False) is None
     with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:

@@ -43,8 +43,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 def test_best(total: int, every: int, kind: Kind) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% A search by vectors MUST find what is nearest of all, and equally near ones in the order in which they were
-    ##% taken in.
+    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     random = Random(total)
     # Some of them twice, so that there are equally near ones.
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2

@@ -34,7 +34,8 @@ def test_nothing_else(text: str) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach.
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% read.
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_others_come_in_with_tokens_alone(host: str) -> None:
     with pytest.raises(DuvetError) as caught:
@@ -56,7 +57,7 @@ def test_everywhere_with_tokens() -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Where the address can't be listened at, `duvet mcp --http` MUST say so and fail.
+##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 def test_an_address_of_another_machine() -> None:
     with pytest.raises(DuvetError) as caught:
         open_listener(ServerAddress("192.0.2.1", 8931), anywhere=True)

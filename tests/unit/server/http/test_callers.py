@@ -38,7 +38,8 @@ async def test_readers_read(server: DuvetServer, version: str) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Without tokens, callers MUST NOT do more than read.
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% read.
 async def test_without_tokens_all_read(server: DuvetServer, version: str) -> None:
     shown, answer = await _mend(server, version, NOBODY, ADMIN)
     assert (shown, answer["error"]["code"]) == (False, FORBIDDEN)
@@ -51,7 +52,8 @@ async def test_everything_in_memory(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% A session MUST NOT be used with another token than the one that it was begun with.
+##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
+##% bind each session to its token.
 @pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
 async def test_a_session_is_of_one_caller(server: DuvetServer, begun: str, used: str) -> None:
     async with serving(server, tokens=BOTH) as where, asking(where, begun) as one, asking(where, used) as other:

@@ -23,11 +23,10 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Once it listens, and not before, `duvet mcp --http` MUST say in a line on standard error where.
+##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 ##= man/spec/mcp.md#http
 ##= type=test
-##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within 5 seconds
-##% with the exit code 0.
+##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
     with Command(duvet_command, project) as command:

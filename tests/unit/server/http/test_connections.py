@@ -21,7 +21,7 @@ LARGE = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% A client that sends a request too slowly MUST be refused.
+##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
 @pytest.mark.parametrize(
     "parts", [(), (b"GET /health HT",), (b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /")]
 )
@@ -74,7 +74,8 @@ async def test_a_large_body_is_not_asked_for(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% Connections beyond the limit MUST be closed.
+##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
+##% client that has the most.
 async def test_too_many_connections(server: DuvetServer) -> None:
     asked = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     async with serving(server, limits=HttpLimits(connections=1)) as where, await anyio.connect_tcp(*where) as first:
@@ -87,7 +88,7 @@ async def test_too_many_connections(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% A client that leaves what is sent to it unread MUST be cut off.
+##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
 async def test_a_client_that_never_reads(server: DuvetServer) -> None:
     async with serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where, asking(where) as client:
         session = await greet(client)
@@ -111,8 +112,7 @@ async def test_what_has_not_arrived_takes_nobody_s_place(server: DuvetServer) ->
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% Requests that are arriving MUST NOT keep others out: where they are too much together, the one that takes longest is
-##% refused.
+##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
 async def test_too_much_is_arriving(server: DuvetServer) -> None:
     async with (
         serving(server, limits=HttpLimits(arriving=1500)) as where,

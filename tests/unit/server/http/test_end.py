@@ -68,7 +68,8 @@ async def test_an_answer_that_never_comes_is_not_waited_for(server: DuvetServer,
 async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call that is not done when the server has to end MUST be refused with 503 and a `Retry-After`.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     found: dict[str, httpx2.Response] = {}
 
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
@@ -96,7 +97,8 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
 async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call that has arrived as a whole when the server is told to end MUST be let in.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with running(server) as (where, served):
             with socket.create_connection(where) as client:
@@ -162,10 +164,9 @@ async def test_what_has_not_arrived_is_not_waited_for(server: DuvetServer) -> No
 
 
 async def test_models_are_hung_up_on(live: LiveProject) -> None:
-    ##= man/spec/service.md#operations
+    ##= man/spec/mcp.md#http
     ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
+    ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         server, router = asking_models(live, wire)

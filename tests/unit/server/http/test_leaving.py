@@ -35,7 +35,8 @@ async def begun(stack: AsyncExitStack, where: Where, count: int, waiting: Waitin
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call whose client has left MUST be cancelled.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with serving(server, limits=HttpLimits(requests=MANY)) as where, asking(where) as client:
             for _ in range(MANY):
@@ -53,8 +54,8 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
 async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: Waiting, places: int, most: int) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A further request of a client that has 8 or more at work, and no fewer than there is room left for, MUST be refused
-    ##% with 503 and a `Retry-After`; the same holds for streams.
+    ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
+    ##% open, each with `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with (
             serving(server, limits=HttpLimits(requests=places)) as where,

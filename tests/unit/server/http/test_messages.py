@@ -17,10 +17,10 @@ NOTE = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"reque
 ARRAY = [{"id": "ä\n"}, {"id": "two"}]
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#standard-input-and-output
 ##= type=test
-##% A batch of messages MUST be answered with an array where the protocol is 2025-03-26, and MUST be refused with 400 where
-##% it is a later one.
+##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in all
+##% others, over HTTP too.
 async def test_a_batch(server: DuvetServer) -> None:
     batch = [
         request("ping", id=1),
@@ -83,9 +83,9 @@ async def test_a_batch_counts_for_as_many(server: DuvetServer) -> None:
     assert [answer.status_code for answer in answers] == [200, 429]
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#resources
 ##= type=test
-##% An answer to `resources/get` that is an array MUST be the array itself, whether it comes as JSON or as an event.
+##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
 async def test_a_bare_array(server: DuvetServer) -> None:
     async with serving(server) as where, asking(where) as client:
         session = await greet(client)

@@ -47,9 +47,10 @@ async def test_criterion_5_1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("router", [None, FakeRouter(failure=NoModelError())], ids=["no router", "no model"])
 async def test_criterion_5_2(tmp_path: Path, router: FakeRouter | None) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Where no model is set up, `ask` MUST be refused as `upstream_error` before a page is looked for.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     unavailable = {
         "status": "error",
         "error": "AI search is not available",
@@ -62,9 +63,10 @@ async def test_criterion_5_2(tmp_path: Path, router: FakeRouter | None) -> None:
 
 
 async def test_criterion_5_3(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `ask` MUST answer with the pages that the model was shown as its sources.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot.\n" for number in range(7)}
     router = FakeRouter("Warm it [1][2].")
     async with nexus(tmp_path, files, router=router) as client:
@@ -76,9 +78,10 @@ async def test_criterion_5_3(tmp_path: Path) -> None:
 
 
 async def test_criterion_5_4(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Where no page is found, `ask` MUST say so, and MUST NOT ask a model.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     router = FakeRouter("never")
     nothing = {"answer": "No relevant information found in the knowledge base.", "sources": []}
     async with nexus(tmp_path, router=router) as client:

@@ -36,10 +36,10 @@ def test_who_pays(shown: list[str], tokens: AccessTokens, payer: str) -> None:
 
 
 async def test_a_token_pays_wherever_it_is(server: DuvetServer) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A caller with a token MUST be counted by that token, wherever it is, and any other by its address, where requests are
-    ##% limited.
+    ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
+    ##% open, each with `Retry-After`.
     async with serving(server, tokens=BOTH, limits=RARELY) as where:
         async with asking(where, READER) as one, asking(where, READER, at="127.0.0.2") as other:
             found = [(await client.get("/api/mcp")).status_code for client in (one, other, one, other, one)]

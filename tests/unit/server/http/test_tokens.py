@@ -46,8 +46,7 @@ def test_none() -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
-##% anything is listened at.
+##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_meant(case: str) -> None:
     environ, message = WRONG[case]

@@ -24,8 +24,8 @@ async def test_the_version_is_the_one_that_is_asked_for_or_the_configured_one(
 ) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The handshake MUST end with the version that the client asks for where the server knows it, and with the one
-    ##% that the configuration names where it names one.
+    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
+    ##% requests if the server supports it.
     server = made(live_of(project), ServerIdentity(protocol_version=pinned))
     async with client_of(InMemoryTransport(server), asked) as client:
         assert client.protocol_version == (pinned or asked)
@@ -81,7 +81,7 @@ async def test_a_client_with_a_handshake_hears_what_it_has_set(
 ) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% A client MUST be sent only messages of the level that it has set, or of a higher one.
+    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
     heard = Heard()
     async with Client(made(live_of(project)), mode="legacy", logging_callback=heard) as client:
         await client.list_tools()

@@ -65,7 +65,7 @@ async def test_the_system_prompt_is_the_instructions(client: Client) -> None:
 @pytest.mark.parametrize("name", list(ASKED))
 async def test_the_command_line_prints_the_same(name: str, duvet_command: str, project: Path) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% `duvet prompt` MUST print what `prompts/get` answers.
+    ##% `duvet prompt` MUST print what `prompts/get` returns.
     words = [word for key, value in ASKED[name].items() for word in ("--arg", f"{key}={value}")]
     printed = run(duvet_command, project, "prompt", name, *words)
     async with client_of(over_stdio(duvet_command, project), "2025-06-18") as client:
@@ -85,7 +85,7 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
 )
 async def test_what_can_not_be_answered(client: Client, name: str, arguments: dict[str, str], message: str) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(MCPError) as caught:
         await client.get_prompt(name, arguments)
     assert (caught.value.error.code, caught.value.error.message) == (-32602, message)

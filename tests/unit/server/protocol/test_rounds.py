@@ -135,7 +135,7 @@ class Model:
 async def test_each_step_is_done_once(project: Path, era: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
+    ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
     kettle, model = Kettle(), Model()
     async with Client(server_of(project, kettle), mode=era, sampling_callback=model) as client:
         answer = await client.call_tool(f"workflow.{name}")
@@ -171,10 +171,10 @@ def answers_to(asked: types.InputRequiredResult) -> types.InputResponses:
 
 
 async def test_a_state_that_is_another_one(project: Path) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% What a client hands back of earlier rounds MUST be refused unless it is what this server has given it for a call
-    ##% of the same tool with the same arguments.
+    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
+    ##% rounds or with results that are too large for the client.
     kettle = Kettle()
     server = server_of(project, kettle)
     async with Client(server, mode=MODERN, sampling_callback=Model()) as client:
@@ -211,10 +211,10 @@ async def test_a_client_can_not_read_what_it_carries(project: Path) -> None:
     ],
 )
 async def test_bounds(project: Path, name: str, asked: int, message: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% A call that has come to more than 32 rounds, or whose results are too large to be handed to the client, MUST fail
-    ##% with an error that says so.
+    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
+    ##% rounds or with results that are too large for the client.
     kettle, model = Kettle(), Model()
     rounds = MAX_ROUNDS + 1
     server = server_of(project, kettle)

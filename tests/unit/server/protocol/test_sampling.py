@@ -71,10 +71,10 @@ class Model:
 
 
 async def test_the_model_of_the_client_is_asked(project: Path, era: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% Where the configuration has a provider of the kind `client`, the model of the client that calls MUST be asked, if
-    ##% that client offers it, in the way of its version of the protocol.
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     model = Model()
     async with Client(server_of(project), mode=era, sampling_callback=model) as client:
         answer = await client.call_tool("workflow_sum", {"about": "tea"})
@@ -91,7 +91,8 @@ async def test_the_model_of_the_client_is_asked(project: Path, era: str) -> None
 async def test_clients_that_refuse_dots(project: Path, era: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
-    ##% A client that is known to refuse dots MUST be shown a workflow as `workflow_NAME`.
+    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% every tool in it.
     info = types.Implementation(name=client, version="1")
     async with Client(server_of(project), mode=era, client_info=info, sampling_callback=Model()) as connected:
         assert (await connected.list_tools()).tools[-1].name == name
@@ -101,8 +102,7 @@ async def test_clients_that_refuse_dots(project: Path, era: str, client: str, na
 async def test_a_client_that_offers_none(project: Path, era: str) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
-    ##% A workflow that fails MUST be answered with an error that has the code of the failure, and the record of the run
-    ##% as its details.
+    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
     async with Client(server_of(project), mode=era) as client:
         answer = await client.call_tool("workflow.sum", {"about": "tea"})
     (block,) = answer.content
@@ -167,9 +167,10 @@ ANSWERS: Mapping[str, Any] = {
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_answers_that_are_no_text(project: Path, answer: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% What a client's model answers that is no text MUST fail the step that has asked.
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     async with Client(server_of(project), mode=MODERN, sampling_callback=Model()) as client:
         name, arguments = "workflow.sum", {"about": "tea"}
         asked = await client.session.call_tool(name, arguments, allow_input_required=True)

@@ -62,7 +62,8 @@ def tree_of(section: str, *paths: str) -> ResourceTree:
 def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The names in a URI MUST be found percent-encoded, once, and plain.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     tree = tree_of(section, *paths)
     uris = [make_node_uri(tree, node) for node in tree.all]
     assert [find_resource_node(tree, parse_resource_request(uri)) for uri in uris] == [*tree.all]
@@ -150,9 +151,10 @@ def test_what_does_not_exist_is_not_found(reference: str) -> None:
     "path", ["src/../src/main.rs", "../tea/src/main.rs", "/tea/src/main.rs", "src/../../etc/passwd"]
 )
 def test_nothing_is_followed_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
-    ##= man/spec/mcp.md#resources
+    ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A path that leads out of the project MUST NOT be followed.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     tree = tree_of("pot", "src/main.rs")
     for above in ("/specifications/tea/sections/pot/requirements/1dd64a535306", "duvet://"):
         with pytest.raises(NotFoundError):
@@ -177,7 +179,8 @@ def test_nothing_is_followed_out_of_the_project(path: str, spelt: Callable[[str]
 def test_what_no_uri_can_be_is_refused(reference: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A URI that is longer than 16,384 characters, or has a control character in it, MUST be refused as wrong.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     with pytest.raises(QueryError) as refused:
         parse_resource_request(reference)
     assert str(refused.value) == said

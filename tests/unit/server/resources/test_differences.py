@@ -56,9 +56,10 @@ def _digests(context: ProjectSnapshot) -> dict[str, str]:
 def test_a_resource_has_changed_if_its_document_is_another(
     after: ProjectSnapshot, uris: set[str], is_another_list: bool
 ) -> None:
-    ##= man/spec/mcp.md#resources
+    ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A resource MUST count as changed only if its document is another.
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
     before = context_of("a.rs")
     found = find_changed_documents(_digests(before), after)
     assert found.keys() == uris

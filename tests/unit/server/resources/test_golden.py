@@ -72,9 +72,6 @@ async def test_a_client_walks_over_all_of_it(golden: Path, mode: str) -> None:
 async def test_a_specification_is_listed_by_the_url_that_targets_name(golden: Path) -> None:
     url = "https://www.rfc-editor.org/rfc/rfc9114"
     async with Client(server_of(golden)) as client:
-        ##= man/spec/mcp.md#resources
-        ##= type=test
-        ##% The `url` of a specification MUST be the one that targets name it by.
         listed = await got(client, path="/specifications")
         assert [one["url"] for one in _objects(listed) if one["id"] == "rfc9114"] == [url]
         found = await client.call_tool("validate_citation", {"citation": f"//= {url}#section-4.1"})

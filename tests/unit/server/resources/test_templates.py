@@ -86,7 +86,8 @@ async def test_variables_are_completed(
 ) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The variables of the templates MUST be completed from the project, within what is filled in before them.
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
     assert await _values(client, template, variable, begun, filled) == values
 
 

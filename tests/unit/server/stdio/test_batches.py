@@ -38,9 +38,10 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
 
 @pytest.mark.parametrize("version", BATCH_VERSIONS)
 def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% The answers to a batch MUST be one array.
+    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
+    ##% all others, over HTTP too.
     (answers,) = after_greeting(server, [ping(1), NOTICE, ping("b"), request("no/such", id=3)], version=version)
     assert sorted(answers, key=str) == sorted(
         [
@@ -54,9 +55,10 @@ def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
 
 @pytest.mark.parametrize("version", [version for version in HANDSHAKES if version not in BATCH_VERSIONS])
 def test_later_versions_have_no_batches(version: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% A batch MUST be refused with the error -32600, unless the handshake has come to a version that knows batches.
+    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
+    ##% all others, over HTTP too.
     expected = [refused("this version of the protocol has no batches"), pong(2)]
     assert after_greeting(server, [ping(1)], ping(2), version=version) == expected
 

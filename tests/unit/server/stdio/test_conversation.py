@@ -82,10 +82,9 @@ def test_what_is_never_answered_does_not_keep_it_from_ending(patient: DuvetServe
 
 @pytest.mark.parametrize("asked", [request("ping"), request(FOREVER)])
 def test_what_calls_have_opened_is_closed(project: Path, odd: Odd, asked: Message) -> None:
-    ##= man/spec/service.md#operations
+    ##= man/spec/mcp.md#http
     ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
+    ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
     closed: list[str] = []
 
     async def close() -> None:
@@ -99,9 +98,10 @@ def test_what_calls_have_opened_is_closed(project: Path, odd: Odd, asked: Messag
 
 
 def test_a_client_that_reads_nothing_is_not_listened_to_for_long(server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% The server MUST end when nobody reads what it says any more.
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     ping = lines_of(request("ping", id="x" * 1000))
 
     async def pester(wire: ClientPipes, writing: int) -> int:
@@ -153,7 +153,7 @@ def listen(server: DuvetServer, words: bytes) -> None:
 def test_only_so_much_is_taken_at_once(patient: DuvetServer, odd: Odd) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% The server MUST NOT read on while 512 requests, or 16 MiB of them, await their answers.
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     listen(patient, lines_of(hello(), *(request(FOREVER, id=id) for id in range(1, 2 * MAX_PENDING_REQUESTS))))
     assert odd.asked == MAX_PENDING_REQUESTS
 
@@ -175,7 +175,8 @@ def test_whatever_is_answered_makes_room(server: DuvetServer) -> None:
 def test_only_so_many_streams_are_open_at_once(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
+    ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
+    ##% streams with -32010.
     wanted = enveloped({"notifications": {"resourcesListChanged": True}})
     words = lines_of(*(request(LISTEN_METHOD, wanted, id=id) for id in range(STREAMS + 1)))
     found: list[Message] = []

@@ -132,7 +132,8 @@ def line_of(message: Message | bytes) -> bytes:
 def test_the_early_answer_is_the_one_of_the_server(case: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The early answer to `initialize` MUST be what the server would have answered later.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     line = line_of(AT_ONCE[case])
     early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
     assert [encode_message(early)] == said(server, line + b"\n")

@@ -70,7 +70,7 @@ def lines_of(*messages: object) -> bytes:
 def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: LiveProject) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% While 64 MiB of answers wait for a client to read them, the server MUST NOT make up more.
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     (reading, our_writing), (our_reading, writing) = os.pipe(), os.pipe()
     found: list[int] = []
 
@@ -98,7 +98,7 @@ def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: L
 def test_batches_are_not_made_up_without_end(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% Where the answers to batches come to more than 64 MiB, each further one MUST be the error -32010.
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     batch = [request(BIG, id=id) for id in range(1, 7)]
     _, first, second = said(server, lines_of(hello("2025-03-26"), batch), lines_of([request(BIG, id=7)]))
     told = [one.get("error", {}).get("code") for one in json.loads(first)]

@@ -28,10 +28,6 @@ WRONG = {
 }
 
 
-##= man/spec/gateway.md#access
-##= type=test
-##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an error
-##% at the start that doesn't show it.
 @pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
 def test_what_can_be_no_gateway(url: str) -> None:
     with pytest.raises(QueryError) as caught:
@@ -41,9 +37,10 @@ def test_what_can_be_no_gateway(url: str) -> None:
 
 
 def test_on_this_machine_without_encryption() -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
@@ -63,10 +60,6 @@ def shown(gateway: Gateway) -> list[str | None]:
 
 
 def test_which_token_for_which_scope() -> None:
-    ##= man/spec/gateway.md#access
-    ##= type=test
-    ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and one
-    ##% for maintainers with the admin's token alone.
     url = "https://example.org"
     assert shown(parse_gateway(url, "r", "a")) == ["r", "a"]
     assert shown(parse_gateway(url, "r", None)) == ["r", None]

@@ -35,10 +35,9 @@ def test_all(known: Asking) -> None:
 
 
 def test_one(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% `km-help` MUST tell of the tools that are switched on and of no others, in words that are made from what these
-    ##% accept, and with `include_spec` the same as one document.
+    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",

@@ -42,8 +42,7 @@ def test_the_last_run(known: Asking) -> None:
 def test_profiles(runs: Asking) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% `km-ingest-status` MUST tell of the last run, whether it has succeeded or failed, and with a `profile` of the last one
-    ##% that is called so; where there is none it MUST answer the status `not_found`.
+    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     assert runs.value(TOOL, profile="local") == {"status": "ok", **LAST, "run": LAST}
     assert runs.value(TOOL, profile="demo")["run_id"] == "r2"
     last = runs.value(TOOL)

@@ -163,9 +163,6 @@ def test_long_queries(known: Asking) -> None:
 
 
 def test_what_the_schema_tells() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
     schema = input_schema(KM_SEARCH)["properties"]
     description = "Results"
     assert schema["limit"] == {
@@ -185,7 +182,7 @@ def test_what_the_schema_tells() -> None:
 def test_weights_are_those_of_the_configuration(known: Asking) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What the configuration says of weights MUST be in force with the next search, which tells them.
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     assert known.value(TOOL, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
     assert given == SearchRule(profile="operations", weights={"support": 0.5})

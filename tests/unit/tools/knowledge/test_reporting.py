@@ -41,7 +41,7 @@ def test_lifecycle(known: Asking) -> None:
 def test_histories(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% At the end of each run, what the reports come to MUST be kept: of coverage the last 5, of the lifecycle the last 10.
+    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
     covered, living = known.value(COVERAGE, history=100), known.value(REPORT, history=100)
@@ -85,10 +85,10 @@ def many(folder: Path) -> Asking:
 
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% Where `limit` says nothing else, lists in reports and the files of a subsystem MUST be cut to about 4,000 tokens in
-    ##% all for clients of the Model Context Protocol, which are told so, and MUST be whole on every other face.
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     known = many(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)

@@ -45,11 +45,10 @@ def large(folder: Path) -> Asking:
 
 @pytest.mark.parametrize(("limit", "most"), [(None, 10_000), (3, 10_000), (10, 10_000), (25, 25_000), (99, 25_000)])
 def test_agents_have_little_room(limit: int | None, most: int, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% For these clients the results of `km-search`, the edges of a node and the nodes around a subsystem MUST be cut to
-    ##% about 4,000 tokens, too, or as many more as `limit` is higher than usual; what is cut, and how to have it, MUST be
-    ##% said.
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     known = large(tmp_path)
     asked: dict[str, object] = {"query": "boil water", **({"limit": limit} if limit else {})}
     whole, short = (known.answer(TOOL, asked, face=face) for face in ("rest", "mcp"))

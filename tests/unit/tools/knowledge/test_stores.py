@@ -67,13 +67,10 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(tmp_path: Path, fault: str) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do, and
-    ##% the server goes on.
-    ##= man/spec/knowledge.md#tools
-    ##= type=test
-    ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
     breaks, expected = FAULTS[fault]
@@ -91,9 +88,10 @@ def test_faults(tmp_path: Path, fault: str) -> None:
 
 
 def test_a_store_that_is_put_right_where_it_stands(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
     whole = known.file.read_bytes()
     first_page = int.from_bytes(whole[16:18])
     known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
@@ -148,9 +146,6 @@ def test_a_store_in_the_place_of_another(known: Asking) -> None:
 
 
 def test_a_run_that_ends_meanwhile(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
-    ##= type=test
-    ##% An answer MUST tell of what was known before a run or after it, never of both.
     runs = iter(range(2, 99))
 
     def question(here: OpenStore) -> tuple[str, int]:

@@ -20,9 +20,10 @@ from tests.unit.tools.made import Fixed
 
 
 def test_a_page_that_goes(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#hostile-input
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% A page that goes while it is read MUST be answered as one that is not found.
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
     make(tmp_path, {**TRACE, "docs/a.md": "tea", "docs/b.md": "tea [[a]]"})
     project = project_in(tmp_path)
     context = ProjectSnapshot(project, project.catalogue, 50)
@@ -51,8 +52,8 @@ def test_lists_have_parts_for_agents(tmp_path: Path) -> None:
 def test_long_pages_have_parts_for_agents(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `get_page` MUST answer the whole text unless `limit` says otherwise, and to clients of the Model Context Protocol
-    ##% about 4,000 tokens of it, with where the rest begins.
+    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
+    ##% and say where the rest begins.
     text = "\u00e9" * 12_000
     make(tmp_path, {**TRACE, "docs/a.md": text})
     project = project_in(tmp_path)

@@ -54,8 +54,8 @@ def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
     context = context_of({**FILES, "src/main.rs": text})
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A comment that can't be read MUST be listed with its first line, at each line of which `get_citation_context`
-    ##% finds it.
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
     (row,) = value(context, "list_invalid_citations")
     assert (row["line_number"], row["comment_text"]) == (2, "//= docs/pot.md#lid\n//= colour=black\n//# The lid")
     found = value(context, TOOL, citation_id=f"src/main.rs:{line}", context_lines=1)
@@ -66,9 +66,9 @@ def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
 
 
 def test_a_line_without_a_citation(context: ProjectSnapshot) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/show.md#references
     ##= type=test
-    ##% A line without a citation MUST be answered with the citations that are nearest to it in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
     assert refusal(context, TOOL, citation_id="src/main.rs:6") == (
         "not_found",
         "there is no citation at src/main.rs:6",
@@ -80,7 +80,7 @@ def test_a_line_without_a_citation(context: ProjectSnapshot) -> None:
 def test_files_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `get_citation_context` MUST NOT show lines of a file that holds no citation.
+    ##% `get_citation_context` MUST NOT show lines of a file without citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
     code, message, _ = refusal(context_in(folder), TOOL, citation_id=f"{path}:1")

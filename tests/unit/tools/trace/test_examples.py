@@ -93,7 +93,7 @@ def test_resolve_spec_id(context: ProjectSnapshot) -> None:
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `get_prioritized_requirements` MUST list what is done, too.
+    ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
     found = value(context, "get_prioritized_requirements")
     assert found == [
         {"full_path": path, "level": level, "status": status, "todo_count": todos}

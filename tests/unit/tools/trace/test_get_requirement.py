@@ -87,8 +87,8 @@ def test_no_answer_is_too_long() -> None:
         told, step = answer(context, "get_requirement", reference="2c79658776d2")
         ##= man/spec/mcp.md#tools
         ##= type=test
-        ##% All about one requirement MUST fit into about 4,000 tokens, with as many of its citations as there is room
-        ##% for.
+        ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit`
+        ##% asks for more, and say how to get the rest.
         assert len(json.encode(told)) < MAX_PAGE_BYTES * 1.1
         shown = [one for cited in told["citations"].values() for one in cited]
         assert told["citation_count"] == count + 1

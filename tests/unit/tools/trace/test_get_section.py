@@ -48,7 +48,8 @@ def test_a_long_section_comes_in_parts() -> None:
         offset = found.get("next_offset")
         ##= man/spec/mcp.md#tools
         ##= type=test
-        ##% A text that is cut MUST be said to be cut, with how to get the rest.
+        ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit`
+        ##% asks for more, and say how to get the rest.
         total = len("\n".join(LINES))
         assert step == (f"{offset} of {total} characters shown; for more give offset={offset}." if offset else "")
     assert "".join(parts) == "\n".join(LINES) and len(parts) > 4
@@ -59,9 +60,6 @@ def test_more_can_be_asked_for() -> None:
     assert found["content"] == "\n".join(LINES)[6:] and "next_offset" not in found
     assert value(LONG, "get_section", reference="tea#cup", limit=5)["content"] == "A cup"
     found, step = answer(LONG, "get_section", reference="tea#cup", offset=1_000_000)
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of a text, an offset past its end MUST be said to be so.
     assert step == "Nothing is left: the text has 42 characters, and offset=1000000 is past its end."
     assert found["content"] == "" and "next_offset" not in found
 
@@ -87,7 +85,8 @@ def test_what_is_no_section_is_refused(reference: str, code: ErrorCode, message:
     assert (caught.value.code, caught.value.message) == (code, message)
     ##= man/spec/mcp.md#errors
     ##= type=test
-    ##% A hint MUST NOT name a command.
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
     assert hint is None or caught.value.hint == hint
 
 

@@ -38,8 +38,8 @@ def found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str
 def test_what_is_said_of_what_is_found(context: ProjectSnapshot, query: str, texts: list[str], words: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The second block of a search MUST tell of loose matches, of words that don't count, and of the nearest names where
-    ##% nothing is found.
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
     assert found(context, query) == (texts, words)
 
 

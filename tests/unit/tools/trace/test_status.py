@@ -17,9 +17,9 @@ NO_TEST = 'It is implemented; cite it in a test, with suggest_citation and the t
 
 
 def test_a_requirement_in_several_places_has_the_worst_status(context: ProjectSnapshot) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/show.md#details
     ##= type=test
-    ##% Of a requirement that stands in several places, the worst status and all places MUST be told.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     assert answer(context, TOOL, req_identifier=WHOLE) == (
         {
             "status": "not started",

@@ -57,7 +57,8 @@ def test_the_comment_is_as_the_file_writes_comments(asked: dict[str, object], ex
     given = {"requirement": CUP, **asked}
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A comment that is suggested MUST be valid and in the style of its file, and MUST NOT be written anywhere.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     assert value(TEA, "suggest_citation", **given) == expected
     assert value(TEA, "validate_citation", citation=expected["comment"]) == {"valid": True}
 
@@ -120,7 +121,8 @@ def test_what_is_no_source_of_the_project_is_refused(on_disk: ProjectSnapshot, t
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A file that no source pattern matches MUST be refused with a hint.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     code, message, hint = refused(on_disk, file=name.format(tmp_path), line=1)
     assert (code, hint) == (ErrorCode.NOT_FOUND, SOURCES) and message.endswith(" is no source of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -131,7 +133,8 @@ def test_percent_signs_mean_themselves(on_disk: ProjectSnapshot) -> None:
     assert value(on_disk, "suggest_citation", requirement=CUP, file=name)["file_path"] == name
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A line of a file that is not written yet MUST be refused with a hint.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     assert refused(on_disk, file=name, line=1) == (
         ErrorCode.INVALID_REQUEST,
         f"{name} is not written yet, so it has no line 1",

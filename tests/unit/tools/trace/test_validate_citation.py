@@ -75,12 +75,9 @@ def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
 def test_what_is_wrong_is_told_in_four_phrases(citation: str, expected: object) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The error of a citation that is invalid MUST begin with `URL not found`, `Specification not found`, `Section not
-    ##% found` or `Requirement not found`.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     assert verdict(citation) == expected
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% After a citation that is invalid, the second block MUST say what to do.
     assert answer(TEA, "validate_citation", citation=citation)[1] != ""
 
 
@@ -106,18 +103,12 @@ def test_the_second_block_shows_what_differs() -> None:
     ],
 )
 def test_what_is_accepted_but_odd_is_valid_with_a_warning(citation: str, warning: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A quote that stands in its section, but in no requirement, MUST be valid with a warning.
     assert verdict(citation) == {"valid": True, "warning": warning}
 
 
 def test_every_citation_is_judged_as_in_a_report() -> None:
     trace = TEA.project.trace
     texts = {path: text.splitlines() for path, text in TEA_PROJECT.items()}
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
     for id, one in enumerate(trace.annotations):
         if not one.from_file:
             text = TEA_PROJECT[one.path]

@@ -23,7 +23,8 @@ def test_each_is_judged_in_order() -> None:
     _, step = answer(TEA, "validate_citations", citations=given)
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Of several citations, the second block MUST say how many are invalid, and which.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     assert (
         step == "2 of 4 invalid: number 2, 3. Write what `nearest` says, the target or the words, and validate again."
     )

@@ -26,8 +26,8 @@ SHOWN = {
 def test_what_is_known_is_no_reference(written: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one, in a
-    ##% key, too, MUST be written as `$${`.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",
@@ -44,8 +44,8 @@ def test_what_is_known_is_no_reference(written: str) -> None:
 def test_keys_are_no_references() -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one, in a
-    ##% key, too, MUST be written as `$${`.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     text = "variables: { deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, params: { value: { '${captures.c}': 1, b: '${vars.deep}' } } }"
     )

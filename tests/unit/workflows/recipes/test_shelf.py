@@ -21,8 +21,8 @@ def every(kitchen: Kitchen) -> dict[str, str]:
 def test_where_they_are(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% The recipes of a project MUST be the files that end in `.yaml` or `.yml` in its folders `recipes` and
-    ##% `.duvet/recipes`, each called by its `name`, or like its file where it has none.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
@@ -39,8 +39,8 @@ def test_where_they_are(kitchen: Kitchen) -> None:
 def test_those_of_the_project_come_first(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% The recipes `daily-health`, `release-prep`, `stale-audit` and `subsystem-freshness` MUST be there in every
-    ##% project, unless the project has one of that name, which then MUST be taken instead.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
     kitchen.write("mine", f"name: daily-health\n{STEP}outputs: {{ mine: true }}\n")
     assert every(kitchen)["daily-health"] == "recipes/mine.yaml"
     assert kitchen.run("daily-health")["outputs"] == {"mine": True}
@@ -57,9 +57,6 @@ def test_two_of_one_name(kitchen: Kitchen) -> None:
 
 
 def test_links_that_lead_out(kitchen: Kitchen, tmp_path_factory: pytest.TempPathFactory) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% A recipe of the project whose file leads out of the project MUST NOT be read.
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "secret.yaml").write_text("password: hunter2\n")
     (kitchen.folder / "recipes").mkdir()
