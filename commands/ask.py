@@ -11,7 +11,14 @@ import click
 from duvet.console.application import make_router, read_service
 from duvet.console.command import Subcommand
 from duvet.console.lists import detect_table_look
-from duvet.console.options import TEXT_TYPE, add_trace_options, open_cache, print_error_notice, require_catalogue
+from duvet.console.options import (
+    TEXT_TYPE,
+    add_trace_options,
+    load_specification,
+    open_cache,
+    print_error_notice,
+    require_catalogue,
+)
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, write_stdout
@@ -29,7 +36,7 @@ from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.queries.full_text import RequirementIndex
 from duvet.reports.cells import escape_cell, wrap_cells
-from duvet.reports.tables import TableLook
+from duvet.reports.tables import TableLook, encode_json
 from duvet.trace.catalogue import Catalogue, SpecificationCard
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import NoResultCache
@@ -119,8 +126,6 @@ def run_ask(question: str, model: str | None, config: str | None, format: str, w
 
 def _retrieval(catalogue: Catalogue) -> ProjectRetriever:
     def load(card: SpecificationCard) -> Specification:
-        from duvet.console.options import load_specification
-
         return load_specification(card)
 
     memory = open_cache(current_settings()) or NoResultCache()
@@ -142,8 +147,6 @@ def _asked(question: str, known: KnownSources, router: StaticRouter, model: str 
 
 def _pour(found: ModelAnswer, format: str) -> None:
     if format == "json":
-        from duvet.reports.tables import encode_json
-
         write_stdout(encode_json(found))
         return
     write_stdout(render_answer(found, detect_table_look()))

@@ -7,11 +7,13 @@ from typing import Any, BinaryIO
 
 import click
 
-from duvet.config.explain import Setting, SettingOrigin
+from duvet.config.explain import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files
+from duvet.console.settings import current_settings
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
+from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
@@ -42,10 +44,7 @@ def config(config_path: str | None, schema: str | None, format: str) -> None:
     """
     from functools import partial
 
-    from duvet.config.explain import explain_file, json_schema, service_schema
-    from duvet.console.settings import current_settings
     from duvet.console.streams import render_bytes, write_output
-    from duvet.tree.files import DiskTree
 
     shown = current_settings()
     if schema:

@@ -9,13 +9,16 @@ from typing import Any
 import click
 from msgspec import json
 
+from duvet.config.settings import IngestRule
 from duvet.console.command import Subcommand
 from duvet.console.lists import detect_table_look, print_list
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
-from duvet.knowledge.maintenance.feedback import StorePaths, Vote, read_votes
+from duvet.knowledge.index import KnowledgeSettings
+from duvet.knowledge.maintenance.feedback import StorePaths, Vote, find_store_paths, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
+from duvet.tree.files import DiskTree
 
 _EXPORTS = ("jsonl", "csv", "json")
 
@@ -55,10 +58,6 @@ def locate_store(service_path: str | None) -> StorePaths:
     import os
 
     from duvet.config.service import load_service_ingest
-    from duvet.config.settings import IngestRule
-    from duvet.knowledge.index import KnowledgeSettings
-    from duvet.knowledge.maintenance.feedback import find_store_paths
-    from duvet.tree.files import DiskTree
 
     shown = current_settings()
     store = load_service_ingest(DiskTree(), shown.environ, shown.config_path, service_path)[1]

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from duvet.console.command import Subcommand
-from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_trace_options, load_catalogue, open_project, warn_of_parent_project
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
@@ -92,7 +92,6 @@ class IngestRequest(Struct, frozen=True):
 def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: IngestRequest) -> None:
     """Take the project in, and say what has come of it."""
     from duvet.config.service import load_service_ingest
-    from duvet.console.options import load_catalogue, open_project, warn_of_parent_project
     from duvet.console.problems import print_problems
     from duvet.knowledge.ingest.run import IngestOptions, ingest_project, require_profile
     from duvet.knowledge.maintenance.feedback import list_own_files

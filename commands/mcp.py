@@ -12,19 +12,32 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from duvet.config.project_file import require_config
+from duvet.config.check import DocumentLocation
+from duvet.config.project_file import find_config, read_config, require_config
+from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
 from duvet.console.application import HTTP_MODE, Application, make_application
 from duvet.console.command import Subcommand
 from duvet.console.options import add_trace_options
-from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, ListenOptions, add_http_options, add_service_options
+from duvet.console.service_options import (
+    PACKS_KEY,
+    SERVICE_KEY,
+    ListenOptions,
+    add_http_options,
+    add_service_options,
+    split_listen_options,
+)
 from duvet.console.settings import current_settings
 from duvet.console.streams import OK, print_line, print_notice, write_stdout
 from duvet.errors import DuvetError, QueryError
+from duvet.llm.endpoint import make_endpoint
 from duvet.model import Problem, ProblemsError, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
+from duvet.rules import CONFIG_BAD_VALUE
+from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
+from duvet.tools.schemas import input_schema, output_schema
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -73,8 +86,6 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
       KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
-    from duvet.console.service_options import split_listen_options
-
     listening, where = split_listen_options(given)
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
@@ -117,7 +128,6 @@ def serve_stdio(assembly: Application) -> None:
     if opening.read:
         # The client has its answer and waits for nothing while this is imported.
         assembly.live.begin()
-        from duvet.server.log import forward_logging
         from duvet.server.stdio.session import serve_client
 
         log = assembly.log
@@ -139,7 +149,6 @@ def serve_http(assembly: Application, listening: ListenOptions) -> None:
     """Serve everybody who may ask at an address until a signal ends it."""
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
     from duvet.server.http.tokens import read_tokens
-    from duvet.server.log import EventLevel
     from duvet.tools.gateway import GATEWAY_VARIABLE
 
     shown, server = current_settings(), assembly.service.config.server
@@ -307,9 +316,6 @@ def find_workflow_problems(assembly: Application, name: str | None = None) -> tu
 
 def _of_project(assembly: Application) -> tuple[Problem, ...]:
     """What is wrong with the configuration of the project, without which nothing is known."""
-    from duvet.config.project_file import find_config, read_config
-    from duvet.tree.files import DiskTree
-
     shown, tree = current_settings(), DiskTree()
     try:
         path = find_config(tree, assembly.where["config_path"] or shown.config_path)
@@ -322,11 +328,6 @@ def _of_project(assembly: Application) -> tuple[Problem, ...]:
 
 def _of_providers(assembly: Application) -> Iterator[Problem]:
     """What is wrong with the addresses of providers."""
-    from duvet.config.check import DocumentLocation
-    from duvet.config.service_tables import ProviderKind
-    from duvet.llm.endpoint import make_endpoint
-    from duvet.rules import CONFIG_BAD_VALUE
-
     for name, section in assembly.service.config.providers.items():
         if not section.enabled or section.kind is ProviderKind.CLIENT or not assembly.service.document:
             continue
@@ -408,8 +409,6 @@ def _gateway(assembly: Application) -> dict[str, Any] | None:
 
 
 def _described(assembly: Application, tool: Tool) -> dict[str, Any]:
-    from duvet.tools.schemas import input_schema, output_schema
-
     return {
         "name": tool.name,
         "title": tool.title,

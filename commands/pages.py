@@ -19,15 +19,15 @@ from duvet.console.options import (
     open_project_quietly,
 )
 from duvet.console.page_rules import load_page_rules
-from duvet.console.problems import ProblemOutput, output_problems
+from duvet.console.problems import ProblemOutput, make_problem_output, output_problems
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, write_stdout
 from duvet.knowledge.pages.catalogue import PageCollection, PageFindings, PageStore, load_pages
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
-from duvet.knowledge.pages.page_rows import make_page_detail, make_page_row
+from duvet.knowledge.pages.page_rows import find_page_problems, make_page_detail, make_page_row
 from duvet.project.project import Project
-from duvet.reports.tables import Column, Listing
+from duvet.reports.tables import Column, Listing, encode_json
 from duvet.text import format_count
 
 _LIST = ("table", "plain", "json", "jsonl", "csv", "markdown")
@@ -78,8 +78,6 @@ def pages(
     if output is not None and action != "check":
         raise click.UsageError("--output goes with `check`", ctx)
     if action == "check":
-        from duvet.console.problems import make_problem_output
-
         ctx.exit(check_pages(where, make_problem_output(format, output)))
     if slug is not None:
         ctx.exit(show_page(where, slug, format or "text"))
@@ -115,8 +113,6 @@ def show_page(where: Mapping[str, Any], slug: str, format: str) -> int:
     page = notes.require(slug)
     detail = make_page_detail(notes, page, decode_page_body(project.tree.read(page.path), page.path))
     if format == "json":
-        from duvet.reports.tables import encode_json
-
         write_stdout(encode_json(detail))
         return OK
     from duvet.reports.detail import make_page_blocks
@@ -134,8 +130,6 @@ def show_page(where: Mapping[str, Any], slug: str, format: str) -> int:
 
 def check_pages(where: Mapping[str, Any], answer: ProblemOutput) -> int:
     """Say what is wrong with pages; the exit code."""
-    from duvet.knowledge.pages.page_rows import find_page_problems
-
     found = cached_query("page-problems", PageFindings, where, find_page_problems, load_page_rules(where))
     written = output_problems(found.problems, answer)
     if not current_settings().quiet:

@@ -27,9 +27,11 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock, render_blocks_text
 from duvet.reports.tables import Column, Listing, TableLook, encode_json
 from duvet.text import format_count, quote_text, shorten_text
+from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
 from duvet.tools.knowledge.recipe_run import make_recipe_output as told_of
 from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
 from duvet.trace.names import suggest_nearest
+from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows.inputs import make_input_record, resolve_variables
 from duvet.workflows.recipe import ORIGIN_SHIPPED, RecipeFile
@@ -365,8 +367,6 @@ def _required(name: str, every: Mapping[str, RecipeFile]) -> RecipeFile:
 
 
 def _shelf() -> RecipeCatalogue:
-    from duvet.tree.files import DiskTree
-
     return RecipeCatalogue(DiskTree())
 
 
@@ -390,7 +390,5 @@ def _assembly(where: Mapping[str, Any]) -> Application:
 def _tools(assembly: Application) -> Iterator[Tool]:
     """The tools that are switched on; where no recipe can be run with them, all about what is known, too."""
     if RECIPE_TOOL not in assembly.registry:
-        from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
-
         yield from EnabledPack(PACK).tools()
     yield from assembly.registry.every()

@@ -15,7 +15,14 @@ from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_opt
 from duvet.console.page_rules import load_page_rules
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, output_failure
 from duvet.console.progress import ProgressLines
-from duvet.console.report_run import ReportOptions, make_report_key, print_outcome, run_report, save_outcome
+from duvet.console.report_run import (
+    ReportOptions,
+    make_report_key,
+    print_outcome,
+    run_cached_report,
+    run_report,
+    save_outcome,
+)
 from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
 from duvet.project.changes import ChangeWatcher
@@ -94,8 +101,6 @@ def report(
     chosen = replace(make_problem_output(format, output, (wishes.json, wishes.json_v2, wishes.html)), opens=opens)
     if watch:
         report_on_changes(given, wishes, chosen)
-    from duvet.console.report_run import run_cached_report
-
     ctx.exit(run_cached_report(given, wishes, chosen))
 
 

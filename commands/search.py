@@ -26,6 +26,7 @@ from duvet.console.options import (
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import QueryError
+from duvet.queries.embeddings import find_embedder
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
@@ -87,8 +88,6 @@ def search(
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json
     """
-    from duvet.queries.search import SearchQuery
-
     wanted, where = split_filter(options)
     if raw and semantic:
         ##= man/spec/search.md#queries
@@ -128,8 +127,6 @@ def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any],
 
 
 def _embedder() -> Embedder | None:
-    from duvet.queries.embeddings import find_embedder
-
     return find_embedder(True)
 
 

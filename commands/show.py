@@ -11,12 +11,13 @@ import click
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_references
 from duvet.console.lists import detect_table_look
-from duvet.console.options import TEXT_TYPE, add_trace_options, load_catalogue, print_error_notice
+from duvet.console.options import TEXT_TYPE, add_trace_options, load_catalogue, load_specification, print_error_notice
 from duvet.console.streams import write_stdout
 from duvet.queries.citations import CitationReader
 from duvet.queries.details import DetailMaterial, make_detail
 from duvet.queries.records import Detail
 from duvet.queries.references import resolve_reference
+from duvet.reports.tables import encode_json
 from duvet.trace.catalogue import SpecificationCard
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.files import DiskTree
@@ -68,8 +69,6 @@ def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]
     found = resolve_reference(catalogue, reference, files)
 
     def load(card: SpecificationCard) -> Specification:
-        from duvet.console.options import load_specification
-
         return load_specification(card)
 
     material = DetailMaterial(catalogue, CitationReader(catalogue, files, context), load)
@@ -78,8 +77,6 @@ def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]
 
 def _rendered(detail: Detail, format: str) -> bytes:
     if format == "json":
-        from duvet.reports.tables import encode_json
-
         return encode_json(detail)
     from duvet.reports.detail import make_detail_blocks
 

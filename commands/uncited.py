@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from duvet import rules
 from duvet.console.command import Subcommand
 from duvet.console.lists import add_limit_option, add_list_format, print_list
 from duvet.console.options import (
@@ -76,8 +77,6 @@ def uncited(
       duvet uncited --untested --format markdown
       duvet uncited --todo --format json
     """
-    from duvet.queries.gaps import Gap
-
     if untested and todo:
         raise click.UsageError("--untested and --todo can't be used together", ctx)
     filter, where = split_filter(options)
@@ -144,7 +143,6 @@ def _say_count(found: RequirementGaps, wanted: RequirementFilter, lack: Gap | No
 
 
 def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) -> Iterator[Problem]:
-    from duvet import rules
     from duvet.queries.difference import make_gate_problem
 
     named = {

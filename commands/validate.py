@@ -28,6 +28,7 @@ from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, write_stdout
 from duvet.errors import DuvetError, NotFoundError
 from duvet.knowledge.pages.catalogue import PageFindings
+from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page_rows import find_page_problems
 from duvet.model import Problem
 from duvet.project.validation import (
@@ -45,7 +46,7 @@ from duvet.rules import list_rules
 from duvet.templates.rule_pages import load_rule_page
 from duvet.text import format_count, quote_text
 from duvet.trace.names import suggest_nearest
-from duvet.tree.files import DiskTree, Tree
+from duvet.tree.files import DiskTree, MemoryTree, Tree
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
@@ -170,8 +171,6 @@ def _findings(where: Mapping[str, Any]) -> _Found:
 
 
 def _found(project: Project) -> _Found:
-    from duvet.knowledge.pages.page_rows import find_page_problems
-
     return _Found(_validated(project), find_page_problems(project))
 
 
@@ -183,8 +182,6 @@ def _validated(project: Project) -> Findings:
 
 def open_project_with_stdin(where: Mapping[str, Any], wanted: ValidateRequest) -> tuple[Project, dict[str, str]]:
     """The project with standard input in the place of a file, and that text by its path."""
-    from duvet.project.validation import overlay_project
-
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     if sys.stdin is None:
@@ -197,8 +194,6 @@ def open_project_with_stdin(where: Mapping[str, Any], wanted: ValidateRequest) -
 
 def _as_input(name: str, project: Project) -> str:
     """The path of a file as the patterns call it."""
-    from duvet.knowledge.pages.files import find_page_files
-
     inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
     found = choose_inputs([name], [*inputs, *find_page_files(project).prefixes], project.root, project.tree).paths
     return found[0] if len(found) == 1 else normalise_input_name(name, project.root, project.tree)
@@ -262,8 +257,6 @@ def _tree_with(texts: Mapping[str, str]) -> Tree:
     """The files on disk, and those of which only the texts are known."""
     if not texts:
         return DiskTree()
-    from duvet.tree.files import MemoryTree
-
     return MemoryTree(dict.fromkeys(texts, b""), DiskTree())
 
 

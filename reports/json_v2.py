@@ -30,6 +30,7 @@ from duvet.reports.json_v2_records import (
     V2Annotations,
     V2Report,
     V2Sources,
+    encode_v2_report,
 )
 from duvet.specs.locator import format_locator
 from duvet.text import byte_length
@@ -39,8 +40,6 @@ from duvet.trace.records import Coverage, Finished, Match, NotApplicable
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
     """Write the report."""
     # Hashing is loaded for this report alone.
-    from duvet.reports.json_v2_records import encode_v2_report
-
     out.write(encode_v2_report(build_v2_report(report)))
 
 

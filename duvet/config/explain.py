@@ -12,7 +12,8 @@ from duvet.config.fields import format_key_path, is_table_array, list_field_type
 from duvet.config.project_file import read_config, read_tables, require_config
 from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config, Table
 from duvet.config.toml import TomlDocument
-from duvet.config.variables import expand_template
+from duvet.config.upstream_tables import UpstreamConfig
+from duvet.config.variables import VARIABLE_PATTERN, expand_template
 from duvet.tree.files import Tree
 
 SettingKeys = tuple[str | int, ...]
@@ -119,7 +120,6 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
     from msgspec import json
 
     from duvet.config.duvet_tables import ExtendedConfig
-    from duvet.config.upstream_tables import UpstreamConfig
 
     ##= man/spec/trace.md#configuration
     ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
@@ -142,8 +142,6 @@ def service_schema() -> dict[str, Any]:
 
 def _variable(kind: type) -> dict[str, Any]:
     """A secret, the only type that msgspec doesn't know."""
-    from duvet.config.variables import VARIABLE_PATTERN
-
     return {"type": "string", "pattern": VARIABLE_PATTERN}
 
 

@@ -20,7 +20,7 @@ from duvet.config.project_file import build_table, find_config
 from duvet.config.service_schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection, StoreSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreRule
-from duvet.config.toml import TomlDocument
+from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableError, expand_variables, is_named, is_variable
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Problem, ProblemsError
@@ -91,8 +91,6 @@ def read_project_file(tree: Tree, config_path: str | None) -> TomlDocument | Non
         data = tree.read(path) if path else b""
         # Most files have none of these tables, and an answer waits.
         if path and any(name in data for name in _TABLES):
-            from duvet.config.toml import parse_toml_bytes
-
             toml = parse_toml_bytes(data, path)
             return toml if toml.values.get("$schema") == EXTENDED_SCHEMA else None
     return None

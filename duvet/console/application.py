@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.config.service import Service
+from duvet.config.service import Service, load_service
+from duvet.config.service_tables import Access
 from duvet.config.settings import UploadRule
 from duvet.console.options import CATALOGUE_KEY, open_blobs, open_project, require_contents
 from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
@@ -19,12 +20,16 @@ from duvet.console.streams import is_stderr_writable, print_line
 from duvet.knowledge.index import Knowledge, KnowledgeSettings
 from duvet.knowledge.maintenance.feedback import AuditEntry, find_store_paths
 from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
+from duvet.llm.http import ProviderClient
+from duvet.llm.records import SystemClock
 from duvet.llm.router import StaticRouter, ignore_log
+from duvet.model import ProblemsError
 from duvet.progress import Progress
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog
-from duvet.tools.call_context import ServerFacts
-from duvet.tools.tool import SHELL_SOURCE
+from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
+from duvet.tools.plugins import PluginPacks, find_entry_point_stamps, find_plugins, load_plugins
+from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache, make_cache_key
 from duvet.tree.files import DiskTree
@@ -33,14 +38,12 @@ if TYPE_CHECKING:
     from duvet.config.service_schema import ServiceConfig
     from duvet.config.settings import ServerRule
     from duvet.console.live_service import ConfigReloader
-    from duvet.llm.http import ProviderClient
     from duvet.server.live_project import LiveProject
     from duvet.server.messages import ServerIdentity
     from duvet.tools.audit import CallObserver, CallRecord
     from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
     from duvet.tools.packs import PackSettings, Registry, ToolChoice
-    from duvet.tools.plugins import PluginPacks
     from duvet.tools.tool import EnabledPack, Pack, Tool
     from duvet.tree.files import Tree
     from duvet.workflows.pack import WorkflowTools
@@ -72,7 +75,6 @@ class ToolSelection:
     def own_registry(self) -> Registry:
         """Those of ours among them, without a look at what else is installed."""
         from duvet.tools.packs import BUILT_IN_PACKS, choose_packs
-        from duvet.tools.plugins import PluginPacks
 
         names = [name for name in (*self.service.packs, *self._more) if name in BUILT_IN_PACKS]
         wishes = {name: wish for name, wish in _wishes(self.service).items() if name in BUILT_IN_PACKS}
@@ -120,7 +122,6 @@ class ToolSelection:
     def _sound(self, found: ToolChoice) -> ToolChoice:
         """The choice; ProblemsError where it names what there isn't."""
         if found.misnamed:
-            from duvet.model import ProblemsError
             from duvet.tools.packs import make_unknown_name_problems
 
             raise ProblemsError(make_unknown_name_problems(found.misnamed, self.service.document))
@@ -129,7 +130,6 @@ class ToolSelection:
     @cached_property
     def _found(self) -> PluginPacks:
         from duvet.tools.packs import BUILT_IN_PACKS
-        from duvet.tools.plugins import find_plugins, load_plugins
         from duvet.workflows.pack import WORKFLOWS_PACK
 
         settings = {name: one.settings for name, one in self.service.config.tool_packs.items()}
@@ -158,7 +158,6 @@ class ToolSelection:
 
 
 def _wishes(service: Service) -> Mapping[str, PackSettings]:
-    from duvet.config.service_tables import Access
     from duvet.tools.packs import PackSettings
 
     return {
@@ -195,15 +194,11 @@ def is_forwarded(environ: Mapping[str, str]) -> bool:
 
 def read_service(given: str | None, config_path: str | None) -> Service:
     """The configuration of the service; ProblemsError with everything that is wrong with it."""
-    from duvet.tree.files import DiskTree
-
     return read_service_from(DiskTree(), given, config_path, current_settings())
 
 
 def read_service_from(tree: Tree, given: str | None, config_path: str | None, shown: TerminalSettings) -> Service:
     """The same from this tree."""
-    from duvet.config.service import load_service
-
     return load_service(tree, shown.environ, given, config_path or shown.config_path)
 
 
@@ -237,10 +232,7 @@ class Application(ToolSelection):
     @cached_property
     def instructions(self) -> str:
         """What agents are told first; the tools are loaded only where that is not known from an earlier run."""
-        from duvet.console.options import open_blobs
         from duvet.server.messages import load_instructions, render_instructions
-        from duvet.tools.plugins import find_entry_point_stamps
-        from duvet.tree.cache import make_cache_key
 
         tokens = None if self.line is None else self.line.gateway.tokens
         how = make_cache_key(self.rule, self.service.config, self._more, find_entry_point_stamps(sys.path), tokens)
@@ -278,8 +270,6 @@ class Application(ToolSelection):
     @cached_property
     def router(self) -> StaticRouter:
         """What chooses among the models of the configuration."""
-        from duvet.server.log import EventLevel
-
         return make_router(
             self.service.config, self._shown, lambda words: self.log.tell(EventLevel.WARN, words), self.http
         )
@@ -287,22 +277,16 @@ class Application(ToolSelection):
     @cached_property
     def http(self) -> ProviderClient:
         """The connections to models."""
-        from duvet.llm.http import ProviderClient
-        from duvet.llm.records import SystemClock
-
         return ProviderClient(SystemClock())
 
     @cached_property
     def knowledge(self) -> Knowledge:
         """What is known of the project, which nobody opens before it is asked for."""
-        from duvet.knowledge.index import Knowledge
-
         return Knowledge(self.rules)
 
     @cached_property
     def recipes(self) -> RecipeRunner:
         """What runs recipes."""
-        from duvet.tree.files import DiskTree
         from duvet.workflows.recipes import RecipeRunner
 
         return RecipeRunner(DiskTree(os.getcwd()))
@@ -339,16 +323,12 @@ class Application(ToolSelection):
 
     @cached_property
     def log(self) -> ServerLog:
-        from duvet.server.log import ServerLog
-
         log = ServerLog(print_line, is_read=is_stderr_writable)
         self.set_log(log)
         return log
 
     def set_log(self, log: ServerLog) -> None:
         """Have a log tell as much as is wanted, in the way that is wanted."""
-        from duvet.server.log import EventLevel
-
         server = self.service.config.server
         # Who calls a tool from the shell sees what comes of it.
         level = EventLevel.WARN if self.mode == SHELL_SOURCE else EventLevel[server.log_level.value.upper()]
@@ -365,7 +345,6 @@ class Application(ToolSelection):
 
     def house(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """What calls happen in; what could not be had for it is told."""
-        from duvet.server.log import EventLevel
         from duvet.tools.dispatcher import ToolEnvironment
 
         for one in self.choice.unloaded:
@@ -386,9 +365,6 @@ class Application(ToolSelection):
         )
 
     def _services(self) -> Mapping[str, Any]:
-        from duvet.tools.call_context import FACTS_SERVICE
-        from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, UPKEEP_SERVICE
-
         own = {KNOWLEDGE_NAME: self.knowledge, RECIPES_SERVICE: self.recipes, UPKEEP_SERVICE: self.upkeep}
         known = own if self.knows else {}
         return {

@@ -16,13 +16,15 @@ from duvet.console.settings import TerminalSettings, current_settings, wants_cac
 from duvet.console.streams import STANDARD_INPUT, print_notice
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level, Specification
-from duvet.queries.gaps import LEVELS_BY_WORD
+from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
+from duvet.specs.fetch import Policy
 from duvet.specs.library import Library
 from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
 from duvet.trace.records import Status
-from duvet.tree.cache import Cache
-from duvet.tree.files import DiskTree
+from duvet.tree.cache import Cache, make_cache_key
+from duvet.tree.cache_files import BlobStore, NoBlobStore
+from duvet.tree.files import CACHE_FOLDER, DiskTree
 
 if TYPE_CHECKING:
     from duvet.config.settings import NotesRule, SourceRule
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from duvet.model import Problem
     from duvet.progress import Progress
     from duvet.project.project import Project
-    from duvet.queries.gaps import RequirementFilter
-    from duvet.tree.cache_files import BlobStore
     from duvet.tree.recorder import FileContent
 
 
@@ -161,16 +161,11 @@ def open_cache(shown: TerminalSettings, pinned: Mapping[str, FileContent] | None
     """The cache of the project in the working directory; none where there is no project, or none is wanted."""
     if not wants_cache(shown):
         return None
-    from duvet.tree.cache import Cache
-    from duvet.tree.files import DiskTree
-
     return Cache(DiskTree(), shown.environ, today=shown.today, pinned=pinned)
 
 
 def make_options_key(where: Mapping[str, Any], *more: object) -> str:
     """Everything that the command line says about an answer."""
-    from duvet.tree.cache import make_cache_key
-
     return make_cache_key(os.getcwd(), current_settings().config_path, sorted(where.items()), *more)
 
 
@@ -191,7 +186,6 @@ def open_project(
     """The project in the working directory, or in another folder, that these options describe."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
-    from duvet.specs.fetch import Policy
 
     shown = shown or current_settings()
     options = Options(
@@ -284,8 +278,6 @@ def add_kind_option(function: click.decorators.FC) -> click.decorators.FC:
 
 def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:
     """The filter among the options of a command, and the other options."""
-    from duvet.queries.gaps import RequirementFilter
-
     rest = dict(options)
     specs, sections, levels, statuses, kinds = (rest.pop(name, ()) for name in _MINE)
     chosen = RequirementFilter(
@@ -409,9 +401,6 @@ def print_error_notice(catalogue: Catalogue) -> None:
 
 def open_blobs(shown: TerminalSettings) -> BlobStore:
     """What earlier runs have kept for this project, where a cache is wanted."""
-    from duvet.tree.cache_files import BlobStore, NoBlobStore
-    from duvet.tree.files import CACHE_FOLDER, DiskTree
-
     return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(shown) else NoBlobStore()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from duvet.console.options import open_project
 from duvet.console.settings import current_settings
 from duvet.errors import DuvetError
+from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.config.settings import NotesRule
@@ -39,7 +40,6 @@ def load_page_rules(where: Mapping[str, Any], tree: Tree | None = None) -> PageR
     if not any(map(current_settings().environ.get, _VARIABLES)) and not any(map(_is_of_service, _names())):
         return None
     from duvet.config.service import load_service_pages
-    from duvet.tree.files import DiskTree
 
     return load_service_pages(
         tree or DiskTree(), current_settings().environ, where["config_path"] or current_settings().config_path

@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from duvet.console.completion_values import complete_files
 from duvet.console.settings import TerminalSettings, current_settings
-from duvet.console.streams import FAILED, is_standard_output, print_notice
+from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
 from duvet.model import Place, Problem, ProblemsError, Severity
 from duvet.reports.cells import escape_cell
-from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
+from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
 from duvet.text_diff import colour_diff_line, make_unified_diff
+from duvet.tree.files import DiskTree
+from duvet.tree.outputs import store_changed
 
 
 def print_problems(
@@ -26,8 +28,6 @@ def print_problems(
     shown = shown or current_settings()
     found = filter_problems(problems, shown)
     if found:
-        from duvet.reports.problems import ProblemContext, render_problems_text
-
         print_notice(
             render_problems_text(found, ProblemContext((sources or SourceLines()).line, shown.colour)).decode()
         )
@@ -65,8 +65,6 @@ class SourceLines:
 
 
 def _read_lines(path: str) -> list[str]:
-    from duvet.tree.files import DiskTree
-
     try:
         return DiskTree().read(path).decode(errors="replace").split("\n")
     except DuvetError:
@@ -175,14 +173,10 @@ def output_failure(error: DuvetError, answer: ProblemOutput) -> int:
 
 
 def _write(problems: Sequence[Problem], format: ProblemFormat, output: str, sources: SourceLines) -> None:
-    from duvet.console.streams import is_stream_output, write_output
-
     data = render_problems(problems, format, ProblemContext(sources.line, folder=_folder(current_settings().environ)))
     if is_stream_output(output):
         write_output(output, data)
     else:
-        from duvet.tree.outputs import store_changed
-
         # Those that watch it hear of it when there is something to hear.
         store_changed(output, data)
 

@@ -34,7 +34,8 @@ from duvet.specs.extraction import (
     make_orphaned_problem,
     make_stale_problem,
 )
-from duvet.trace.gates import find_unimplemented, find_untested
+from duvet.text_diff import colour_diff_line, make_unified_diff
+from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Finished, Requirement
 from duvet.tree.cache import Cache, ResultCache
 from duvet.tree.outputs import store_changed, store_together
@@ -73,8 +74,6 @@ def _shown(outcome: ReportOutcome, answer: ProblemOutput) -> bool:
     """Whether the page is open, if that is wanted; what could not be written has been said to be so."""
     if not answer.opens:
         return True
-    from duvet import rules
-
     if any(problem.code == rules.FILE_UNWRITABLE.code for problem in outcome.problems):
         return False
     ##= man/spec/page.md#working-with-the-report
@@ -85,8 +84,6 @@ def _shown(outcome: ReportOutcome, answer: ProblemOutput) -> bool:
 
 def is_cacheable(problems: Iterable[Problem]) -> bool:
     """Whether the same run would come to the same; the disk may answer otherwise."""
-    from duvet import rules
-
     passing = (rules.FILE_UNWRITABLE, rules.SNAPSHOT_DIFFERS)
     return {rule.code for rule in passing}.isdisjoint(problem.code for problem in problems)
 
@@ -255,8 +252,6 @@ def _ci_problems(project: Project, wishes: ReportOptions, snapshot: bytes, shown
         return []
     path = find_snapshot_path(project)
     if path is None:
-        from duvet.trace.gates import check_gates, find_freed_annotations
-
         citations, tests = wishes.require_citations.everything, wishes.require_tests.everything
         ##= man/spec/gates.md#not-applicable
         ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
@@ -287,8 +282,6 @@ def _compare(project: Project, path: str, snapshot: bytes, shown: TerminalSettin
 
 
 def _difference(old: bytes, new: bytes, colour: bool) -> str:
-    from duvet.text_diff import colour_diff_line, make_unified_diff
-
     one, other = (data.decode(errors="replace").splitlines() for data in (old, new))
     lines = [escape_cell(line) for line in make_unified_diff(one, other, _CONTEXT)]
     if not lines:

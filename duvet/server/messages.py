@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from duvet.config.settings import ServerRule
-from duvet.prompts.library import ResourceKind
+from duvet.prompts.library import ResourceKind, render_system_prompt
 from duvet.server.resources.documents import COLLECTIONS
 from duvet.server.resources.templates import TEMPLATES
+from duvet.tools.packs import Registry, enable_packs
 from duvet.trace.names import RESOURCE_SCHEME
 from duvet.tree.cache_files import BlobStore
-
-if TYPE_CHECKING:
-    from duvet.tools.packs import Registry
-
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010
@@ -159,9 +156,6 @@ def load_instructions(how: str, render: Callable[[], str], blobs: BlobStore) -> 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
     """For what a configuration switches on; where no tools are named they are those of the rule."""
-    from duvet.prompts.library import render_system_prompt
-    from duvet.tools.packs import Registry, enable_packs
-
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from duvet.project.changes import FollowedReading, RecordedAnswers
-from duvet.tree.file_events import UNKNOWN_EVENTS, FolderEvent, MountTable, read_mounts, wants_polling
-
-if TYPE_CHECKING:
-    from duvet.tree.file_events import InotifyDescriptor
-
+from duvet.tree.file_events import (
+    UNKNOWN_EVENTS,
+    FolderEvent,
+    InotifyDescriptor,
+    MountTable,
+    read_mounts,
+    wants_polling,
+)
 
 _ATTEMPTS = 5
 _ANYTHING = {""}
@@ -153,8 +155,6 @@ def open_descriptor(environ: Mapping[str, str]) -> InotifyDescriptor | None:
     """What tells of changes here; None where nothing does, or nobody wants it."""
     if sys.platform != "linux" or wants_polling(environ):
         return None
-    from duvet.tree.file_events import InotifyDescriptor
-
     try:
         return InotifyDescriptor()
     except OSError:

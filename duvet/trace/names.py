@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
+from duvet.specs.locator import SectionNames
 from duvet.text import quote_text
 from duvet.trace.catalogue import Catalogue, SpecificationCard
 from duvet.trace.locations import list_possible_paths
@@ -82,8 +83,6 @@ class NoSectionError(NotFoundError):
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
     """The error about a section that none of the specifications has."""
-    from duvet.specs.locator import SectionNames
-
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" in {alone.locator}" if alone else ""

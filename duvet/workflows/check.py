@@ -16,6 +16,7 @@ from duvet.model import Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text
 from duvet.tools.tool import Tool
+from duvet.trace.names import suggest_nearest
 from duvet.workflows.inputs import make_input_record, resolve_variable
 from duvet.workflows.references import (
     MAX_EXPANDED_BYTES,
@@ -208,8 +209,6 @@ def _named(name: str) -> str:
 
 
 def _hint(wanted: str, known: Iterable[str]) -> str:
-    from duvet.trace.names import suggest_nearest
-
     return suggest_nearest(shorten_text(wanted), list(known))
 
 
@@ -297,8 +296,6 @@ class ReferenceScope:
 
 
 def _check_references_hint(wanted: str, known: Iterable[str]) -> str:
-    from duvet.trace.names import suggest_nearest
-
     names = list(dict.fromkeys(filter(None, known)))
     return suggest_nearest(shorten_text(wanted), names) or (f"there are {', '.join(names[:10])}" if names else "")
 

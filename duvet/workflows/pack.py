@@ -19,6 +19,7 @@ from duvet.tools.tool import (
     Tool,
     ToolAnswer,
     ToolError,
+    make_structured_content,
 )
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, list_step_tools
 from duvet.workflows.engine import run_workflow
@@ -34,8 +35,6 @@ class CallerBackend:
         self._ctx = ctx
 
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
-        from duvet.tools.tool import make_structured_content
-
         answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
         value = make_structured_content(answer)
         # What a workflow warns of stands in its record.

@@ -13,8 +13,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.check import DocumentLocation
+from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document_formats import read_document
+from duvet.config.project_file import build_table
 from duvet.config.service_tables import NAME_PATTERN, Name, Seconds
 from duvet.config.settings import NonBlankText, TableError
 from duvet.config.workflow_tables import CaptureSection, check_exactly_one
@@ -210,8 +212,6 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     """The recipe in a file, or what is wrong with it."""
-    from duvet.config.document_formats import read_document
-
     found = RecipeFile(name=_stem(path), path=path, origin=origin, data=data)
     try:
         ##= man/spec/service.md#configuration
@@ -231,9 +231,6 @@ def make_broken_recipe(path: str, origin: str, error: DuvetError) -> RecipeFile:
 
 
 def _checked(found: RecipeFile, document: DataDocument) -> RecipeFile:
-    from duvet.config.check import sort_problems
-    from duvet.config.project_file import build_table
-
     problems = sort_problems(_problems(document))
     called = document.values.get("name")
     # A file may say what it is called and be wrong all the same.
@@ -244,7 +241,6 @@ def _checked(found: RecipeFile, document: DataDocument) -> RecipeFile:
 
 
 def _problems(document: DataDocument) -> Iterator[Problem]:
-    from duvet.config.check import DocumentLocation, check_table
     from duvet.config.service_schema import find_repeated_names
 
     at = DocumentLocation(document, {}, is_private=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 from msgspec.structs import fields, replace
 
 from duvet import rules
+from duvet.config.check import DocumentLocation, sort_problems
 from duvet.config.workflow_tables import CaptureSection
 from duvet.model import Problem, Severity
 from duvet.text import quote_text, shorten_text
 from duvet.tools.tool import Tool
+from duvet.trace.names import suggest_nearest
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool
 from duvet.workflows.recipe import CheckTable, Recipe, RecipeFile, StepTable, WaitTable, make_recipe_workflow
 from duvet.workflows.references import (
@@ -36,9 +38,6 @@ from duvet.workflows.workflow import (
     recipe_name,
     recipe_workflow,
 )
-
-if TYPE_CHECKING:
-    from duvet.config.check import DocumentLocation
 
 
 class RecipeDraft(Struct, frozen=True):
@@ -184,8 +183,6 @@ def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem
     """Everything that is wrong with it, in the order of the file."""
     if found.document is None:
         return found.problems
-    from duvet.config.check import DocumentLocation, sort_problems
-
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
@@ -236,8 +233,6 @@ def _no_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[Work
 
 
 def _no_recipe(name: str, keys: ValuePath, known: WorkflowEnvironment, is_own: bool) -> Iterator[WorkflowFault]:
-    from duvet.trace.names import suggest_nearest
-
     told = quote_text(shorten_text(name))
     if name not in known.recipes:
         hint = suggest_nearest(shorten_text(name), list(known.recipes))

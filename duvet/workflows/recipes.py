@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Place, Problem, Severity
+from duvet.templates import recipe_file, recipe_names
 from duvet.text import format_count, quote_text, shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
+from duvet.trace.names import suggest_nearest
+from duvet.tree.files import FolderMembership
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.inputs import resolve_variables
 from duvet.workflows.pack import CallerBackend
@@ -60,8 +64,6 @@ class RecipeCatalogue:
         return self._read(path, ORIGIN_FILE)
 
     def _of_project(self) -> Iterator[RecipeFile]:
-        from duvet.tree.files import FolderMembership
-
         inside = FolderMembership(self._disk.root or ".", self._disk)
         for path in self._paths():
             yield (
@@ -83,8 +85,6 @@ class RecipeCatalogue:
             yield from (f"{folder}/{name}" for name in names)
 
     def _read(self, path: str, origin: str) -> RecipeFile:
-        from duvet.config.document import MAX_DOCUMENT_BYTES
-
         try:
             if self._disk.marks(path).st_size > MAX_DOCUMENT_BYTES:
                 return make_broken_recipe(path, origin, UnreadableError("larger than 1 MiB", path=path))
@@ -99,8 +99,6 @@ def _is_recipe(name: str) -> bool:
 
 
 def _shipped() -> Iterator[RecipeFile]:
-    from duvet.templates import recipe_file, recipe_names
-
     for name in recipe_names():
         yield read_recipe(recipe_file(name), f"{_OURS}{name}.yaml", ORIGIN_SHIPPED)
 
@@ -153,8 +151,6 @@ def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
     """The recipe of that name; ToolError where there is none."""
     found = recipes.get(name)
     if found is None:
-        from duvet.trace.names import suggest_nearest
-
         ##= man/spec/gateway.md#recipes
         ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
         ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.

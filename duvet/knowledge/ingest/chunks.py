@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet.config.document import check_document_size
 from duvet.errors import DuvetError, UnreadableError
 from duvet.knowledge.ingest.records import FileRecord, make_warning, make_warnings
 from duvet.knowledge.ingest.relations import find_imports
@@ -101,7 +102,6 @@ def read_document_front(path: str, text: str) -> DocumentFrontMatter:
     """What the front matter says, which is given without the text after it; DuvetError where it can't be read."""
     if not text:
         return DocumentFrontMatter()
-    from duvet.config.document import check_document_size
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)

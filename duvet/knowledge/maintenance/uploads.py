@@ -17,6 +17,7 @@ from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryEr
 from duvet.knowledge.ingest.files import is_excluded_by_default
 from duvet.knowledge.maintenance.feedback import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths
+from duvet.specs.anchors import make_anchor as ascii_of
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder
 from duvet.tree.outputs import open_output
@@ -242,8 +243,6 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
 def make_file_slug(title: str) -> str:
     """The title as a name of a file; empty where nothing is left of it."""
-    from duvet.specs.anchors import make_anchor as ascii_of
-
     found = ascii_of(unicodedata.normalize("NFC", title))[:_LONGEST].strip("-")
     return f"{found}-{_FALLBACK}" if is_reserved(found) else found
 

@@ -17,6 +17,7 @@ from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import InnerTree, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
+from duvet.tree.cache import make_cache_key
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.git import GitCommand, GitRepository
 from duvet.tree.recorder import RecordedTree
@@ -142,7 +143,6 @@ def find_first_commits(
         return FirstCommitDates()
     if earlier is not None and earlier.head == head:
         return earlier
-    from duvet.tree.cache import make_cache_key
 
     def work() -> dict[str, float]:
         # The commit that this depends on is a file that was read.

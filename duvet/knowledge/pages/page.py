@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from duvet import rules
-from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document import DataDocument, DocumentError, check_document_size
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Place, Problem
 from duvet.text import BOM, decode_utf8, shorten_text
@@ -129,7 +129,6 @@ _TABLE_HINT = "write lines such as `key: value`, or leave the line after the fir
 
 def read_front_matter(text: str, path: str) -> PageFrontMatter:
     """What stands before the text of a page."""
-    from duvet.config.document import check_document_size
     from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 
     inside = text.rstrip().removesuffix("...").removesuffix("---")

@@ -22,12 +22,14 @@ from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from duvet.errors import DuvetError, QueryError
-from duvet.server.http.app import HttpApplication
-from duvet.server.http.guards import HttpLimits
+from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
+from duvet.server.http.guards import AllowedHosts, HttpLimits
+from duvet.server.http.metrics import ServerMetrics
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.live_project import LiveProject
-from duvet.server.log import ServerLog
+from duvet.server.log import ServerLog, forward_logging
 from duvet.server.messages import ServerIdentity, encode_message
+from duvet.server.protocol.server import DuvetServer
 from duvet.tools.audit import CallObserver
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ErrorCode
@@ -152,12 +154,6 @@ def _run(
     say: Callable[[str], None],
 ) -> None:
     import anyio
-
-    from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
-    from duvet.server.http.guards import AllowedHosts
-    from duvet.server.http.metrics import ServerMetrics
-    from duvet.server.log import forward_logging
-    from duvet.server.protocol.server import DuvetServer
 
     # A run of the command line has it switched off; what has been imported stays.
     gc.enable()

@@ -20,6 +20,7 @@ from duvet.text import shorten_text
 from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.gateway import AUDIENCE_HEADER
+from duvet.tools.knowledge.index import NOTHING_INGESTED
 from duvet.tools.packs import Registry
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, MissingArgumentError, Tool, ToolError, split_answer
@@ -244,8 +245,6 @@ def _limit(scope: Scope) -> int:
 
 
 def _reports_refusal(path: str, error: ToolError) -> HttpRefusal:
-    from duvet.tools.knowledge.index import NOTHING_INGESTED
-
     is_off = error.code is ErrorCode.NOT_FOUND
     if is_off or error.message == NOTHING_INGESTED:
         message = f"{'Coverage' if path == COVERAGE_PATH else 'Lifecycle'} report not found"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from duvet.knowledge.reports.facts import KnowledgeAnswer
+from duvet.templates import environment, knowledge_template
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import TOOL_LABELS
@@ -59,8 +60,6 @@ def describe_usage(tool: Tool) -> ToolUsage:
 
 def render_usage(tools: Sequence[Tool]) -> str:
     """All of them in one document in Markdown."""
-    from duvet.templates import environment, knowledge_template
-
     described = [
         {"tool": tool, "arguments": list(list_arguments(tool)), "answers": list(output_schema(tool)["properties"])}
         for tool in tools
