@@ -10,19 +10,19 @@ CUT_MARK = "…"
 
 
 def escape_cell(text: str) -> str:
-    """The text on one line, with tabs spread out and all that could drive a terminal escaped."""
+    """Return the text on one line, with tabs expanded and control characters escaped."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
 
 
 def measure_width(text: str) -> int:
-    """How many cells the text takes."""
+    """Return the number of terminal cells that the text takes."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def cut_middle(text: str, most: int) -> str:
-    """The text with a mark for what is left out of its middle: names that begin alike stay apart."""
+    """Shorten a text in its middle, so that names with a common beginning stay distinct."""
     if measure_width(text) <= most:
         return text
     room = most - measure_width(CUT_MARK)
@@ -31,7 +31,7 @@ def cut_middle(text: str, most: int) -> str:
 
 
 def fit_cells(text: str, most: int) -> str:
-    """As many characters from the beginning of the text as fit into that many cells."""
+    """Return the longest beginning of the text that fits into that many cells."""
     if text.isascii():
         return text[:most]
     used = 0
@@ -43,7 +43,7 @@ def fit_cells(text: str, most: int) -> str:
 
 
 def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end; they break at blanks, and inside of words that are too long."""
+    """Yield the start and end of each line; lines break at blanks, and inside words that are too long."""
     start, end = 0, _end_of_line(text, 0, room)
     while end < len(text):
         blank = text.rfind(" ", start + 1, end + 1)
@@ -54,7 +54,7 @@ def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_line(text: str, start: int, room: int) -> int:
-    """Where a line ends that is full; of what may be long, only as much is looked at as is needed."""
+    """Return the index where a full line ends, looking at no more of a long text than needed."""
     count = room + 1
     while True:
         piece = text[start : start + count]
@@ -66,12 +66,10 @@ def _end_of_line(text: str, start: int, room: int) -> int:
 
 
 def align_left(text: str, cells: int) -> str:
-    """The text, with blanks after it."""
     return text + " " * (cells - measure_width(text))
 
 
 def align_right(text: str, cells: int) -> str:
-    """The text, with blanks before it."""
     return " " * (cells - measure_width(text)) + text
 
 

@@ -39,7 +39,7 @@ from duvet.text import format_count
 
 
 class TitleBlock(Struct, frozen=True):
-    """What the page, or a part of it, is about, and what there is to know of that at once."""
+    """A heading with its remarks."""
 
     text: str
     remarks: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class TitleBlock(Struct, frozen=True):
 
 
 class FactsBlock(Struct, frozen=True):
-    """Names and what stands for them; those that nothing stands for are left out."""
+    """Names with values; names without a value are left out."""
 
     pairs: Sequence[tuple[str, str | None]]
 
@@ -59,19 +59,19 @@ class FactsBlock(Struct, frozen=True):
 
 
 class WordsBlock(Struct, frozen=True):
-    """The words of a specification on one line, to be wrapped."""
+    """Text of a specification on one line, to be wrapped."""
 
     text: str
 
 
 class PassageBlock(Struct, frozen=True):
-    """Lines of a specification, as they stand there."""
+    """Lines of a specification, unchanged."""
 
     text: str
 
 
 class CodeBlock(Struct, frozen=True):
-    """Lines of a file, and which of them matter."""
+    """Lines of a file, with a range to emphasise."""
 
     path: str
     start: int
@@ -81,8 +81,6 @@ class CodeBlock(Struct, frozen=True):
 
 
 class ListBlock(Struct, frozen=True):
-    """A list."""
-
     listing: Listing
 
 
@@ -108,7 +106,6 @@ _TYPES = {"citation": "implementation", "todo": "to do"}
 
 
 def make_detail_blocks(detail: Detail) -> Iterator[Block]:
-    """Everything that there is to show."""
     match detail:
         case RequirementDetail():
             return _requirement(detail)
@@ -159,7 +156,7 @@ def _citations(citations: Iterable[CitationWithCode]) -> Iterator[Block]:
 
 
 def describe_type(kind: str) -> str:
-    """What people call a type of annotations."""
+    """Return the word that people use for an annotation type."""
     return _TYPES.get(kind, kind)
 
 
@@ -259,7 +256,6 @@ _LINK = re.compile(r"https?://[^\s<>]+\Z")
 
 
 def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
-    """The blocks one below another, with blank lines between them."""
     return "\n".join(filter(None, map(_written, blocks))).encode(errors="replace")
 
 
@@ -342,7 +338,6 @@ _COLOURS = {
 
 
 def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
-    """The blocks one below another."""
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):

@@ -69,7 +69,7 @@ _KIND_NAMES: dict[Kind, KindName] = {
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
-    """What each annotation refers to, by its id; those with one quote share it."""
+    """Return the requirement ids of each annotation; annotations with one quote share them."""
     return {
         id: target
         for coverage, text in zip(coverages, texts, strict=True)
@@ -124,7 +124,6 @@ def _widened(record: CiteRecord, target: SourceRanges) -> CiteRecord:
 
 
 def make_location(file: str, annotation: Annotation) -> SourceLocation:
-    """Where an annotation stands."""
     return SourceLocation(src=file, line=annotation.line or None)
 
 

@@ -24,7 +24,7 @@ Offset = Annotated[int, Meta(ge=0)]
 
 
 class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """What every record has in common: nothing unknown is read, and nothing empty is written."""
+    """Base of every record: unknown fields are refused, empty ones are omitted."""
 
 
 class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
@@ -57,7 +57,7 @@ class SourceLocation(V2Record, frozen=True):
 
 
 class RepositoryRecord(V2Record, frozen=True):
-    """Where the linked sources of a package can be read."""
+    """The repository of a package's linked sources."""
 
     blob_link: str
 
@@ -77,8 +77,6 @@ class LinkedSource(V2Record, frozen=True):
 
 
 class SpecificationRecord(V2Record, frozen=True, kw_only=True):
-    """What an inline source is as a whole."""
-
     source: SourceSpan
     title: str | None = None
     format: str
@@ -136,7 +134,7 @@ class V2Sources(Struct, frozen=True):
 
 
 class V2Annotations(Struct, frozen=True):
-    """What is said of the sources, by id."""
+    """Sources by id."""
 
     specification: dict[str, SpecificationRecord] = {}
     section: dict[str, SectionRecord] = {}

@@ -122,7 +122,7 @@ _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
 
 
 def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
-    """What can't be reconciled in two records of one id."""
+    """A difference between two records of one id that can't be reconciled."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
     ##% for every order of its inputs.

@@ -23,7 +23,7 @@ _ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
 
 
 class ProblemFormat(StrEnum):
-    """How problems are written."""
+    """Formats of problems."""
 
     TEXT = "text"
     JSON = "json"
@@ -33,7 +33,7 @@ class ProblemFormat(StrEnum):
 
 
 class ProblemContext(Struct, frozen=True):
-    """What a format may need to know beside the problems."""
+    """Context that a format may need beside the problems."""
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
@@ -57,7 +57,6 @@ def render_problems(
     format: ProblemFormat,
     context: ProblemContext = ProblemContext(),  # noqa: B008 - frozen
 ) -> bytes:
-    """The problems in that format."""
     # A format is imported where it is wanted.
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
@@ -67,7 +66,7 @@ def render_problems(
 
 
 def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
-    """How many errors and how many warnings these are."""
+    """Return the numbers of errors and of warnings."""
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     return errors, len(problems) - errors
 
@@ -80,7 +79,7 @@ def make_root_relative(path: str, folder: str) -> str:
 
 
 def is_absolute(path: str) -> bool:
-    """Whether a path, on whatever system, says where it begins."""
+    """Return whether a path is absolute on any system."""
     return re.match(_ABSOLUTE, path) is not None
 
 

@@ -32,7 +32,7 @@ class NoteRecord(_Span, frozen=True, kw_only=True):
 
 
 class EditRecord(_Span, frozen=True, kw_only=True):
-    """What should stand in place of a stretch of the file of a problem."""
+    """A replacement for a range of the problem's file."""
 
     text: str
 

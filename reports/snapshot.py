@@ -35,7 +35,6 @@ _LEVEL_SHIFT = 8
 
 
 def render_snapshot(report: Finished, out: BinaryIO) -> None:
-    """Write the snapshot."""
     blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
     blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
@@ -76,7 +75,7 @@ def _lines(section: Section, lines: SegmentsByLine) -> Iterator[str]:
 
 
 def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str]:
-    """What of a line has a status; neighbours of one status are one, and blanks before the second part indent it."""
+    """Yield the covered parts of a line; neighbours with one status are joined, leading blanks indent the second."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
         kind = _kind(segment)
@@ -91,7 +90,7 @@ def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str
 
 
 def _kind(segment: Segment) -> int:
-    """What has to do with a segment, as one number; 0 for nothing."""
+    """Encode a segment's citation types and level as one number; 0 means none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 
 

@@ -22,7 +22,7 @@ _WIDEST_CHARACTER = 2
 
 
 class ColumnBand(Struct, frozen=True):
-    """Columns beside one another, with their widths."""
+    """Columns side by side, with their widths."""
 
     indent: int
     widths: Mapping[int, int]
@@ -30,7 +30,7 @@ class ColumnBand(Struct, frozen=True):
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
-    """The bands of every row, from what each column needs and from those that hold long texts."""
+    """Arrange columns into bands that fit the room, wrapping columns of long texts."""
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
     shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
@@ -44,12 +44,11 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
 
 
 def _is_readable(need: int, share: int) -> bool:
-    """Whether a text that needs so much may be wrapped in that width."""
     return share >= min(need, _NARROWEST) and (share >= _NARROW or need <= share * _LINES)
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
-    """Equal shares of the room; what one doesn't need is for the others."""
+    """Share the room equally; a column that needs less leaves the rest to the others."""
     shares: dict[int, int] = {}
     for index in sorted(needs, key=lambda index: needs[index]):
         shares[index] = min(needs[index], room // (len(needs) - len(shares)))
@@ -58,7 +57,6 @@ def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
 
 
 def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
-    """As many columns beside one another as fit."""
     band: dict[int, int] = {}
     for index, width in widths.items():
         if band and sum(band.values()) + len(COLUMN_GAP) * len(band) + width > room:
@@ -74,7 +72,7 @@ HighlightSpans = Sequence[tuple[int, int]]
 
 
 class HighlightMarks(Struct, frozen=True):
-    """What stands around a stretch that matters."""
+    """Text around a highlighted stretch."""
 
     before: str
     after: str
@@ -87,7 +85,7 @@ HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
 
 
 def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
-    """The text with marks around the stretches; each piece of it as it is shown."""
+    """Return the text with marks around the stretches, each piece passed through `shown`."""
     if not spans:
         return shown(text)
     return "".join(
@@ -97,7 +95,7 @@ def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, show
 
 
 def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it matters."""
+    """Yield the pieces of the text, each with whether it is highlighted."""
     last = 0
     for start, end in spans:
         if last < start:
@@ -109,7 +107,7 @@ def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bo
 
 
 class ListFormat(StrEnum):
-    """How a list is written."""
+    """Formats of lists."""
 
     TABLE = "table"
     PLAIN = "plain"
@@ -120,7 +118,7 @@ class ListFormat(StrEnum):
 
 
 class Column(Struct, frozen=True):
-    """What a column is called, and what stands in it for a row; long texts are wrapped where there is no room."""
+    """A column: its name, its value for a row, and whether long values wrap."""
 
     name: str
     value: Callable[[Any], str]
@@ -132,7 +130,7 @@ class Column(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """Rows, which are records, with the columns that people see of them."""
+    """Rows of records with the columns to show."""
 
     columns: tuple[Column, ...]
     rows: Sequence[Any]
@@ -141,26 +139,24 @@ class Listing(Struct, frozen=True):
 
     @property
     def grouped(self) -> Sequence[Column]:
-        """The columns of rows that may stand below headings."""
+        """The columns that headings don't already show."""
         return [column for column in self.columns if self.heading is None or not column.in_heading]
 
     @property
     def groups(self) -> list[tuple[str, list[Any]]]:
-        """The rows by their heading."""
         if self.heading is None:
             return [("", list(self.rows))]
         return [(heading, list(rows)) for heading, rows in groupby(self.rows, self.heading)]
 
 
 class TableLook(Struct, frozen=True):
-    """How a table may look."""
+    """Width and colour of a table."""
 
     width: int = 100
     colour: bool = False
 
 
 def render_listing(listing: Listing, format: ListFormat, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable
-    """The list in that format."""
     match format:
         case ListFormat.TABLE:
             return render_list_table(listing, look).encode(errors="replace")
@@ -179,7 +175,7 @@ def _json(rows: Sequence[Any], *, in_lines: bool) -> bytes:
 
 
 def _plain(listing: Listing, marks: HighlightMarks) -> str:
-    """One line for each row, with tabs between its values: for `cut`, `sort` and `grep`."""
+    """Write one line a row with tabs between values, for `cut`, `sort` and `grep`."""
     lines = ("\t".join(_cell(column, row, marks) for column in listing.columns) for row in listing.rows)
     return "".join(f"{line}\n" for line in lines)
 
@@ -222,12 +218,12 @@ def _markdown_cell(column: Column, row: Any) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape text for Markdown."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)
 
 
 class _Cell(Struct, frozen=True):
-    """A value as it is seen, with the stretches that have to be coloured."""
+    """A visible value with the stretches to colour."""
 
     text: str
     spans: HighlightSpans = ()
@@ -237,7 +233,6 @@ _Row = Sequence[_Cell]
 
 
 def render_list_table(listing: Listing, look: TableLook) -> str:
-    """The rows under their heads or headings."""
     if not listing.rows:
         return ""
     columns = listing.grouped
@@ -261,7 +256,7 @@ def _cells(columns: Sequence[Column], row: Any, look: TableLook) -> _Row:
 
 
 def _table_cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
-    """Without colours, marks are text, too."""
+    """Make a cell; without colours, marks are part of the text."""
     if not (spans and look.colour):
         return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
     parts, found, at = [], [], 0
@@ -294,7 +289,6 @@ def _joined(parts: Sequence[tuple[str, int]], band: ColumnBand) -> str:
 
 
 def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
-    """Its lines, and how wide they are."""
     for start, end in wrap_cells(cell.text, room):
         inside = [
             (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
@@ -304,12 +298,10 @@ def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
 
 
 def format_section_reference(row: RequirementRow) -> str:
-    """The section, as it can be asked for."""
     return f"{row.specification}#{row.section}"
 
 
 def format_section_heading(row: RequirementRow) -> str:
-    """What stands above the requirements of a section."""
     return f"{format_section_reference(row)}  {row.section_title}".rstrip()
 
 
@@ -326,12 +318,12 @@ _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2
 
 
 def encode_json(value: Any) -> bytes:
-    """The value, indented; what could drive a terminal is escaped."""
+    """Encode the value as indented JSON, with terminal control characters escaped."""
     return _CONTROLS.sub(_escaped, json.format(_encoded(value), indent=2)) + b"\n"
 
 
 def encode_json_line(value: Any) -> bytes:
-    """The value on one line; what could drive a terminal is escaped."""
+    """Encode the value on one line, with terminal control characters escaped."""
     return _CONTROLS.sub(_escaped, _encoded(value)) + b"\n"
 
 
@@ -343,7 +335,7 @@ def _encoded(value: Any) -> bytes:
 
 
 def _as_unicode(value: Any) -> Any:
-    """The value with a mark for each byte of a file's name that is not UTF-8."""
+    """Replace bytes of file names that aren't UTF-8."""
     match value:
         case str():
             return value.encode(errors="replace").decode()

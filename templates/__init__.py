@@ -17,7 +17,7 @@ _PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "re
 
 @cache
 def environment() -> Environment:
-    """Where every template comes from: HTML is escaped by itself, a missing value is an error."""
+    """Return the Jinja environment: HTML is escaped automatically, a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -38,7 +38,6 @@ def prompt_names() -> tuple[str, ...]:
 
 
 def prompt_template(name: str) -> str:
-    """What the template of a prompt is called."""
     return f"prompts/{name}.md"
 
 
@@ -49,12 +48,12 @@ def prompt_text(name: str) -> str:
 
 
 def ask_template() -> str:
-    """What the template of a question to a model is called; it is none of the prompts."""
+    """Return the template of a question to a model; it is not a prompt."""
     return "prompts/ask.j2"
 
 
 def knowledge_template() -> str:
-    """What the template of the document about the tools of the pack `knowledge` is called."""
+    """Return the template of `km-help`."""
     return "knowledge.md.j2"
 
 

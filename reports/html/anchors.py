@@ -28,13 +28,13 @@ _OWN = (
 
 
 class AnchorNames:
-    """Gives names to places, no two of them alike; some belong to the page itself."""
+    """Hands out unique anchors; some are reserved for the report itself."""
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_OWN.split(), 1)
 
     def new(self, wanted: str) -> str:
-        """The name wanted, with a number where it is taken."""
+        """Return the wanted name, with a number appended where it is taken."""
         # An id that is written in Markdown may have white space in it, and an anchor may not; `?` begins filters.
         name = wanted = "-".join(wanted.replace("?", " ").split())
         while name in self._counts:
@@ -45,7 +45,7 @@ class AnchorNames:
 
 
 class ReportData(Struct, frozen=True, kw_only=True):
-    """A finished trace, and what stands around it on the page."""
+    """Everything that the report shows: the finished trace and the data around it."""
 
     finished: Finished
     catalogue: Catalogue
@@ -73,26 +73,24 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 
 def escape_html(text: str) -> str:
-    """The text between tags."""
     ##= man/spec/page.md#safety
     ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def escape_attribute(text: str) -> str:
-    """The text between double quotes in a tag."""
     return escape_html(text).replace('"', "&quot;")
 
 
 class AnchorLink(NamedTuple):
-    """The name of a place and the link to it, both escaped."""
+    """An anchor and the link to it, both escaped."""
 
     anchor: str
     link: str
 
 
 class SectionPlace(Struct, frozen=True):
-    """Where a section stands, and what is said of it there."""
+    """The place of a section in the report, with its requirements and other citations."""
 
     name: str
     """Its anchor as it is."""
@@ -105,7 +103,7 @@ class SectionPlace(Struct, frozen=True):
 
 
 class ReportPlaces(Struct, frozen=True):
-    """The places of specifications, of those of their sections that are shown, and of requirements."""
+    """The places of specifications, of their sections on the page, and of requirements."""
 
     specifications: dict[str, str]
     """Their anchors as they are, by the ids of those that are cited."""
@@ -118,7 +116,7 @@ class ReportPlaces(Struct, frozen=True):
     """The anchor of all of them."""
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
-        """Where it is shown what a citation refers to; None where it leads nowhere."""
+        """Return the place of the text that a citation refers to, or None for an invalid citation."""
         ##= man/spec/page.md#links
         ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
         ##% contains.
@@ -128,7 +126,7 @@ class ReportPlaces(Struct, frozen=True):
 
 
 def assign_places(page: ReportData) -> ReportPlaces:
-    """Every place; a name depends on nothing but what it names, unless two were alike."""
+    """Assign every anchor; an anchor depends only on what it names, unless two would be alike."""
     names = AnchorNames()
     cited = [coverage.specification for coverage in page.finished.trace.coverages]
     specifications = {one.id: names.new(one.id) for one in cited}
@@ -152,7 +150,7 @@ def assign_places(page: ReportData) -> ReportPlaces:
 
 
 def _shown(page: ReportData) -> Iterable[Iterable[str]]:
-    """The ids of the sections of each specification that are shown."""
+    """Return the ids of the sections that are shown, by specification."""
     # Much of what is cited here and there is a large standard: without requirements, only what is cited is shown.
     stating = {card.specification for card in page.catalogue.requirements}
     for number, coverage in enumerate(page.finished.trace.coverages):
@@ -192,7 +190,7 @@ def _below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> Anch
 
 
 class SectionLabels:
-    """Names of sections with their specifications, made once for all that stand in them."""
+    """Names of sections with their specifications, cached."""
 
     def __init__(self, page: ReportData) -> None:
         self._specifications = [coverage.specification for coverage in page.finished.trace.coverages]
@@ -209,7 +207,7 @@ class SectionLabels:
 
 
 def format_section_title(specification: Specification, index: int) -> str:
-    """The section's title with its number, which the titles of IETF text lack."""
+    """Return the section's title, with the number that titles of IETF text lack."""
     section = specification.sections[index]
     number = find_section_number(specification, section.id)
     return f"{number}. {section.title}".rstrip() if number else section.title or section.id
@@ -224,7 +222,7 @@ def find_section_number(specification: Specification, id: str) -> str:
 
 
 class StateLook(Struct, frozen=True):
-    """How a state looks. No state is told apart by its colour alone."""
+    """Sign, words and style of a state; colour alone never distinguishes two states."""
 
     index: int
     sign: str
@@ -240,7 +238,7 @@ class StateLook(Struct, frozen=True):
 
     @property
     def slug(self) -> str:
-        """What filters call it."""
+        """The name of the state in filters."""
         return self.words.replace(" ", "-")
 
     @property
@@ -258,14 +256,14 @@ STATE_LOOKS = tuple(
 
 
 class LinkedNumber(Struct, frozen=True):
-    """How many there are, and the link to them; zero leads nowhere."""
+    """A count, linked to what it counts unless it is zero."""
 
     count: int
     href: str
 
 
 def name_level(level: Level) -> str:
-    """What a level is called where there is one to name."""
+    """Return the level's name, or `other` for a requirement without a keyword."""
     return "other" if level is Level.AUTO else level.name
 
 
@@ -278,7 +276,7 @@ def link_number(
     feature: str = "",
     issue: str = "",
 ) -> LinkedNumber:
-    """A number that leads to what it counts."""
+    """Link a number to the filtered list of requirements that it counts."""
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     if not count:

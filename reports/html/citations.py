@@ -24,7 +24,7 @@ KIND_WORDS = {
 
 
 class ReferenceWriter:
-    """Writes references; what they have in common with others of their file is written once."""
+    """Writes citations; the URL and name of a file are computed once."""
 
     def __init__(self, page: ReportData) -> None:
         finished = page.finished
@@ -37,7 +37,6 @@ class ReferenceWriter:
         self._files: dict[tuple[str, str | None], tuple[str, str]] = {}
 
     def lists(self, numbers: Iterable[int]) -> str:
-        """The citations by their kind."""
         items: dict[Kind, list[str]] = {}
         for number in numbers:
             items.setdefault(self.citations[number].kind, []).append(self._item(number))
@@ -57,7 +56,7 @@ class ReferenceWriter:
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> str:
-        """A place in a file, linked where it can be read on the web."""
+        """Return a place in a file, linked if sources are on the web."""
         url, shown = self.file(path)
         words = f"{shown}:{place.line}" if place.line else shown
         if place.column:
@@ -65,7 +64,7 @@ class ReferenceWriter:
         return f'<a href="{url}{_line(place.line)}">{words}</a>' if url else words
 
     def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
-        """Where a file can be read, and its name; both escaped."""
+        """Return the URL and the name of a file, both escaped."""
         found = self._files.get((path, own_base))
         if found is None:
             ##= man/spec/page.md#safety
@@ -99,7 +98,6 @@ class ReferenceWriter:
         return f"{item}<pre>{escape_html(snippet)}</pre>\n" if snippet else f"{item}\n"
 
     def _facts(self, annotation: Annotation) -> str:
-        """What an annotation names beside its text."""
         facts = ""
         if annotation.feature:
             facts += f" <small>feature {escape_html(annotation.feature)}</small>"

@@ -96,7 +96,6 @@ def _said(kind: str, value: Any) -> str:
 
 
 def _tagged(html: str) -> str:
-    """What stands among tags, as text."""
     shown = _COMMENT.sub("", html)
     begin, end = _PIECES["HtmlBlock"]
     return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
@@ -107,7 +106,6 @@ def _cell(ends: list[str]) -> tuple[str, str]:
 
 
 def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
-    """What a piece begins and ends with."""
     if isinstance(tag, str):
         return _PIECES.get(tag, ("", ""))
     ((kind, value),) = tag.items()
@@ -210,7 +208,6 @@ class PageWriter:
         return f'[{shown}](<{NOWHERE}> "{_plain(link.written)}")' if label else shown
 
     def _goal(self, named: PageReference) -> str:
-        """Where it is shown on the page; nothing where it isn't."""
         if named.indexes:
             return self.places.requirements[named.indexes[0]].link
         if named.specification is None:

@@ -130,7 +130,7 @@ class _Sections:
         }
 
     def link(self, change: SnapshotChange) -> tuple[str, str]:
-        """Where the section of a change stands, and what it is called."""
+        """Return the link and the name of a change's section."""
         index, name = self._cited.get(change.specification, (None, change.specification))
         if index is None or change.section not in self._places[index]:
             return "", f"{name}, {change.section}"
@@ -303,7 +303,6 @@ class ProblemView(Struct, frozen=True):
 
 
 def make_problem_view(problem: Problem, references: ReferenceWriter) -> ProblemView:
-    """A problem as it is shown."""
     path = problem.path
     notes = ((Markup(references.place(path, note.place)), note.label) for note in problem.notes)
     return ProblemView(problem, Markup(references.place(path, problem.place) if path else ""), tuple(notes))

@@ -63,7 +63,7 @@ def make_header_view(page: ReportData) -> HeaderView:
 
 
 def make_report_title(page: ReportData) -> str:
-    """What the configuration says, or what links and specifications tell; never where the project lies."""
+    """Return the configured title, or one made from links and specifications; never the project's path."""
     ##= man/spec/page.md#overview
     ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
     ##% else after its specifications.
@@ -104,7 +104,7 @@ def escape_json_island(data: bytes) -> Markup:
 
 
 def make_script_settings(page: ReportData) -> Markup:
-    """What the scripts need to know."""
+    """Return the settings of the page's scripts."""
     styles = [
         {
             "label": one.label,

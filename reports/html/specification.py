@@ -36,7 +36,7 @@ _CITED_OPEN = f"<mark class={CITED_LOOK.mark}>"
 
 
 class TextOwner(NamedTuple):
-    """The requirement that a stretch of text belongs to; where there are several, the worst one comes first."""
+    """The requirement that a stretch of text belongs to; the worst state sorts first."""
 
     state: State
     link: str
@@ -58,7 +58,7 @@ class SectionMarker:
         self._found: dict[tuple[int, ...], list[TextOwner]] = {}
 
     def text(self, lines: SegmentsByLine) -> str:
-        """All of the section, less the empty lines around it."""
+        """Return the section's text without the empty lines around it."""
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the text of a section line by line as in its specification, with a link from each
         ##% requirement to its details.
@@ -87,7 +87,7 @@ class SectionMarker:
         return written
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
-        """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
+        """Write a fragment; where a requirement begins it is a link, and the first one on a line shows its sign."""
         found = self._owners(segment.ids)
         if not found:
             return f"{_CITED_OPEN}{text}</mark>"
@@ -107,14 +107,14 @@ class SectionMarker:
         return found
 
     def _whose(self, found: list[TextOwner]) -> str:
-        """The requirements of a fragment, unless it is that whose link came last."""
+        """Return the attribute that names a fragment's requirements, unless it is the one linked last."""
         if len(found) > 1:
             return f' data-r="{" ".join([owner.name for owner in found])}"'
         return "" if found[0] is self._last else f" data-r={found[0].name}"
 
 
 def _mark(state: State, flags: int) -> str:
-    """In a requirement that is covered in part, the rest of it stands out."""
+    """Return the style of a fragment; in a partly covered requirement each part has its own."""
     own = _own_state(flags) if state is State.PARTIAL else state
     return STATE_LOOKS[own if own <= State.TO_DO else state].mark
 
@@ -129,7 +129,7 @@ _WORDS = 56
 
 
 class RequirementWriter:
-    """Writes what is below the text of sections."""
+    """Writes the requirements below the text of a section."""
 
     def __init__(
         self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
@@ -141,7 +141,6 @@ class RequirementWriter:
         self.notes = notes
 
     def of(self, section: SectionPlace) -> str:
-        """The requirements of a section, and what else is cited there."""
         written = ""
         if section.requirements:
             written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
@@ -180,8 +179,6 @@ class RequirementWriter:
 
 
 class SectionWriter:
-    """Writes sections."""
-
     def __init__(
         self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
     ) -> None:
@@ -190,7 +187,7 @@ class SectionWriter:
         self.items = RequirementWriter(page, places, references, notes)
 
     def written(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
-        """A section, and how many elements it has at the most."""
+        """Return a section's HTML and the most elements that it can have."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
         text = marking.text(coverage.sections.get(index, {}))
@@ -208,7 +205,7 @@ class SectionWriter:
         return written, marking.marks + _elements(place)
 
     def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
-        """The requirements by the ids of the annotations that state them."""
+        """Map annotation ids to the requirements that they state."""
         owners: dict[int, TextOwner] = {}
         for number in place.requirements:
             requirement = self.stated[number]
@@ -219,7 +216,7 @@ class SectionWriter:
 
 
 def _elements(place: SectionPlace) -> int:
-    """So many elements a section has at the most, without the marks in its text."""
+    """Return the most elements that a section can have without the marks in its text."""
     return 6 + 4 * len(place.requirements) + (4 if place.others else 0)
 
 
@@ -232,7 +229,7 @@ _HEAD = 10
 
 
 class ContentsEntry(Struct, frozen=True):
-    """A section with requirements."""
+    """An entry in the table of contents."""
 
     link: Markup
     title: str
@@ -241,8 +238,6 @@ class ContentsEntry(Struct, frozen=True):
 
 
 class Article(Struct, frozen=True):
-    """A specification and its sections."""
-
     anchor: str
     specification: Specification
     link: str
@@ -256,7 +251,7 @@ class Article(Struct, frozen=True):
 
 
 class ArticleWriter:
-    """Writes the articles one after another, for they are most of the page."""
+    """Writes articles one by one: they are most of the page."""
 
     def __init__(
         self,
@@ -273,7 +268,7 @@ class ArticleWriter:
         self.room = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
-        """The specifications in the order of reports, those without requirements last, on a page with other elements."""
+        """Yield the articles in report order, specifications without requirements last."""
         self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
         coverages = self.page.finished.trace.coverages
         for number in sorted(
@@ -317,7 +312,7 @@ class ArticleWriter:
 
 
 def _held(text: str) -> str:
-    """What is in an element that keeps all of it as text, where there can't be another one."""
+    """Replace `noscript` elements, which can't be nested in the element that holds a later article as text."""
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")
