@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, SOURCE, make
-from tests.cli.running import NOBODY, Done, Run, environment, files, run, runner
+from tests.cli.running import NOBODY, Done, Run, files, run, runner
 from tests.conftest import ROOT
 from tests.unit.cache.here import said
 
@@ -104,17 +104,6 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
         folder.chmod(0o755)
 
 
-AS_NOBODY = """
-import os, sys
-from duvet.cli import run
-import duvet.reports.problems
-run(["--no-cache", "-q", "report"])
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-sys.exit(run(sys.argv[1:]))
-"""
-"""The command by somebody else, with everything imported that nobody else may read."""
-
-
 @pytest.mark.skipif(not IS_ROOT, reason="only root can become somebody else")
 def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
     ##= man/spec/cache.md#keeping
@@ -125,10 +114,8 @@ def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
     os.chown(public / "src/a.rs", 0, 0)
     assert run(duvet_command, public, "-q", "report") == Done(0, "", "")
     for cache in ((), ("--no-cache",)):
-        command = [sys.executable, "-c", AS_NOBODY, *cache, "-q", "report"]
-        done = subprocess.run(command, cwd=public, env=environment(), capture_output=True, text=True, check=False)
         message = "error: Permission denied (os error 13) [DUV010]\n --> src/a.rs\n\nencountered 1 errors\n"
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
+        assert run(duvet_command, public, *cache, "-q", "report", before=NOBODY) == Done(1, "", message)
 
 
 @pytest.fixture
