@@ -37,8 +37,6 @@ IMPORTED_BY_OTHERS = ("difflib", "encodings.idna", "mcp.server.lowlevel")
 """Imported by packages of others inside functions."""
 _INSIDE = re.compile(r"^ +(?:from ([a-z]\w*(?:\.\w+)*) import|import ([a-z]\w*(?:\.\w+)*))", re.MULTILINE)
 """An import inside a function."""
-INHERITED = ("LANG", "LC_ALL", "LC_CTYPE")
-"""Variables that the interpreter reads once, when it starts: a fork can't change them."""
 STEP_DOWN = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 """Put before a command, it runs as a user without rights. A zygote of its own forks those."""
 _HEADER = struct.Struct("!I")
@@ -97,13 +95,19 @@ def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
         and Path(args[0]).parent == Path(sys.executable).parent
         and Path(args[0]).name in installed()
         and os.access(cwd, os.X_OK)
-        and not any(name.startswith(("PYTHON", "LD_", "OPENBLAS")) for name in env)
-        and all(env.get(name) == value for name, value in _interpreter_environment().items())
+        and _read_at_start(env) == _read_at_start(_environment())
     )
 
 
-def _interpreter_environment() -> dict[str, str | None]:
-    return {**dict.fromkeys(INHERITED), "LANG": "C.UTF-8"}
+def _environment() -> dict[str, str]:
+    """What a zygote is started with."""
+    given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**given, "LANG": "C.UTF-8"}
+
+
+def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that an interpreter and the libraries of its system read once: a fork can't change them."""
+    return {name: value for name, value in env.items() if name.startswith(("LANG", "LC_", "LD_", "OPENBLAS", "PYTHON"))}
 
 
 @cache
@@ -161,12 +165,11 @@ class Zygote:
 
     def __init__(self, before: tuple[str, ...]) -> None:
         ours, theirs = socket.socketpair()
-        environ = {name: value for name, value in _interpreter_environment().items() if value is not None}
         with theirs:
             # A session of its own: Ctrl-C is for the tests, which then close the connection.
             self._process = subprocess.Popen(
                 [*before, sys.executable, __file__, str(theirs.fileno())],
-                env={**environ, "PATH": os.environ.get("PATH", "")},
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
