@@ -158,17 +158,14 @@ def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
 
 def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
     """Links to files that were there before: their times are trusted, and links that lead elsewhere are noticed."""
-    config = CONFIG.replace("src/**/*.rs", "src/*").replace("spec.md", "man/spec/cache.md")
-    style = "[source.comment-style]\nmeta = '##='\ncontent = '##%'\n"
-    config = config.replace("[[specification]]", f"{style}[[specification]]")
-    folder = make(tmp_path / "kettle", {".duvet/config.toml": config})
-    for name in ("src", "man/spec"):
-        (folder / name).mkdir(parents=True)
-    (folder / "man/spec/cache.md").symlink_to(ROOT / "man/spec/cache.md")
+    linked = ROOT / "tests/cli/linked"
+    folder = make(tmp_path / "kettle", {".duvet/config.toml": CONFIG.replace("src/**/*.rs", "src/*")})
+    (folder / "src").mkdir()
+    (folder / "spec.md").symlink_to(linked / "spec.md")
     duvet = runner(duvet_command, folder)
-    for module in ("cache_files.py", "cache_files.py", "record.py", "recorder.py", "cache_files.py"):
+    for name in ("stop.rs", "stop.rs", "beep.rs", "later.rs", "stop.rs"):
         (folder / "src/module").unlink(missing_ok=True)
-        (folder / "src/module").symlink_to(ROOT / "duvet/tree" / module)
+        (folder / "src/module").symlink_to(linked / name)
         kept = duvet("report")
         left = files(folder)
         plain = duvet("--no-cache", "report")
