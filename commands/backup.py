@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import files
-from duvet.terminal.service_options import service_option
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_files
+from duvet.console.service_options import add_service_option
 
 
 @click.command(cls=Subcommand)
@@ -14,11 +14,11 @@ from duvet.terminal.service_options import service_option
     "-o",
     "--output",
     metavar="FILE",
-    shell_complete=files,
+    shell_complete=complete_files,
     help="The archive, a file that is not there yet and ends in .tgz or .tar.gz, or the folder for it; - writes it to standard "
     "output [default: .duvet/knowledge/backups].",
 )
-@service_option
+@add_service_option
 def backup(output: str | None, service_path: str | None) -> None:
     """Everything that `duvet ingest` has taken in, and the feedback on it, becomes one archive, as it is at one moment:
     servers and runs go on meanwhile. `duvet restore` brings it back.
@@ -29,6 +29,6 @@ def backup(output: str | None, service_path: str | None) -> None:
       duvet backup --output /mnt/backups
       duvet backup --output - | ssh elsewhere 'cat > km.tgz'
     """
-    from duvet.terminal.backing_up import run_backup
+    from duvet.console.backup import run_backup
 
     run_backup(output, service_path)

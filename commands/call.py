@@ -6,18 +6,18 @@ from typing import Any
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import tools
-from duvet.terminal.options import TEXT, trace_options
-from duvet.terminal.service_options import service_options
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_tools
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.service_options import add_service_options
 
 
 @click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("name", type=TEXT, metavar="NAME", shell_complete=tools)
+@click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_tools)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
 @click.option("--json", "given", metavar="OBJECT", help="The arguments as JSON; - reads them from standard input.")
-@service_options
-@trace_options
+@add_service_options
+@add_trace_options
 def call(name: str, words: tuple[str, ...], given: str | None, **where: Any) -> None:
     """The tools are those that `duvet mcp` serves, and `duvet tools` lists. What a tool answers is written as JSON;
     what to do with it, and that there is more of it, is said on standard error.
@@ -34,6 +34,6 @@ def call(name: str, words: tuple[str, ...], given: str | None, **where: Any) -> 
       duvet call coverage_summary | jq .total
       duvet call km-search --query "when does it stop" --kind function --lang python
     """
-    from duvet.terminal.calling import call_tool
+    from duvet.console.tool_call import call_tool
 
     call_tool(name, words, given, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from duvet.terminal.command import Subcommand
+from duvet.console.command import Subcommand
 
 
 @click.command(cls=Subcommand)
@@ -20,7 +20,7 @@ def completion(ctx: click.Context, shell: str) -> None:
       duvet completion zsh > ~/.zfunc/_duvet
       duvet completion fish > ~/.config/fish/completions/duvet.fish
     """
-    from duvet.terminal.completing import script
-    from duvet.terminal.streams import pour
+    from duvet.console.completion import make_completion_script
+    from duvet.console.streams import write_stdout
 
-    pour(script(shell, ctx.find_root().command).encode())
+    write_stdout(make_completion_script(shell, ctx.find_root().command).encode())

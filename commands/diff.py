@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, BinaryIO
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.options import trace_options
+from duvet.console.command import Subcommand
+from duvet.console.options import add_trace_options, count_errors, load_catalogue, open_cache, print_error_notice
+from duvet.console.problems import print_annotations
+from duvet.console.revision_catalogue import EarlierCatalogue, load_earlier_catalogue
+from duvet.console.settings import current_settings
+from duvet.console.streams import FAILED, OK, print_notice, render_bytes, write_stdout
+from duvet.model import Problem
+from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
+from duvet.queries.revisions import DiffBase, find_base
+from duvet.text import format_count
+from duvet.tree.git import GitRevisions
 
 
 @click.command(cls=Subcommand)
 @click.argument("base", required=False)
-@trace_options
+@add_trace_options
 @click.option("--exact", is_flag=True, help="Compare with BASE itself, not with where HEAD left it.")
 @click.option(
     "--fail-on",
@@ -45,6 +57,83 @@ def diff(
       duvet diff --exact v1.0 --format json
       duvet diff origin/main --fail-on regression --format markdown > comment.md
     """
-    from duvet.terminal.comparing import run_diff
-
     ctx.exit(run_diff(where, base, exact=exact, fail_on=fail_on, format=format))
+
+
+_Render = Callable[[DiffBase, Difference, BinaryIO], None]
+
+
+def run_diff(
+    where: Mapping[str, Any], revision: str | None, *, exact: bool, fail_on: tuple[str, ...], format: str
+) -> int:
+    """Write what has changed since a revision; the exit code."""
+    shown = current_settings()
+    now = load_catalogue(where)
+    revisions = GitRevisions(os.getcwd().replace(os.sep, "/"), shown.environ)
+    base = find_base(revisions, revision, exact=exact, is_gate=bool(fail_on))
+    then = load_earlier_catalogue(open_cache(shown), where, revisions, base, now)
+    print_error_notice(now)
+    _tell_about(then, base)
+    difference = compare_catalogues(then.catalogue, now)
+    write_stdout(render_bytes(partial(_renderer(format), base, difference)))
+    objections = _objections(difference, fail_on)
+    if format == "text":
+        ##= man/spec/problems.md#formats
+        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        print_annotations(objections)
+    return _judged(difference, objections, fail_on)
+
+
+def _renderer(format: str) -> _Render:
+    if format == "markdown":
+        from duvet.reports import diff
+
+        return diff.render_difference_markdown
+    from duvet.reports import diff
+
+    return diff.render_difference_json if format == "json" else diff.render_difference
+
+
+def _objections(difference: Difference, fail_on: tuple[str, ...]) -> list[Problem]:
+    """What fails the run."""
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    lost = find_regressions(difference) if "regression" in fail_on else ()
+    new = find_uncited_additions(difference) if "new" in fail_on else ()
+    return [*lost, *new]
+
+
+def _judged(difference: Difference, objections: list[Problem], fail_on: tuple[str, ...]) -> int:
+    new = len(difference.uncited) if "new" in fail_on else 0
+    parts = (
+        difference.losses if "regression" in fail_on else "",
+        f"{format_count(new, 'new requirement')} without a citation" if new else "",
+    )
+    if objections:
+        print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
+        return FAILED
+    if fail_on and not current_settings().quiet:
+        print_notice("PASS\n")
+    return OK
+
+
+def _tell_about(then: EarlierCatalogue, base: DiffBase) -> None:
+    """What has to be known about the earlier state to judge the difference."""
+    if current_settings().quiet:
+        return
+    if not then.has_configuration:
+        print_notice(f"there was no configuration in {base.words}, so everything is new\n")
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
+    specifications = {card.path for card in then.catalogue.specifications}
+    known = sum(path in specifications for path in then.taken)
+    for noun, count in (("specification", known), ("other file", len(then.taken) - known)):
+        if count:
+            are, were = ("is", "was") if count == 1 else ("are", "were")
+            print_notice(f"{format_count(count, noun)} {are} not in that revision: today's {were} used\n")
+    errors = count_errors(then.catalogue)
+    if errors:
+        print_notice(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then\n")

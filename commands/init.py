@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from duvet.config.languages import STARTERS
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import files
-from duvet.terminal.options import TEXT
+from duvet.config.languages import GITIGNORE, STARTERS, detect_languages, render_starting_config
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_files
+from duvet.console.options import TEXT_TYPE
+from duvet.console.progress import ProgressLines
+from duvet.console.settings import current_settings
+from duvet.console.streams import write_output
 
 
 def _language_options(function: click.decorators.FC) -> click.decorators.FC:
@@ -24,9 +29,9 @@ def _language_options(function: click.decorators.FC) -> click.decorators.FC:
 @click.option(
     "--specification",
     "specifications",
-    type=TEXT,
+    type=TEXT_TYPE,
     metavar="URL|FILE",
-    shell_complete=files,
+    shell_complete=complete_files,
     multiple=True,
     help="A specification to trace.",
 )
@@ -41,6 +46,21 @@ def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: 
       duvet init --specification https://www.rfc-editor.org/rfc/rfc2324
       duvet init --lang-c --lang-python --specification docs/protocol.md
     """
-    from duvet.terminal.initialising import run_init
-
     run_init(specifications, languages, extended=extended)
+
+
+def run_init(specifications: tuple[str, ...], languages: tuple[str, ...], *, extended: bool) -> None:
+    """Write the files that a new project needs and does not have."""
+    starters = tuple(one for one in STARTERS if one.language.value in languages) or detect_languages(os.path.exists)
+    config = render_starting_config(starters, specifications, extended=extended)
+    progress = ProgressLines(current_settings())
+    for path, data in ((".duvet/config.toml", config), (".duvet/.gitignore", GITIGNORE)):
+        progress.begin(f"Writing {path}")
+        ##= man/spec/trace.md#configuration
+        ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+        ##% folder, and MUST NOT change existing files.
+        if os.path.lexists(path):
+            progress.end(f"Skipping {path} - already exists")
+        else:
+            write_output(path, data)
+            progress.end(f"Wrote {path}")

@@ -6,21 +6,25 @@ import sys
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import files
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_files
 
 
 @click.command(cls=Subcommand)
 @click.option(
     "--input",
     metavar="FILE",
-    shell_complete=files,
+    shell_complete=complete_files,
     multiple=True,
     required=True,
     help="A report to merge; `-` is standard input.",
 )
 @click.option(
-    "--output", metavar="FILE", shell_complete=files, required=True, help="The file to write; `-` is standard output."
+    "--output",
+    metavar="FILE",
+    shell_complete=complete_files,
+    required=True,
+    help="The file to write; `-` is standard output.",
 )
 def merge(input: tuple[str, ...], output: str) -> None:
     """Sources, requirements and citations are found again by their ids. Reports that say different things of one id are
@@ -32,15 +36,13 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
       duvet merge --input client.json --input server.json --output all.json
     """
-    from duvet.reports.merge import merge as merge_reports
-    from duvet.reports.v2_codec import encode
-    from duvet.reports.v2_read import read_reports
-    from duvet.terminal.failures import report
-    from duvet.terminal.outputs import write_file
-    from duvet.tree.disk import DiskTree
-    from duvet.tree.memory import MemoryTree
+    from duvet.console.problems import print_problems
+    from duvet.console.streams import write_output
+    from duvet.reports.json_v2_records import encode_v2_report, read_reports
+    from duvet.reports.merge import merge_reports
+    from duvet.tree.files import DiskTree, MemoryTree
 
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))
-    report(warnings)
-    write_file(output, encode(merged))
+    print_problems(warnings)
+    write_output(output, encode_v2_report(merged))

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import prompt_arguments, prompts
-from duvet.terminal.listings import list_format
-from duvet.terminal.options import TEXT, trace_options
-from duvet.terminal.service_options import service_options
+from duvet.console.application import make_application
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_prompt_arguments, complete_prompts
+from duvet.console.lists import add_list_format, print_list
+from duvet.console.options import (
+    TEXT_TYPE,
+    add_trace_options,
+    load_catalogue,
+    open_cache,
+    open_project_quietly,
+    print_error_notice,
+)
+from duvet.console.service_options import add_service_options, select_trace_options
+from duvet.console.settings import current_settings
+from duvet.console.streams import write_stdout
+from duvet.errors import QueryError
+from duvet.prompts.content import fill_prompt, fill_requirement_prompt
+from duvet.prompts.library import SYSTEM_PROMPT, Prompt, check_prompt_request, load_prompts
+from duvet.queries.references import RequirementRef
+from duvet.reports.cells import escape_cell
+from duvet.reports.tables import Column, Listing
+from duvet.tools.context import ProjectSnapshot
+from duvet.trace.catalogue import Catalogue
 
 
 @click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT, metavar="[NAME]", shell_complete=prompts)
+@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_prompts)
 @click.option(
     "--arg",
     "arguments",
-    type=TEXT,
+    type=TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=prompt_arguments,
+    shell_complete=complete_prompt_arguments,
     help="What the prompt has to be told.",
 )
-@list_format
-@service_options
-@trace_options
+@add_list_format
+@add_service_options
+@add_trace_options
 @click.pass_context
 def prompt(
     ctx: click.Context, /, name: str | None, arguments: tuple[str, ...], format: str | None, **where: Any
@@ -44,8 +63,6 @@ def prompt(
       duvet prompt triage_uncited --arg spec=rfc9114 --arg level=must
       duvet prompt explain_section --arg section=rfc9114#section-4.1
     """
-    from duvet.terminal.prompting import list_prompts, run_prompt
-
     if name is None:
         if arguments:
             raise click.UsageError("--arg needs the NAME of a prompt", ctx)
@@ -66,3 +83,57 @@ def _as_mapping(arguments: tuple[str, ...], ctx: click.Context) -> dict[str, str
             raise click.UsageError("--arg gives the same NAME twice", ctx)
         found[name] = value
     return found
+
+
+_COLUMNS = (
+    Column("name", lambda prompt: prompt.name),
+    Column("arguments", lambda prompt: _arguments(prompt)),
+    Column("description", lambda prompt: prompt.description, wraps=True),
+)
+
+
+def list_prompts(format: str | None) -> None:
+    """Write the prompts that there are, each with its arguments."""
+    print_list(Listing(_COLUMNS, load_prompts()), format)
+
+
+def _arguments(prompt: Prompt) -> str:
+    return " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
+
+
+def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]) -> None:
+    """Write the prompt of that name with these arguments, for an agent to read."""
+    try:
+        wanted = check_prompt_request(name, arguments)
+        ##= man/spec/mcp.md#prompts
+        ##% `duvet prompt` MUST print what `prompts/get` returns.
+        if name == SYSTEM_PROMPT:
+            write_stdout(_system(where).encode())
+            return
+        project = select_trace_options(where)
+        catalogue = load_catalogue(project)
+        write_stdout(
+            fill_prompt(
+                wanted, _context(catalogue, project), make_application(where, mode="prompt").own_registry
+            ).encode()
+        )
+    except QueryError as error:
+        raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
+    print_error_notice(catalogue)
+
+
+def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, where: Mapping[str, Any]) -> None:
+    """Write the prompt of that name about this requirement, for an agent to read."""
+    registry = make_application(where, mode="prompt").own_registry
+    write_stdout(fill_requirement_prompt(name, RequirementRef((index,)), _context(catalogue, where), registry).encode())
+
+
+def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> ProjectSnapshot:
+    return ProjectSnapshot(open_project_quietly(open_cache(current_settings()), where), catalogue, page_size=0)
+
+
+def _system(where: Mapping[str, Any]) -> str:
+    from duvet.server.messages import render_instructions
+
+    assembly = make_application(where, mode="prompt")
+    return render_instructions(assembly.rule, assembly.registry)

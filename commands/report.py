@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import click
 from msgspec.structs import replace
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import files, folders
-from duvet.terminal.options import TEXT, gate, switch, trace_options
-from duvet.terminal.problem_formats import answer, problem_format
-from duvet.terminal.wishes import Wishes
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_files, complete_folders
+from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options, open_project
+from duvet.console.page_rules import load_page_rules
+from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, output_failure
+from duvet.console.progress import ProgressLines
+from duvet.console.report_run import (
+    ReportOptions,
+    make_report_key,
+    print_outcome,
+    run_cached_report,
+    run_report,
+    save_outcome,
+)
+from duvet.console.settings import current_settings, wants_cache
+from duvet.errors import DuvetError
+from duvet.project.changes import ChangeWatcher
+from duvet.project.project import Project
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
-@trace_options
-@click.option("--json", metavar="FILE", shell_complete=files, help="Write awslabs duvet's first JSON format.")
+@add_trace_options
+@click.option("--json", metavar="FILE", shell_complete=complete_files, help="Write awslabs duvet's first JSON format.")
 @click.option(
-    "--json-v2", metavar="FILE", shell_complete=files, help="Write its second JSON format, which `duvet merge` reads."
+    "--json-v2",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Write its second JSON format, which `duvet merge` reads.",
 )
-@click.option("--html", metavar="FILE", shell_complete=files, help="Write a page; `-` is standard output.")
-@click.option("--lcov", metavar="DIR", shell_complete=folders, help="Write a coverage file for each specification.")
-@switch("--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests.")
-@gate("--require-citations", help="Ask for code: of everything, with --ci without a snapshot, or always of a TARGET.")
-@gate("--require-tests", help="Ask for tests: of everything, with --ci without a snapshot, or always of a TARGET.")
-@click.option("--blob-link", type=TEXT, metavar="URL", help="Where the sources can be read.")
-@click.option("--issue-link", type=TEXT, metavar="URL", help="Where issues are opened.")
+@click.option("--html", metavar="FILE", shell_complete=complete_files, help="Write a page; `-` is standard output.")
+@click.option(
+    "--lcov", metavar="DIR", shell_complete=complete_folders, help="Write a coverage file for each specification."
+)
+@add_switch(
+    "--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests."
+)
+@add_gate(
+    "--require-citations", help="Ask for code: of everything, with --ci without a snapshot, or always of a TARGET."
+)
+@add_gate("--require-tests", help="Ask for tests: of everything, with --ci without a snapshot, or always of a TARGET.")
+@click.option("--blob-link", type=TEXT_TYPE, metavar="URL", help="Where the sources can be read.")
+@click.option("--issue-link", type=TEXT_TYPE, metavar="URL", help="Where issues are opened.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
 @click.option("--prune", is_flag=True, help="Remove requirement files that no specification asks for any more.")
-@problem_format
+@add_problem_format
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--watch", is_flag=True, help="Report again after each change, until interrupted.")
 @click.pass_context
@@ -71,12 +97,79 @@ def report(
       duvet report --format sarif --output duvet.sarif
       duvet report --watch
     """
-    wishes = Wishes(**{name: given.pop(name) for name in Wishes.__struct_fields__})
-    chosen = replace(answer(format, output, (wishes.json, wishes.json_v2, wishes.html)), opens=opens)
+    wishes = ReportOptions(**{name: given.pop(name) for name in ReportOptions.__struct_fields__})
+    chosen = replace(make_problem_output(format, output, (wishes.json, wishes.json_v2, wishes.html)), opens=opens)
     if watch:
-        from duvet.terminal.watching import report_on_changes
-
         report_on_changes(given, wishes, chosen)
-    from duvet.terminal.recalling import report_or_recall
+    ctx.exit(run_cached_report(given, wishes, chosen))
 
-    ctx.exit(report_or_recall(given, wishes, chosen))
+
+_MOST_NAMES = 3
+
+
+def report_on_changes(where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> NoReturn:
+    """Report, and report again after each change; only an interruption or an error of the system ends that."""
+    progress = ProgressLines(current_settings())
+    with ChangeWatcher(current_settings().environ) as changes:
+        mended = False
+        while True:
+            ##= man/spec/watch.md#noticing-changes
+            ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
+            ##% patterns match other files, until it is interrupted.
+            project, reported = run_watched_report(where, wishes, answer)
+            changes.follow(project)
+            if reported:
+                ##= man/spec/page.md#working-with-the-report
+                ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or
+                ##% fail when no report is written.
+                answer = replace(answer, opens=False)
+            progress.begin("Watching for changes; Ctrl-C ends it")
+            # Python looks for cycles by itself in no run of the command line.
+            ##= man/spec/watch.md#reporting-again
+            ##% A process that watches or serves MUST NOT use more memory with each run.
+            gc.collect()
+            ##= man/spec/watch.md#reporting-again
+            ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
+            ##% changed files first.
+            changed, mended = wait_for_change(changes, mended=mended)
+            progress.begin(f"Changed {_named(changed)}")
+
+
+def wait_for_change(changes: ChangeWatcher, *, mended: bool) -> tuple[tuple[str, ...], bool]:
+    """What has changed, and whether that is reports alone."""
+    while True:
+        changed = changes.wait() or ()
+        reports_alone = bool(changed) and changes.are_outputs(changed)
+        ##= man/spec/watch.md#reporting-again
+        ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again
+        ##% before an input changes.
+        # Two that watch with different options would else write one report in turn for ever.
+        if not (reports_alone and mended):
+            return changed, reports_alone
+
+
+def run_watched_report(where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> tuple[Project, bool]:
+    """One run, which has told what it came to: the project as it was read, and whether there was a report."""
+    shown = current_settings()
+    cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
+    project = open_project(cache, **where)
+    ##= man/spec/watch.md#reporting-again
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
+    try:
+        notes = load_page_rules(where, cache.tree)
+        project = open_project(cache, notes=notes, **where)
+        outcome = run_report(project, wishes)
+    except DuvetError as error:
+        output_failure(error, answer)
+        cache.settle()
+        return project, False
+    print_outcome(outcome, answer)
+    save_outcome(cache, make_report_key(where, wishes, notes), outcome)
+    return project, True
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    """The first few."""
+    shown = ", ".join(paths[:_MOST_NAMES])
+    more = len(paths) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

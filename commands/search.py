@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.filters import kind_option, level_option, section_option, spec_option, status_option, without_filter
-from duvet.terminal.listings import limit, list_format
-from duvet.terminal.options import trace_options
+from duvet.console.command import Subcommand
+from duvet.console.lists import add_limit_option, add_list_format, print_list
+from duvet.console.options import (
+    add_kind_option,
+    add_level_option,
+    add_section_option,
+    add_spec_option,
+    add_status_option,
+    add_trace_options,
+    open_cache,
+    print_error_notice,
+    require_catalogue,
+    split_filter,
+)
+from duvet.console.settings import current_settings
+from duvet.console.streams import FAILED, OK, print_notice
+from duvet.errors import QueryError
+from duvet.queries.embeddings import find_embedder
+from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
+from duvet.reports.cells import escape_cell
+from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
+from duvet.trace.locations import ProjectFiles
+from duvet.tree.cache import NoResultCache
+from duvet.tree.files import DiskTree
+
+if TYPE_CHECKING:
+    from duvet.queries.embeddings import Embedder
 
 
 @click.command(cls=Subcommand)
 @click.argument("words", metavar="QUERY...", nargs=-1, required=True)
-@spec_option
-@section_option
-@level_option
-@status_option
-@kind_option
+@add_spec_option
+@add_section_option
+@add_level_option
+@add_status_option
+@add_kind_option
 @click.option("--raw", is_flag=True, help="QUERY is an expression of sqlite's FTS5.")
 @click.option("--semantic", is_flag=True, help="Find what means the same in other words, too.")
-@limit(20)
-@list_format
-@trace_options
+@add_limit_option(20)
+@add_list_format
+@add_trace_options
 @click.pass_context
 def search(
     ctx: click.Context,
@@ -62,12 +88,52 @@ def search(
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json
     """
-    from duvet.search.search import Search
-    from duvet.terminal.searching import run_search
-
-    wanted, where = without_filter(options)
+    wanted, where = split_filter(options)
     if raw and semantic:
-        ##= man/spec/search.md#meaning
-        ##% `--raw` and `--semantic` together MUST be refused.
+        ##= man/spec/search.md#queries
+        ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+        ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
-    ctx.exit(run_search(Search(" ".join(words), wanted, raw, limit), format, where, semantic))
+    ctx.exit(run_search(SearchQuery(" ".join(words), wanted, raw, limit), format, where, semantic))
+
+
+_COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
+
+
+def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any], is_semantic: bool = False) -> int:
+    """List what is found, by its meaning, too, where that is wanted; the exit code."""
+    embedder = _embedder() if is_semantic else None
+    ##= man/spec/trace.md#reports
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
+    catalogue = require_catalogue(where)
+    files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
+    try:
+        answer = search_requirements(
+            catalogue, asked, open_cache(current_settings()) or NoResultCache(), files, embedder
+        )
+    except QueryError as error:
+        raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
+    print_list(Listing(_COLUMNS, answer.rows), format)
+    print_error_notice(catalogue)
+    if not current_settings().quiet:
+        print_notice("".join(f"{line}\n" for line in _words_on(answer)))
+        if not answer.rows:
+            hint = escape_cell(suggest_similar(catalogue, asked.query, files))
+            print_notice(f"nothing found; {hint}\n" if hint else "nothing found\n")
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
+    return OK if answer.rows else FAILED
+
+
+def _embedder() -> Embedder | None:
+    return find_embedder(True)
+
+
+def _words_on(answer: SearchAnswer) -> Iterator[str]:
+    yield from describe_answer(answer)
+    if len(answer.rows) < answer.total:
+        ##= man/spec/search.md#results
+        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+        ##% similar names for an unknown word.
+        yield f"{len(answer.rows)} of {answer.total} shown"

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import references
-from duvet.terminal.options import TEXT, trace_options
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_references
+from duvet.console.lists import detect_table_look
+from duvet.console.options import TEXT_TYPE, add_trace_options, load_catalogue, load_specification, print_error_notice
+from duvet.console.streams import write_stdout
+from duvet.queries.citations import CitationReader
+from duvet.queries.details import DetailMaterial, make_detail
+from duvet.queries.records import Detail
+from duvet.queries.references import resolve_reference
+from duvet.reports.tables import encode_json
+from duvet.trace.catalogue import SpecificationCard
+from duvet.trace.locations import ProjectFiles
+from duvet.tree.files import DiskTree
+
+if TYPE_CHECKING:
+    from duvet.model import Specification
 
 
 @click.command(cls=Subcommand)
-@click.argument("reference", type=TEXT, metavar="REF", shell_complete=references)
-@trace_options
+@click.argument("reference", type=TEXT_TYPE, metavar="REF", shell_complete=complete_references)
+@add_trace_options
 @click.option(
     "--context",
     type=click.IntRange(0, 1000),
@@ -43,6 +58,32 @@ def show(reference: str, context: int, format: str, **where: Any) -> None:
       duvet show src/lib.rs:42 --context 5
       duvet show rfc9114 --format markdown
     """
-    from duvet.terminal.showing import run_show
-
     run_show(reference, context, format, where)
+
+
+def run_show(reference: str, context: int, format: str, where: Mapping[str, Any]) -> None:
+    """Write all there is to say of what a reference means."""
+    catalogue = load_catalogue(where)
+    print_error_notice(catalogue)
+    files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
+    found = resolve_reference(catalogue, reference, files)
+
+    def load(card: SpecificationCard) -> Specification:
+        return load_specification(card)
+
+    material = DetailMaterial(catalogue, CitationReader(catalogue, files, context), load)
+    write_stdout(_rendered(make_detail(material, found), format))
+
+
+def _rendered(detail: Detail, format: str) -> bytes:
+    if format == "json":
+        return encode_json(detail)
+    from duvet.reports.detail import make_detail_blocks
+
+    if format == "markdown":
+        from duvet.reports import detail as show_markdown
+
+        return show_markdown.render_blocks_markdown(make_detail_blocks(detail))
+    from duvet.reports import detail as show_text
+
+    return show_text.render_blocks_text(make_detail_blocks(detail), detect_table_look())

@@ -6,18 +6,18 @@ from typing import Any
 
 import click
 
-from duvet.terminal.command import Subcommand
-from duvet.terminal.known_names import tools as tool_names
-from duvet.terminal.listings import list_format
-from duvet.terminal.options import TEXT, trace_options
-from duvet.terminal.service_options import service_options
+from duvet.console.command import Subcommand
+from duvet.console.completion_values import complete_tools as tool_names
+from duvet.console.lists import add_list_format
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.service_options import add_service_options
 
 
 @click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT, metavar="[NAME]", shell_complete=tool_names)
-@list_format
-@service_options
-@trace_options
+@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=tool_names)
+@add_list_format
+@add_service_options
+@add_trace_options
 @click.pass_context
 def tools(ctx: click.Context, /, name: str | None, format: str | None, **where: Any) -> None:
     """With NAME it shows what that tool takes and answers, what to think of before it is called, and how it is called
@@ -29,7 +29,7 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **where: 
       duvet tools validate_citation
       duvet tools --pack introspect --format json
     """
-    from duvet.terminal.tool_help import list_tools, show_tool
+    from duvet.console.tool_call import list_tools, show_tool
 
     if name is None:
         list_tools(format, where)

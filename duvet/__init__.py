@@ -4,7 +4,7 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from duvet.config.schema import Config, SourceRule
+    from duvet.config.settings import Config, SourceRule
     from duvet.errors import DuvetError, FetchError, UnreadableError
     from duvet.model import (
         Annotation,
@@ -24,18 +24,25 @@ if TYPE_CHECKING:
         Specification,
     )
     from duvet.progress import Downloads, Progress
-    from duvet.project import Options, Project
+    from duvet.project.project import Options, Project
+    from duvet.project.validation import Checked, Finding, Findings, validate
     from duvet.specs.fetch import Policy
-    from duvet.trace.failure import Failure
-    from duvet.trace.finished import Finished
-    from duvet.trace.records import Coverage, Fit, Match, Piece, Segment, Tally, Trace
-    from duvet.trace.requirements import Requirement
-    from duvet.trace.states import NotApplicable, State, Status
-    from duvet.tree.disk import DiskTree
-    from duvet.tree.memory import MemoryTree
-    from duvet.tree.protocol import Tree
-    from duvet.validation.findings import Checked, Finding, Findings
-    from duvet.validation.validate import validate
+    from duvet.trace.records import (
+        Coverage,
+        Failure,
+        Finished,
+        Fit,
+        Match,
+        NotApplicable,
+        Piece,
+        Requirement,
+        Segment,
+        State,
+        Status,
+        Tally,
+        Trace,
+    )
+    from duvet.tree.files import DiskTree, MemoryTree, Tree
 else:
 
     def __getattr__(name):
@@ -98,24 +105,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "config.schema": "Config SourceRule",
+    "config.settings": "Config SourceRule",
     "errors": "DuvetError FetchError UnreadableError",
-    "model": (
-        "Annotation Edit Fix Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification"
-    ),
+    "model": "Annotation Edit Fix Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification",
     "progress": "Downloads Progress",
-    "project": "Options Project",
-    "tree.disk": "DiskTree",
-    "tree.memory": "MemoryTree",
-    "tree.protocol": "Tree",
+    "project.project": "Options Project",
+    "tree.files": "DiskTree MemoryTree Tree",
     "specs.fetch": "Policy",
-    "trace.failure": "Failure",
-    "trace.finished": "Finished",
-    "trace.records": "Coverage Fit Match Piece Segment Tally Trace",
-    "trace.requirements": "Requirement",
-    "trace.states": "NotApplicable State Status",
-    "validation.findings": "Checked Finding Findings",
-    "validation.validate": "validate",
+    "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Status Tally Trace",
+    "project.validation": "Checked Finding Findings validate",
 }
 
 

@@ -10,13 +10,11 @@ from typing import NoReturn
 import click
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, describe
-from duvet.terminal.anywhere import NO_CACHE, QUIET, VERBOSE, flag
-from duvet.terminal.command import LazyGroup
-from duvet.terminal.exit_codes import BUG, FAILED, INTERRUPTED, OK
-from duvet.terminal.known_names import files, folders
-from duvet.terminal.settings import Settings, wants_colour
-from duvet.terminal.streams import open_missing, say, silence
+from duvet.console.command import LazyGroup
+from duvet.console.completion_values import complete_files, complete_folders
+from duvet.console.settings import NO_CACHE, QUIET, VERBOSE, TerminalSettings, add_flag, wants_colour
+from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
+from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
 
 COMMANDS = {
@@ -57,18 +55,18 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.option("-C", "directory", metavar="DIR", shell_complete=folders, help="Run as if started in DIR.")
+@click.option("-C", "directory", metavar="DIR", shell_complete=complete_folders, help="Run as if started in DIR.")
 @click.option(
     "--config",
     "config_path",
     metavar="FILE",
-    shell_complete=files,
+    shell_complete=complete_files,
     help="Read this configuration; the same as --config-path.",
 )
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
-@flag(QUIET)
-@flag(VERBOSE)
-@flag(NO_CACHE)
+@add_flag(QUIET)
+@add_flag(VERBOSE)
+@add_flag(NO_CACHE)
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
@@ -83,7 +81,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
       duvet report
       duvet report --ci
     """
-    shown = ctx.obj or Settings(os.environ)
+    shown = ctx.obj or TerminalSettings(os.environ)
     ctx.obj = replace(shown, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
     if directory is not None:
         _enter(directory)
@@ -93,13 +91,13 @@ def _enter(directory: str) -> None:
     try:
         os.chdir(directory)
     except (OSError, ValueError) as error:
-        raise DuvetError(f"can't run in this folder: {describe(error)}", path=directory) from error
+        raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     try:
-        code = run(sys.argv[1:])
+        code = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:
         # While an error was being printed.
         code = INTERRUPTED
@@ -114,14 +112,14 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def run(args: list[str], shown: Settings | None = None) -> int:
+def run_command_line(args: list[str], shown: TerminalSettings | None = None) -> int:
     """The exit code for these arguments; every error has been printed. Settings are those of the process by default."""
-    open_missing()
+    open_missing_stderr()
     asked = os.environ.get("_DUVET_COMPLETE")
     if asked:
-        from duvet.terminal.completing import complete
+        from duvet.console.completion import answer_shell
 
-        complete(cli, asked)
+        answer_shell(cli, asked)
         return OK
     ctx: click.Context | None = None
     try:
@@ -134,21 +132,21 @@ def run(args: list[str], shown: Settings | None = None) -> int:
         return _misused(error)
     except DuvetError as error:
         ##= man/spec/trace.md#diagnostics
-        ##% An input MUST NOT cause a traceback.
+        ##% An input MUST NOT cause a traceback or control the terminal.
         ##= man/spec/trace.md#diagnostics
-        ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
-        ##% interruption.
+        ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when
+        ##% interrupted.
         return _failed(error, ctx)
     except (KeyboardInterrupt, click.Abort):
-        say("\ninterrupted\n")
+        print_notice("\ninterrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
         # Nobody reads on.
-        silence(sys.stdout)
+        silence_stream(sys.stdout)
         return OK
     except OSError as error:
-        silence(sys.stdout)
-        return _failed(DuvetError(describe(error), path=str(error.filename or "")), ctx)
+        silence_stream(sys.stdout)
+        return _failed(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
     except Exception:  # noqa: BLE001 - what gets here is a defect of ours, and is called one
         return _bug()
 
@@ -157,15 +155,17 @@ def _misused(error: click.ClickException) -> int:
     try:
         error.show()
     except OSError:
-        silence(sys.stderr)
+        silence_stream(sys.stderr)
     return error.exit_code
 
 
 def _failed(error: DuvetError, ctx: click.Context | None) -> int:
-    from duvet.terminal.failures import as_problems, report
+    from duvet.console.problems import list_error_problems, print_problems
 
-    shown = ctx.find_object(Settings) if ctx else None
-    report(as_problems(error), shown or Settings(os.environ, colour=wants_colour("auto", os.environ)))
+    shown = ctx.find_object(TerminalSettings) if ctx else None
+    print_problems(
+        list_error_problems(error), shown or TerminalSettings(os.environ, colour=wants_colour("auto", os.environ))
+    )
     return FAILED
 
 
@@ -173,7 +173,7 @@ def _bug() -> int:
     import platform
     import traceback
 
-    say(
+    print_notice(
         f"{traceback.format_exc()}\n"
         f"This is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
         "Please report it with the lines above and the command that you ran.\n"

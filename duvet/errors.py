@@ -40,11 +40,11 @@ class OutputError(DuvetError):
     """A result can't be written."""
 
 
-class TakenError(OutputError):
+class OutputExistsError(OutputError):
     """A file is there that is not to be replaced."""
 
 
-def describe(error: OSError | ValueError) -> str:
+def describe_os_error(error: OSError | ValueError) -> str:
     """What the system says, with its number; a ValueError is a path with a NUL, in other words with each Python."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"

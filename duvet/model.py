@@ -220,7 +220,7 @@ class Specification(Struct, frozen=True, dict=True):
         return {section.id: index for index, section in enumerate(self.sections)}
 
 
-class Extracted(Struct, frozen=True):
+class ExtractedSentence(Struct, frozen=True):
     """A normative sentence found in a section."""
 
     level: Level

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 
-##= man/spec/trace.md#reports
-##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
 class Progress:
     """Hears of each step; this one keeps it to itself."""
 
@@ -26,13 +24,13 @@ class Progress:
         """So many downloads are about to begin; who hears of them."""
         return Downloads(self)
 
-    def counted(self, step: str, count: int) -> Counted:
+    def counted(self, step: str, count: int) -> CountedStep:
         """A step of so many parts begins: `Reading files`."""
         self.begin(step)
-        return Counted(self)
+        return CountedStep(self)
 
 
-class Counted:
+class CountedStep:
     """Hears how far a step has come; this one keeps it to itself."""
 
     def __init__(self, progress: Progress) -> None:

@@ -124,24 +124,24 @@ PAGE_UNREAD = _warning("DUV104", "page-unread")
 
 
 @cache
-def rules() -> dict[str, Rule]:
+def list_rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of codes."""
     found = sorted((one.code, one) for one in globals().values() if isinstance(one, Rule))
     return dict(found)
 
 
-def name_of(code: str) -> str:
+def find_rule_name(code: str) -> str:
     """The name of the rule with this code; some problems belong to no rule."""
-    rule = rules().get(code)
+    rule = list_rules().get(code)
     return rule.name if rule else ""
 
 
-def title_of(code: str) -> str:
+def format_rule_title(code: str) -> str:
     """The code and the name of a rule, or of a problem that belongs to none."""
-    return f"{code} {name_of(code)}".strip() or "duvet"
+    return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
-def broken_by(error: DuvetError) -> Rule:
+def find_broken_rule(error: DuvetError) -> Rule:
     """The rule about a file that a library error comes from."""
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
     # What is wrong on a line can only be its text.

@@ -1,7 +1,8 @@
-"""Views of text: white space, lines and places, as Unicode and awslabs duvet see them."""
+"""Text helpers: white space, lines, positions, plurals, and the spacing that quotes may differ in."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
@@ -23,14 +24,15 @@ def trim(text: str) -> str:
     return text.strip(WHITESPACE)
 
 
-def decode(data: bytes, path: str) -> str:
+def decode_utf8(data: bytes, path: str) -> str:
     """The text of a file, which has to be UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         bad = data[: error.start].count(b"\n") + 1
         ##= man/spec/trace.md#sources
-        ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
+        ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
+        ##% regular file without waiting for it.
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         if error.reason == "unexpected end of data":
             message = f"incomplete utf-8 byte sequence from index {error.start}"
@@ -47,10 +49,10 @@ def line_starts(text: str) -> list[int]:
     return starts
 
 
-def place_of(text: str, start: int, end: int) -> Place:
+def find_place(text: str, start: int, end: int) -> Place:
     """Where the characters from start to end stand, cut at the end of the first line."""
     starts = _starts(text)
-    line = line_at(starts, start)
+    line = find_line_index(starts, start)
     line_end = text.find("\n", start)
     stop = min(end, len(text) if line_end < 0 else line_end)
     return Place(line + 1, start - starts[line] + 1, max(1, stop - start))
@@ -62,7 +64,7 @@ def _starts(text: str) -> list[int]:
     return line_starts(text)
 
 
-def line_at(starts: list[int] | tuple[int, ...], offset: int) -> int:
+def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
     """The index of the line that holds the offset."""
     return bisect_right(starts, offset) - 1
 
@@ -87,7 +89,7 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def parts(text: str, bounds: Sequence[int]) -> list[str]:
+def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
     """The stretches of a text between these bytes of it."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
@@ -95,17 +97,17 @@ def parts(text: str, bounds: Sequence[int]) -> list[str]:
     return [data[start:end].decode(errors="replace") for start, end in pairwise(bounds)]
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """`1 error`, `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def one_line(text: str) -> str:
+def escape_line_ends(text: str) -> str:
     """A text that may have line ends in it."""
     return " ".join(text.split())
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """The text between double quotes, with what can't be seen escaped; of a text without end, its beginning."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…"
@@ -139,15 +141,63 @@ def path_parts(path: str) -> list[str]:
     return [".", *parts] if path == "." or path.startswith("./") else parts
 
 
-def shortened(text: str, most: int = 80) -> str:
+def shorten_text(text: str, most: int = 80) -> str:
     """The beginning of a text, cut between words."""
     if len(text) <= most:
         return text
     return text[:most].rsplit(" ", 1)[0] + " …"
 
 
-def text_id(text: str) -> str:
+def make_text_id(text: str) -> str:
     """The hex BLAKE3 of a text."""
     import blake3
 
     return blake3.blake3(text.encode()).hexdigest()
+
+
+# A single separator between two letters or digits stays as it is, so that only longer runs need a look.
+_RUN = re.compile(r"[\W_]{2,}")
+_SPACE = re.compile(r"[^\S\x1c-\x1f]+")
+_SPLITTING = bytes(code for code in range(128) if chr(code).isspace())
+_NO_SPACE = str.maketrans("", "", WHITESPACE)
+
+
+def normalise(text: str) -> str:
+    """The text with white space cut to the first of its characters, and none around punctuation."""
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
+    return _RUN.sub(_reduced, text.strip(WHITESPACE))
+
+
+def remove_spacing(text: str) -> str:
+    """What texts that are equal when normalised have in common, found much faster."""
+    if text.isascii():
+        return text.encode().translate(None, _SPLITTING).decode()
+    return "".join(text.split())
+
+
+def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
+    """The normalised text, and where its unbroken stretches begin: in it, and in the text."""
+    end = len(text.rstrip(WHITESPACE))
+    taken = end - len(text[:end].lstrip(WHITESPACE))
+    parts: list[str] = []
+    offsets, originals = [0], [taken]
+    for run in _RUN.finditer(text, taken, end):
+        for low, high in _dropped(run):
+            parts.append(text[taken:low])
+            offsets.append(offsets[-1] + low - taken)
+            originals.append(high)
+            taken = high
+    parts.append(text[taken:end])
+    return "".join(parts), offsets, originals
+
+
+def _reduced(run: re.Match[str]) -> str:
+    return run[0].translate(_NO_SPACE) or run[0][0]
+
+
+def _dropped(run: re.Match[str]) -> list[tuple[int, int]]:
+    start, end = run.span()
+    spaces = [space.span() for space in _SPACE.finditer(run.string, start, end)]
+    return [(start + 1, end)] if spaces == [(start, end)] else spaces

@@ -1,1 +1,1 @@
-"""The reports: finished data in, bytes out, one module a format."""
+"""Reports: finished data to bytes, one module for each format."""

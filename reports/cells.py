@@ -6,33 +6,31 @@ import unicodedata
 from collections.abc import Iterator
 
 TAB = "    "
-CUT = "…"
+CUT_MARK = "…"
 
 
-def visible(text: str) -> str:
+def escape_cell(text: str) -> str:
     """The text on one line, with tabs spread out and all that could drive a terminal escaped."""
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
 
 
-def width(text: str) -> int:
+def measure_width(text: str) -> int:
     """How many cells the text takes."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
-def cut(text: str, most: int) -> str:
+def cut_middle(text: str, most: int) -> str:
     """The text with a mark for what is left out of its middle: names that begin alike stay apart."""
-    if width(text) <= most:
+    if measure_width(text) <= most:
         return text
-    room = most - width(CUT)
-    tail = fitting(text[::-1], room // 2)[::-1]
-    return fitting(text, room - width(tail)) + CUT + tail
+    room = most - measure_width(CUT_MARK)
+    tail = fit_cells(text[::-1], room // 2)[::-1]
+    return fit_cells(text, room - measure_width(tail)) + CUT_MARK + tail
 
 
-def fitting(text: str, most: int) -> str:
+def fit_cells(text: str, most: int) -> str:
     """As many characters from the beginning of the text as fit into that many cells."""
     if text.isascii():
         return text[:most]
@@ -44,7 +42,7 @@ def fitting(text: str, most: int) -> str:
     return text
 
 
-def wrapped(text: str, room: int) -> Iterator[tuple[int, int]]:
+def wrap_cells(text: str, room: int) -> Iterator[tuple[int, int]]:
     """Where the lines of a text begin and end; they break at blanks, and inside of words that are too long."""
     start, end = 0, _end_of_line(text, 0, room)
     while end < len(text):
@@ -60,21 +58,21 @@ def _end_of_line(text: str, start: int, room: int) -> int:
     count = room + 1
     while True:
         piece = text[start : start + count]
-        fits = len(fitting(piece, room))
+        fits = len(fit_cells(piece, room))
         if fits < len(piece) or start + count >= len(text):
             return start + max(fits, 1)
         # Some took no room.
         count *= 2
 
 
-def left(text: str, cells: int) -> str:
+def align_left(text: str, cells: int) -> str:
     """The text, with blanks after it."""
-    return text + " " * (cells - width(text))
+    return text + " " * (cells - measure_width(text))
 
 
-def right(text: str, cells: int) -> str:
+def align_right(text: str, cells: int) -> str:
     """The text, with blanks before it."""
-    return " " * (cells - width(text)) + text
+    return " " * (cells - measure_width(text)) + text
 
 
 def _cells(char: str) -> int:

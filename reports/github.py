@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from duvet.model import Problem
-from duvet.reports.cells import visible
-from duvet.reports.problem_format import View, from_root
-from duvet.rules import title_of
+from duvet.reports.cells import escape_cell
+from duvet.reports.problems import ProblemContext, make_root_relative
+from duvet.rules import format_rule_title
 
-##= man/spec/problems.md#github
-##% In a value and in a message, what ends one MUST be written as GitHub reads it.
 _IN_MESSAGES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def render(problems: Sequence[Problem], view: View) -> bytes:
+def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """One line for each problem."""
     return "".join(f"{_command(problem, view.folder)}\n" for problem in problems).encode(errors="replace")
 
@@ -28,15 +26,16 @@ def _command(problem: Problem, folder: str) -> str:
 def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
     place = problem.place
     if problem.path:
-        ##= man/spec/problems.md#github
-        ##% The path of a workflow command MUST begin at the root of the repository.
-        yield "file", from_root(problem.path, folder)
+        ##= man/spec/problems.md#github-and-junit
+        ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+        ##% expects.
+        yield "file", make_root_relative(problem.path, folder)
         if place.line:
             yield "line", str(place.line)
             if place.column:
                 yield "col", str(place.column)
                 yield "endColumn", str(place.end_column)
-    yield "title", title_of(problem.code)
+    yield "title", format_rule_title(problem.code)
 
 
 def _message(problem: Problem) -> str:
@@ -46,6 +45,4 @@ def _message(problem: Problem) -> str:
 
 
 def _escaped(text: str, escapes: dict[int, str]) -> str:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
-    return visible(text.translate(escapes))
+    return escape_cell(text.translate(escapes))

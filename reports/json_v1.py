@@ -8,9 +8,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from duvet.model import Format, Kind, Level, Section
-from duvet.specs.resolve import displayed
+from duvet.specs.locator import format_locator
 from duvet.trace.coverage import segment_texts
-from duvet.trace.finished import Finished
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -20,8 +19,9 @@ from duvet.trace.records import (
     TITLE_LINE,
     TODO,
     Coverage,
-    Lines,
+    Finished,
     Segment,
+    SegmentsByLine,
     Tally,
 )
 
@@ -39,32 +39,31 @@ _ALL_FLAGS = SPEC | CITATION | IMPLICATION | TEST | EXCEPTION | TODO
 _LEVEL_SHIFT = 6
 
 
-def render(report: Finished, out: BinaryIO) -> None:
+def render_json_v1(report: Finished, out: BinaryIO) -> None:
     """Write the report."""
-    out.write(msgspec.json.encode(document(report)))
+    out.write(msgspec.json.encode(build_json_v1(report)))
 
 
-def document(report: Finished) -> Json:
+def build_json_v1(report: Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
     ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     links = {"blob_link": report.blob_link, "issue_link": report.issue_link}
     trace = report.trace
     tallies = {id: tally for coverage in trace.coverages for id, tally in coverage.tallies.items()}
-    specifications = dict(zip(names_of(report), map(_specification, trace.coverages), strict=True))
+    specifications = dict(zip(list_source_keys(report), map(_specification, trace.coverages), strict=True))
     return {
         **{key: link for key, link in links.items() if link is not None},
         "specifications": dict(sorted(specifications.items())),
         "annotations": _annotations(report),
         "statuses": {str(id): _status(tallies[id]) for id in sorted(tallies)},
         "refs": [_reference(index) for index in range(256)],
-        ##= man/spec/gates.md#not-applicable
-        ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
         **({"not_applicable": report.not_applicable} if report.not_applicable else {}),
     }
 
 
-def names_of(report: Finished) -> list[str]:
+def list_source_keys(report: Finished) -> list[str]:
     """The key of each specification. One file read in two formats gets two keys, where upstream repeats one.
 
     One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
@@ -73,7 +72,7 @@ def names_of(report: Finished) -> list[str]:
     names: list[str] = []
     for coverage in report.trace.coverages:
         locator = coverage.specification.locator
-        name = displayed(locator, report.root)
+        name = format_locator(locator, report.root)
         first = formats.setdefault(name, locator.format)
         names.append(name if locator.format is first else f"{name}?format={locator.format.name.lower()}")
     return names
@@ -101,7 +100,7 @@ def _stated_by_section(coverage: Coverage) -> dict[int, list[int]]:
     return {section: sorted(ids) for section, ids in stated.items()}
 
 
-def _section(section: Section, lines: Lines, stated: list[int] | None) -> Json:
+def _section(section: Section, lines: SegmentsByLine, stated: list[int] | None) -> Json:
     shown: Any = section.lines
     if lines:
         shown = list(section.lines)

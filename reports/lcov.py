@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet.model import Annotation, Kind, Section
-from duvet.trace.finished import Finished
-from duvet.trace.records import Coverage
+from duvet.trace.records import Coverage, Finished
 
 # Whether an annotation hits the branches of its lines: the implementation and the tests.
 _HITS = {
@@ -31,7 +30,9 @@ class _Title(Struct, frozen=True):
     text: str
 
 
-def render(report: Finished, require_citations: bool = True, require_tests: bool = True) -> Iterator[tuple[str, bytes]]:
+def render_lcov(
+    report: Finished, require_citations: bool = True, require_tests: bool = True
+) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
         name = _source_file(coverage.specification.path, report.root)
@@ -48,8 +49,6 @@ def _source_file(path: str, root: str) -> str:
 def _lines(
     coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
 ) -> Iterator[str]:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
     titles = [_title(section, newlines) for section in coverage.specification.sections]
     yield from ("TN:Compliance", f"SF:{name}")

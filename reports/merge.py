@@ -1,23 +1,188 @@
-"""One report made of the second JSON reports of several packages; their order makes no difference."""
+"""Merges the JSON v2 reports of several packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError, Severity
-from duvet.reports.merge_conflicts import conflicts
-from duvet.reports.merge_joins import drift, joined, tidy
-from duvet.reports.v2_records import Annotations, Record, Report, Sources
+from duvet.reports.json_v2_records import (
+    ByteRange,
+    CiteRecord,
+    InlineSource,
+    LinkedSource,
+    NotApplicableRecord,
+    RepositoryRecord,
+    RequirementRecord,
+    SectionRecord,
+    SpecificationRecord,
+    V2Annotations,
+    V2Record,
+    V2Report,
+    V2Sources,
+)
+from duvet.text import quote_text
 
-Inputs = Sequence[tuple[str, Report]]
+
+class MergeConflict(NamedTuple):
+    """A difference. A broken id stands for two things, which the hash in it should prevent."""
+
+    words: str
+    broken: bool
+
+
+class _Rule(NamedTuple):
+    """The words for a field that differs; the whole record where no field is named."""
+
+    field: str
+    words: str
+    show: Callable[[Any], str] = str
+    broken: bool = False
+    may_be_absent: bool = False
+
+
+def _in_quotes(value: str | None) -> str:
+    return "none" if value is None else quote_text(value)
+
+
+def _source(noun: str) -> _Rule:
+    return _Rule("source", f"{noun} '{{id}}' with source differing from previously seen", broken=True)
+
+
+_RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
+    RepositoryRecord: (
+        _Rule(
+            "blob_link",
+            "repository '{id}' with blob_link '{new}' conflicting with previously seen '{old}'",
+            broken=True,
+        ),
+    ),
+    InlineSource: (
+        _Rule(
+            "contents",
+            "inline source '{id}' with contents conflicting with previously seen contents",
+            broken=True,
+        ),
+        _Rule("file_name", "inline source '{id}' with file_name '{new}' conflicting with previously seen '{old}'"),
+    ),
+    LinkedSource: (
+        _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
+    ),
+    SpecificationRecord: (
+        _Rule(
+            "title",
+            "specification annotation '{id}' with title {new} conflicting with previously seen {old}",
+            _in_quotes,
+        ),
+        _Rule("format", "specification annotation '{id}' with format '{new}' conflicting with previously seen '{old}'"),
+        _Rule(
+            "url",
+            "specification annotation '{id}' with url {new} conflicting with previously seen {old}",
+            _in_quotes,
+            may_be_absent=True,
+        ),
+        _source("specification"),
+    ),
+    SectionRecord: (
+        _Rule(
+            "short_name", "section annotation '{id}' with short_name '{new}' conflicting with previously seen '{old}'"
+        ),
+        _Rule(
+            "long_name",
+            "section annotation '{id}' with long_name {new} conflicting with previously seen {old}",
+            _in_quotes,
+        ),
+        _source("section"),
+    ),
+    RequirementRecord: (
+        _Rule(
+            "level",
+            "requirement annotation '{id}' with level {new} conflicting with previously seen {old}",
+            str.capitalize,
+        ),
+        _source("requirement"),
+        _Rule("origin", "requirement '{id}' with origin differing from previously seen", broken=True),
+    ),
+    CiteRecord: (
+        _Rule("type", "cite annotation '{id}' with type {new} conflicting with previously seen {old}", str.capitalize),
+        _Rule(
+            "level", "cite annotation '{id}' with level {new} conflicting with previously seen {old}", str.capitalize
+        ),
+        _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
+        _source("cite"),
+    ),
+    # All that two of one id can differ in is how much of the specification a package has cited.
+    NotApplicableRecord: (),
+}
+
+
+def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
+    """What can't be reconciled in two records of one id."""
+    ##= man/spec/trace.md#reports
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
+    for rule in _RULES[type(earlier)]:
+        old, new = (getattr(record, rule.field) if rule.field else record for record in (earlier, later))
+        if old == new or (rule.may_be_absent and None in (old, new)):
+            continue
+        yield MergeConflict(rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken)
+
+
+_Coverage = dict[str, tuple[ByteRange, ...]]
+_TEXTS = ("comment", "feature", "tracking_issue")
+T = TypeVar("T", bound=V2Record)
+
+
+def find_drift(earlier: V2Record, later: V2Record) -> Iterator[str]:
+    """The fields of a citation that differ and don't matter."""
+    if isinstance(earlier, CiteRecord):
+        yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
+
+
+def join_records(earlier: T, later: T) -> T:
+    """Both records in one; the earlier one where they conflict."""
+    match earlier, later:
+        case SpecificationRecord(), SpecificationRecord():
+            return replace(earlier, url=earlier.url or later.url)
+        case RequirementRecord(), RequirementRecord():
+            return replace(earlier, coverage=_united(earlier.coverage, later.coverage))
+        case CiteRecord(), CiteRecord():
+            texts = {name: _first(getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
+            return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
+        case NotApplicableRecord(), NotApplicableRecord():
+            return replace(earlier, requirements=max(earlier.requirements, later.requirements))
+    return earlier
+
+
+def _first(one: str | None, other: str | None) -> str | None:
+    """The text that sorts first; any text before none."""
+    return min((text for text in (one, other) if text is not None), default=None)
+
+
+def _united(one: _Coverage, other: _Coverage) -> _Coverage:
+    return {cite: one.get(cite, ()) + other.get(cite, ()) for cite in {**one, **other}}
+
+
+def tidy_report(report: V2Report) -> V2Report:
+    """The report with sorted coverage, each range once."""
+    requirements = {
+        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
+        for id, record in report.annotations.requirement.items()
+    }
+    return replace(report, annotations=replace(report.annotations, requirement=requirements))
+
+
+def _sorted(coverage: _Coverage) -> _Coverage:
+    return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
+
+
+NamedReports = Sequence[tuple[str, V2Report]]
 """Reports with the names of their files."""
-
-T = TypeVar("T", bound=Record)
 
 
 class _Listener(NamedTuple):
@@ -35,7 +200,7 @@ class _Listener(NamedTuple):
         self.problems.append(rule.problem(message, self.name, hint=hint))
 
 
-def merge(inputs: Inputs) -> tuple[Report, tuple[Problem, ...]]:
+def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     """The report of all, and warnings; ProblemsError with every conflict where they don't agree."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
@@ -45,7 +210,7 @@ def merge(inputs: Inputs) -> tuple[Report, tuple[Problem, ...]]:
     for number, (name, report) in enumerate(inputs[1:], 1):
         merged = _merged(merged, report, _Listener(number, name, problems))
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
-    return tidy(merged), tuple(problems)
+    return tidy_report(merged), tuple(problems)
 
 
 def _raise(problems: list[Problem]) -> None:
@@ -53,7 +218,7 @@ def _raise(problems: list[Problem]) -> None:
         raise ProblemsError(tuple(problems))
 
 
-def _files_of_several(inputs: Inputs) -> Iterator[Problem]:
+def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
     """Without a repository nobody can tell two files of one name apart."""
     first: dict[str, int] = {}
     for number, (name, report) in enumerate(inputs):
@@ -67,17 +232,17 @@ def _files_of_several(inputs: Inputs) -> Iterator[Problem]:
                 )
 
 
-def _merged(earlier: Report, later: Report, listener: _Listener) -> Report:
+def _merged(earlier: V2Report, later: V2Report, listener: _Listener) -> V2Report:
     old, new = earlier.annotations, later.annotations
-    return Report(
+    return V2Report(
         tuple(sorted({*earlier.issue_links, *later.issue_links})),
         _union(earlier.repositories, later.repositories, listener),
-        Sources(
+        V2Sources(
             _union(earlier.sources.inline, later.sources.inline, listener),
             _union(earlier.sources.linked, later.sources.linked, listener),
             _extensions("sources", earlier.sources.extensions, later.sources.extensions, listener),
         ),
-        Annotations(
+        V2Annotations(
             _union(old.specification, new.specification, listener),
             _union(old.section, new.section, listener),
             _union(old.requirement, new.requirement, listener),
@@ -94,17 +259,15 @@ def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> d
         old = kept.setdefault(id, new)
         if old == new:
             continue
-        ##= man/spec/trace.md#reports
-        ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
-        for words, broken in conflicts(id, old, new):
+        for words, broken in find_conflicts(id, old, new):
             listener.has(rules.MERGE_CONFLICT, words, broken=broken)
-        if drifted := ", ".join(drift(old, new)):
+        if drifted := ", ".join(find_drift(old, new)):
             listener.has(
                 rules.MERGE_DRIFT,
                 f"cite annotation '{id}' with metadata drift from previously seen ({drifted})",
                 hint="all tags are kept, and of two texts the one that sorts first",
             )
-        kept[id] = joined(old, new)
+        kept[id] = join_records(old, new)
     return kept
 
 

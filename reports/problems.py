@@ -1,15 +1,88 @@
-"""Problems as text for people: what is wrong, the line of the source where it is, and what to do."""
+"""Problems as text, and what every format of problems takes."""
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from importlib import import_module
 from itertools import groupby
 
+from msgspec import Struct
+
 from duvet.model import Place, Problem, Severity
-from duvet.reports.cells import CUT, fitting, visible, width
-from duvet.reports.problem_format import View, tally
-from duvet.text import plural
+from duvet.reports.cells import CUT_MARK, escape_cell, fit_cells, measure_width
+from duvet.text import format_count
+
+LineReader = Callable[[str, int], str | None]
+"""The text of a line of a file, or None where there is none."""
+
+# Compiled when it is wanted: most runs have no problem to tell.
+_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
+
+
+class ProblemFormat(StrEnum):
+    """How problems are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    JUNIT = "junit"
+
+
+class ProblemContext(Struct, frozen=True):
+    """What a format may need to know beside the problems."""
+
+    read_line: LineReader = lambda path, line: None
+    colour: bool = False
+    folder: str = ""
+    """The path from the root of the repository to where the paths of problems begin."""
+
+
+ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
+
+_RENDERERS = {
+    ProblemFormat.TEXT: ("problems", "render_problems_text"),
+    ProblemFormat.JSON: ("problems_json", "render_problems_json"),
+    ProblemFormat.SARIF: ("sarif", "render_sarif"),
+    ProblemFormat.GITHUB: ("github", "render_github"),
+    ProblemFormat.JUNIT: ("junit", "render_junit"),
+}
+
+
+def render_problems(
+    problems: Sequence[Problem],
+    format: ProblemFormat,
+    context: ProblemContext = ProblemContext(),  # noqa: B008 - frozen
+) -> bytes:
+    """The problems in that format."""
+    # A format is imported where it is wanted.
+    ##= man/spec/problems.md#formats
+    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
+    module, function = _RENDERERS[format]
+    render: ProblemRenderer = getattr(import_module(f"duvet.reports.{module}"), function)
+    return render(problems, context)
+
+
+def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
+    """How many errors and how many warnings these are."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    return errors, len(problems) - errors
+
+
+def make_root_relative(path: str, folder: str) -> str:
+    """The path seen from the root of the repository; what begins elsewhere stays as it is."""
+    if not path or not folder or is_absolute(path):
+        return path
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path, on whatever system, says where it begins."""
+    return re.match(_ABSOLUTE, path) is not None
+
 
 _WIDEST = 100
 _FITS = 90
@@ -28,26 +101,24 @@ _Mark = tuple[Place, str, str]
 """A place, the sign that underlines it, and its label."""
 
 
-def render(problems: Sequence[Problem], view: View) -> bytes:
+def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """The problems one after another, and how many there are."""
-    blocks = ["\n".join(block(problem, view)) + "\n" for problem in problems]
+    blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
     return "\n".join([*blocks, *_counts(problems)]).encode()
 
 
 def _counts(problems: Sequence[Problem]) -> list[str]:
-    errors, warnings = tally(problems)
-    lines = f"{plural(warnings, 'warning')}\n" if warnings else ""
+    errors, warnings = count_problems(problems)
+    lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
     if errors:
         # The very words of awslabs duvet, which says `1 errors` too.
         lines += f"encountered {errors} errors\n"
     return [lines] if lines else []
 
 
-def block(problem: Problem, view: View) -> Iterator[str]:
+def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
     """The lines about one problem."""
-    ##= man/spec/service.md#configuration
-    ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
-    read_line, colour = View().read_line if problem.is_private else view.read_line, view.colour
+    read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
     marks = _marks(problem)
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
     shown = [mark for mark in marks if texts[mark[0].line] is not None]
@@ -84,44 +155,44 @@ def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
 
 def _words(line: str) -> str:
     """A line of what is said; names without end would push all else off the screen."""
-    return visible(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT)
+    return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
 
 
 def _where(problem: Problem) -> str:
     place = problem.place
     numbers = [str(number) for number in (place.line, place.column) if number]
-    return ":".join([visible(problem.path), *numbers])
+    return ":".join([escape_cell(problem.path), *numbers])
 
 
 def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:
     line = text.rstrip("\r\n")
     start = _start(line, min(_span(place, line)[0] for place, _, _ in marks))
-    before = CUT if start else ""
+    before = CUT_MARK if start else ""
     # No more characters than cells: the rest of a line without end costs nothing.
-    shown = before + visible(line[start : start + _WIDEST])
+    shown = before + escape_cell(line[start : start + _WIDEST])
     room = _WIDEST - margin - 3
-    whole = start + _WIDEST >= len(line) and width(shown) <= room
-    kept, after = (shown, "") if whole else (fitting(shown, room - width(CUT)), CUT)
+    whole = start + _WIDEST >= len(line) and measure_width(shown) <= room
+    kept, after = (shown, "") if whole else (fit_cells(shown, room - measure_width(CUT_MARK)), CUT_MARK)
     yield f"{_gutter(str(marks[0][0].line), margin, colour)} {kept}{after}".rstrip()
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     for place, sign, label in marks:
         low, high = _span(place, line)
-        blanks = min(width(before + visible(line[start : min(low, start + _WIDEST)])), width(kept))
-        underlined = width(visible(line[low : min(high, low + _WIDEST)]))
-        carets = sign * max(1, min(underlined, width(kept) - blanks))
-        said = f"{carets} {visible(label)}".rstrip()
+        blanks = min(measure_width(before + escape_cell(line[start : min(low, start + _WIDEST)])), measure_width(kept))
+        underlined = measure_width(escape_cell(line[low : min(high, low + _WIDEST)]))
+        carets = sign * max(1, min(underlined, measure_width(kept) - blanks))
+        said = f"{carets} {escape_cell(label)}".rstrip()
         yield f"{_gutter('', margin, colour)} {' ' * blanks}{_paint(said, painted if sign == '^' else _BLUE, colour)}"
 
 
 def _start(line: str, low: int) -> int:
     """The first character shown of a line that is too long: a little before the first place."""
-    if len(line) <= _FITS and width(visible(line)) <= _FITS:
+    if len(line) <= _FITS and measure_width(escape_cell(line)) <= _FITS:
         return 0
     start, used = low, 0
     while start and used < _BEFORE:
         start -= 1
-        used += width(visible(line[start]))
+        used += measure_width(escape_cell(line[start]))
     return start
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from duvet.model import Place, Problem
-from duvet.reports.json_document import document
-from duvet.reports.problem_format import View, tally
-from duvet.rules import name_of
+from duvet.reports.problems import ProblemContext, count_problems
+from duvet.reports.tables import encode_json
+from duvet.rules import find_rule_name
 
-VERSION = 1
+PROBLEMS_VERSION = 1
 """It goes up when a key goes or changes its meaning; a key that is new is no reason."""
 
 
@@ -71,17 +71,17 @@ class ProblemsRecord(Struct, frozen=True):
     warnings: int
 
 
-def render(problems: Sequence[Problem], view: View) -> bytes:
+def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """One object with every problem."""
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
-    return document(ProblemsRecord(VERSION, tuple(map(_record, problems)), *tally(problems)))
+    return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
 
 
 def _record(problem: Problem) -> ProblemRecord:
     return ProblemRecord(
         code=problem.code,
-        name=name_of(problem.code),
+        name=find_rule_name(problem.code),
         severity=problem.severity.value,
         message=problem.message,
         path=problem.path,

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 from blake3 import blake3
 
-from duvet.config.find import CONFIG_PATH
+from duvet.config.project_file import CONFIG_PATH
 from duvet.model import Edit, Fix, Place, Problem
-from duvet.reports.json_document import document
-from duvet.reports.problem_format import View, from_root, is_absolute
-from duvet.rules import rules
-from duvet.templates.rule_pages import rule_page
+from duvet.reports.problems import ProblemContext, is_absolute, make_root_relative
+from duvet.reports.tables import encode_json
+from duvet.rules import list_rules
+from duvet.templates.rule_pages import load_rule_page
 from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -24,14 +24,15 @@ _NO_RULE = "duvet"
 _FINGERPRINT = "duvetProblem/v1"
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
-Object = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def render(problems: Sequence[Problem], view: View) -> bytes:
+def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """A log with one run."""
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
-    codes = sorted({problem.code for problem in problems} & rules().keys())
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
+    codes = sorted({problem.code for problem in problems} & list_rules().keys())
     driver = {
         "name": "duvet",
         "version": VERSION,
@@ -44,13 +45,11 @@ def render(problems: Sequence[Problem], view: View) -> bytes:
         "results": _results(problems, codes, view),
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return document(log)
+    return encode_json(log)
 
 
-def _rule(code: str) -> Object:
-    ##= man/spec/problems.md#sarif
-    ##% SARIF MUST describe each rule that occurs with the page of the rule.
-    page, rule = rule_page(code), rules()[code]
+def _rule(code: str) -> JsonObject:
+    page, rule = load_rule_page(code), list_rules()[code]
     return {
         "id": code,
         "name": rule.name,
@@ -61,40 +60,42 @@ def _rule(code: str) -> Object:
     }
 
 
-def _results(problems: Sequence[Problem], codes: list[str], view: View) -> list[Object]:
+def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext) -> list[JsonObject]:
     seen: Counter[str] = Counter()
     results = []
     for problem in problems:
         print_ = _fingerprint(problem, view)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
-        ##% The fingerprint of a result MUST NOT change when its line moves.
+        ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
+        ##% line moves.
         results.append(
             _result(problem, codes, view) | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}}
         )
     return results
 
 
-def _fingerprint(problem: Problem, view: View) -> str:
+def _fingerprint(problem: Problem, view: ProblemContext) -> str:
     shown = problem.place.line and not problem.is_private
     line = view.read_line(problem.path, problem.place.line) if shown else None
-    parts = (problem.code, from_root(problem.path, view.folder), (line or "").strip())
+    parts = (problem.code, make_root_relative(problem.path, view.folder), (line or "").strip())
     return blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
 
 
-def _result(problem: Problem, codes: list[str], view: View) -> Object:
+def _result(problem: Problem, codes: list[str], view: ProblemContext) -> JsonObject:
     rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
     text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
-    result: Object = {
+    result: JsonObject = {
         "ruleId": problem.code or _NO_RULE,
         **rule,
         "level": problem.severity.value,
         "message": _message(text),
     }
     ##= man/spec/problems.md#sarif
-    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     # GitHub refuses all of a log in which one result has none.
-    artifact = _artifact(from_root(problem.path or CONFIG_PATH, view.folder))
+    artifact = _artifact(make_root_relative(problem.path or CONFIG_PATH, view.folder))
     result["locations"] = [_location(artifact, problem.place, problem.label)]
     if problem.notes:
         related = (_location(artifact, note.place, note.label) for note in problem.notes)
@@ -104,21 +105,19 @@ def _result(problem: Problem, codes: list[str], view: View) -> Object:
     return result
 
 
-def _each_once(locations: Iterable[Object]) -> Iterator[Object]:
-    seen: list[Object] = []
+def _each_once(locations: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    seen: list[JsonObject] = []
     for location in locations:
         if location not in seen:
             seen.append(location)
             yield location
 
 
-def _message(text: str) -> Object:
+def _message(text: str) -> JsonObject:
     return {"text": text}
 
 
-def _artifact(path: str) -> Object:
-    ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+def _artifact(path: str) -> JsonObject:
     uri = _uri(path)
     return {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
 
@@ -138,23 +137,21 @@ def _quoted(text: str, safe: str = "/") -> str:
         return quote(text, safe=safe, errors="replace")
 
 
-def _location(artifact: Object, place: Place, label: str) -> Object:
+def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
     # Without a line a whole file is meant, but many that read SARIF can't do without one.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
     return {"physicalLocation": physical, **({"message": _message(label)} if label else {})}
 
 
-def _fix(artifact: Object, fix: Fix) -> Object:
-    ##= man/spec/problems.md#sarif
-    ##% The edits that mend a problem MUST be in its result.
+def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
     return {
         "description": _message(fix.description),
         "artifactChanges": [{"artifactLocation": artifact, "replacements": _replacements(fix.edits)}],
     }
 
 
-def _replacements(edits: Iterable[Edit]) -> list[Object]:
+def _replacements(edits: Iterable[Edit]) -> list[JsonObject]:
     return [
         {
             "deletedRegion": {

@@ -7,9 +7,8 @@ from functools import cache
 from typing import BinaryIO
 
 from duvet.model import Level, Section
-from duvet.specs.resolve import displayed
-from duvet.text import WHITESPACE, one_line, parts
-from duvet.trace.finished import Finished
+from duvet.specs.locator import format_locator
+from duvet.text import WHITESPACE, escape_line_ends, split_bytes
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -18,10 +17,11 @@ from duvet.trace.records import (
     TITLE_LINE,
     TODO,
     Coverage,
-    Lines,
+    Finished,
+    NotApplicable,
     Segment,
+    SegmentsByLine,
 )
-from duvet.trace.states import NotApplicable
 
 _WORDS = (
     (CITATION, "implementation"),
@@ -34,10 +34,8 @@ _SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
 _LEVEL_SHIFT = 8
 
 
-def render(report: Finished, out: BinaryIO) -> None:
+def render_snapshot(report: Finished, out: BinaryIO) -> None:
     """Write the snapshot."""
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
     blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
@@ -45,12 +43,12 @@ def render(report: Finished, out: BinaryIO) -> None:
 
 def _not_applicable(entry: NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
-    yield f"NOT APPLICABLE: {one_line(entry.target)}\n"
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
+    yield f"NOT APPLICABLE: {escape_line_ends(entry.target)}\n"
     yield f"  REQUIREMENTS: {entry.requirements}\n"
     facts = {"QUOTE": entry.quote, "REASON": entry.reason, "OWNER": entry.owner, "EXPIRY": entry.expiry}
-    yield from (f"  {name}: {one_line(str(fact))}\n" for name, fact in facts.items() if fact)
+    yield from (f"  {name}: {escape_line_ends(str(fact))}\n" for name, fact in facts.items() if fact)
 
 
 def _specification(coverage: Coverage, root: str) -> Iterator[str]:
@@ -58,7 +56,7 @@ def _specification(coverage: Coverage, root: str) -> Iterator[str]:
     referred = [(sections[index], lines) for index, lines in coverage.sections.items() if set(lines) - {TITLE_LINE}]
     if not referred:
         return
-    title, name = coverage.specification.title, displayed(coverage.specification.locator, root)
+    title, name = coverage.specification.title, format_locator(coverage.specification.locator, root)
     yield f"SPECIFICATION: [{title}]({name})\n" if title else f"SPECIFICATION: {name}\n"
     for number, (section, lines) in enumerate(referred):
         yield "\n" if number else ""
@@ -66,7 +64,7 @@ def _specification(coverage: Coverage, root: str) -> Iterator[str]:
         yield from _lines(section, lines)
 
 
-def _lines(section: Section, lines: Lines) -> Iterator[str]:
+def _lines(section: Section, lines: SegmentsByLine) -> Iterator[str]:
     for index, segments in lines.items():
         if index == TITLE_LINE:
             continue
@@ -84,7 +82,7 @@ def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str
         kind = _kind(segment)
         if not kinds or kind != kinds[-1][0]:
             kinds.append((kind, segment.start - origin))
-    texts = parts(text, [*[start for _, start in kinds], segments[-1].end - origin])
+    texts = split_bytes(text, [*[start for _, start in kinds], segments[-1].end - origin])
     for number, (kind, _) in enumerate(kinds):
         if kind and (shown := texts[number].rstrip(WHITESPACE)):
             before = texts[0] if number == 1 else ""

@@ -1,4 +1,4 @@
-"""The table that ends a run: specifications by level and status."""
+"""The table that ends a run: specifications by level and state."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from duvet.model import Level, Problem, Specification
-from duvet.reports.cells import cut, left, right, visible, width
-from duvet.text import plural
-from duvet.trace.finished import Finished
-from duvet.trace.states import Status
-from duvet.trace.totals import Total, by_specification, totals, verdict
+from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
+from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
+from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
+from duvet.trace.records import Finished, NotApplicable, Status
 
 _WIDEST = 100
 _NAME = 24
@@ -23,14 +22,14 @@ _LEVEL_HEADS = {Level.AUTO: "other"}
 _Row = tuple[str, ...]
 
 
-def render(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
+def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
     """Write the table, and the verdict under it."""
-    found = totals(report.requirements)
+    found = compute_totals(report.requirements)
     lines = [
         *_table(found),
         *_without_requirements(report),
         *_not_applicable(report),
-        verdict(found[-1], problems).words,
+        judge_run(found[-1], problems).words,
     ]
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
@@ -39,7 +38,7 @@ def _table(found: Sequence[Total]) -> list[str]:
     if not found[-1].requirements:
         return []
     levels = [total.level for total in found if total.specification is None and total.level is not None]
-    groups = by_specification(found)
+    groups = group_totals(found)
     # One specification is all of them.
     sums = groups[-1:] if len(groups) > 2 else []
     # The last column is about what is not applicable, which is said where anything is.
@@ -75,7 +74,7 @@ def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total]
 
 
 def _name(specification: Specification | None) -> str:
-    return "all" if specification is None else visible(specification.name) or specification.id
+    return "all" if specification is None else escape_cell(specification.name) or specification.id
 
 
 def _share(total: Total) -> str:
@@ -88,7 +87,7 @@ def _percent(total: Total) -> str:
 
 def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
     """The lines, and whether names had to be cut more than they should be."""
-    widths = [max(map(width, column)) for column in zip(*rows, *sums, strict=True)]
+    widths = [max(map(measure_width, column)) for column in zip(*rows, *sums, strict=True)]
     rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
     longest = widths[0]
     widths[0] = min(longest, _WIDEST - rest)
@@ -98,21 +97,37 @@ def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
 
 
 def _line(row: _Row, widths: list[int]) -> str:
-    name = left(cut(row[0], widths[0]), widths[0])
-    return _GAP.join([name, *map(right, row[1:], widths[1:])]).rstrip()
+    name = align_left(cut_middle(row[0], widths[0]), widths[0])
+    return _GAP.join([name, *map(align_right, row[1:], widths[1:])]).rstrip()
 
 
 def _not_applicable(report: Finished) -> Iterator[str]:
     if report.not_applicable:
-        from duvet.reports.not_applicable import sentence
-
-        ##= man/spec/gates.md#not-applicable
-        ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-        ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
-        yield from (visible(sentence(entry)) for entry in report.not_applicable)
+        yield from (escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable)
 
 
 def _without_requirements(report: Finished) -> list[str]:
     stating = {requirement.specification.id for requirement in report.requirements}
     others = sum(coverage.specification.id not in stating for coverage in report.trace.coverages)
-    return [f"{plural(others, 'specification')} cited without requirements"] if others else []
+    return [f"{format_count(others, 'specification')} cited without requirements"] if others else []
+
+
+def format_last_day(entry: NotApplicable) -> str:
+    """`until 2027-12-31`, or since when it is over; nothing where it does not end."""
+    if entry.expiry is None:
+        return ""
+    return f"{'expired' if entry.has_expired else 'until'} {entry.expiry}"
+
+
+def describe_not_applicable(entry: NotApplicable) -> str:
+    """`not applicable: 2 requirements of SPEC#SECTION: we have no spout (QA, until 2027-12-31)`."""
+    what = "expired" if entry.has_expired else "not applicable"
+    quote = f", {quote_text(shorten_text(escape_line_ends(entry.quote)))}" if entry.quote else ""
+    count = format_count(entry.requirements, "requirement")
+    return f"{what}: {count} of {entry.target}{quote}: {describe_exemption(entry)}"
+
+
+def describe_exemption(entry: NotApplicable) -> str:
+    """`we have no spout (QA, until 2027-12-31)`."""
+    more = ", ".join(filter(None, (escape_line_ends(entry.owner), format_last_day(entry))))
+    return f"{escape_line_ends(entry.reason)} ({more})" if more else escape_line_ends(entry.reason)

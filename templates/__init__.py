@@ -22,8 +22,6 @@ def environment() -> Environment:
 
     return Environment(
         loader=FileSystemLoader(_FOLDER),
-        ##= man/spec/trace.md#reports
-        ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
         autoescape=_is_html,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -23,12 +23,12 @@ class RulePage(Struct, frozen=True):
 
 
 @cache
-def rule_page(code: str) -> RulePage:
+def load_rule_page(code: str) -> RulePage:
     """The page of the rule with this code, which has to be one."""
     with open(os.path.join(_FOLDER, f"{code}.md"), encoding="utf-8") as file:
         text = file.read()
     ##= man/spec/problems.md#rules
-    ##% The page of a rule MUST say what is wrong, why it matters and how to mend it, with a bad and a good example.
+    ##% The page of a rule MUST explain the problem, why it matters and how to fix it, with a bad and a good example.
     title, severity, summary, *_ = text.split("\n\n")
     why = text.partition("## Why it matters\n")[2].partition("\n## ")[0]
     return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)

@@ -1,1 +1,1 @@
-"""The configuration: finding it, reading it, checking it and explaining it."""
+"""The configuration of a project and of the service: find, read, check, explain."""

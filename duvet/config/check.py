@@ -1,4 +1,4 @@
-"""Every problem of a configuration that can't be read, each with its place and a way out."""
+"""Checks of a configuration that can't be read: every problem with its place and a fix."""
 
 from __future__ import annotations
 
@@ -6,26 +6,72 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, ValidationError, convert, inspect
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config import wording
-from duvet.config.at import At
-from duvet.config.documents.document import Document
-from duvet.config.documents.reading import Format, format_of
-from duvet.config.expressions import ExpressionError, expand
-from duvet.config.extended import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
-from duvet.config.fields import Option, fields_of, options
-from duvet.config.read import as_table
-from duvet.config.schema import HtmlReport, Table, TableError
-from duvet.config.secret import Secret
-from duvet.config.tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
-from duvet.config.values import out_of_range, refused_secret
-from duvet.model import Problem
-from duvet.text import quoted
+from duvet.config import fields
+from duvet.config.document import DataDocument
+from duvet.config.document_formats import DocumentFormat, detect_document_format
+from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
+from duvet.config.fields import FieldType, format_key_path, list_field_types, list_fields
+from duvet.config.project_file import build_table
+from duvet.config.settings import HtmlReport, Secret, Table, TableError
+from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
+from duvet.config.variables import ExpressionError, expand_template, is_variable
+from duvet.model import Place, Problem
+from duvet.text import quote_text
+
+
+class DocumentLocation(NamedTuple):
+    """A place in the file, by the keys that lead to it."""
+
+    document: DataDocument
+    environ: Mapping[str, str]
+    keys: tuple[str | int, ...] = ()
+    is_private: bool = False
+    """Whether secrets may stand in the file: its lines are not shown, and each problem names the path of its key."""
+
+    def __truediv__(self, key: str | int) -> DocumentLocation:
+        return self._replace(keys=(*self.keys, key))
+
+    @property
+    def place(self) -> Place:
+        """Where the value stands."""
+        return self.document.value_place(*self.keys)
+
+    def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
+        """A problem with the value, or with its key."""
+        place = self.document.key_place(*self.keys) if at_key else self.place
+        if not self.is_private:
+            return rule.problem(message, self.document.path, place, hint=hint)
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the
+        ##% format of the file.
+        path = f"{format_key_path(self.keys)}: " if self.keys else ""
+        return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
+
+
+def check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
+    """A number has to lie between the bounds of its type."""
+    least, above, most = kind.ge, kind.gt, kind.le
+    # Asked for what holds: nothing holds of what is no number.
+    if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
+        low = f"from {least}" if above is None else f"greater than {above}"
+        hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
+
+
+def check_secret(value: str, at: DocumentLocation) -> Iterator[Problem]:
+    """A secret is never written down: a variable is named that holds it."""
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    if not is_variable(value):
+        hint = "put it into an environment variable, and write its name here, as in `$API_KEY`"
+        yield at.problem(rules.CONFIG_BAD_VALUE, "a secret can't be written here", hint)
+
 
 _ANY = frozenset({dict, list, str, bool, int, float, date, datetime, time, type(None)})
 _TYPES: dict[type[inspect.Type], tuple[frozenset[type], str]] = {
@@ -48,38 +94,41 @@ _EXTENSIONS: dict[type, type[Table]] = {
 }
 _EXTEND = f"this needs `'$schema' = \"{SchemaName.EXTENDED}\"`"
 _LIST_OF_TABLES = {
-    Format.TOML: "write `[[{}]]`, a table for each",
-    Format.YAML: "write a list, with `- ` before each table",
-    Format.JSON: "write a list, with `[` and `]` around the tables",
+    DocumentFormat.TOML: "write `[[{}]]`, a table for each",
+    DocumentFormat.YAML: "write a list, with `- ` before each table",
+    DocumentFormat.JSON: "write a list, with `[` and `]` around the tables",
 }
 _ONE_TABLE = {
-    Format.TOML: "write `[{}]`, one table only",
-    Format.YAML: "write one table only, without `- `",
-    Format.JSON: "write one table only, without `[` and `]`",
+    DocumentFormat.TOML: "write `[{}]`, one table only",
+    DocumentFormat.YAML: "write one table only, without `- `",
+    DocumentFormat.JSON: "write one table only, without `[` and `]`",
 }
 _DAY = "write a day as in `2027-12-31`"
 _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
-def problems(document: Document, table: type[ConfigTable], environ: Mapping[str, str]) -> tuple[Problem, ...]:
+def find_config_problems(
+    document: DataDocument, table: type[ConfigTable], environ: Mapping[str, str]
+) -> tuple[Problem, ...]:
     """What is wrong with a file that should hold such a table, in the order of the file."""
-    return in_order(checked(table, At(document, environ)))
+    return sort_problems(check_table(table, DocumentLocation(document, environ)))
 
 
-def in_order(found: Iterable[Problem]) -> tuple[Problem, ...]:
+def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems in the order of the file."""
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
 
 
-def checked(table: type[Struct], at: At) -> Iterable[Problem]:
+def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     """What is wrong with the values of a file that should hold such a table."""
     ##= man/spec/trace.md#configuration
-    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     return _value(inspect.type_info(table), at.document.values, at)
 
 
-def _value(kind: inspect.Type, value: Any, at: At) -> Iterable[Problem]:
-    choices = options(kind)
+def _value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterable[Problem]:
+    choices = list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         return _day(value, at)
     for choice in choices:
@@ -89,7 +138,7 @@ def _value(kind: inspect.Type, value: Any, at: At) -> Iterable[Problem]:
     return [_wrong_type(choices, value, at)]
 
 
-def _well_typed(choice: Option, value: Any, at: At) -> Iterable[Problem]:
+def _well_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterable[Problem]:
     match choice.type:
         case inspect.StructType() as table:
             return _table(table, value, at)
@@ -102,37 +151,35 @@ def _well_typed(choice: Option, value: Any, at: At) -> Iterable[Problem]:
         case inspect.AnyType():
             return _free(value, at)
         case inspect.CustomType(cls=kind):
-            return refused_secret(value, at) if kind is Secret else ()
+            return check_secret(value, at) if kind is Secret else ()
         case inspect.StrType() if choice.refuses(value):
-            message = f"{quoted(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
+            message = f"{quote_text(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
             more = f": {reason}" if (reason := choice.fault(value)) else ""
             return [at.problem(rules.CONFIG_BAD_VALUE, message + more)]
         case inspect.IntType() | inspect.FloatType() as number:
-            return out_of_range(number, value, at)
+            return check_range(number, value, at)
     return _template(value, at) if choice.is_template else ()
 
 
-def _day(value: str, at: At) -> Iterator[Problem]:
+def _day(value: str, at: DocumentLocation) -> Iterator[Problem]:
     """A day between quotes means the same as one without."""
     try:
         convert(value, date)
     except ValidationError:
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"{quoted(value)} is no day", _DAY)
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is no day", _DAY)
 
 
-def _wrong_type(choices: list[Option], value: Any, at: At) -> Problem:
+def _wrong_type(choices: list[FieldType], value: Any, at: DocumentLocation) -> Problem:
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
-    message = f"invalid type, expected {expected}" if is_secret else wording.invalid_type(value, expected)
+    message = f"invalid type, expected {expected}" if is_secret else fields.describe_invalid_type(value, expected)
     return at.problem(rules.CONFIG_WRONG_TYPE, message, _rewritten(value, expected, at))
 
 
-def _rewritten(value: Any, expected: str, at: At) -> str:
+def _rewritten(value: Any, expected: str, at: DocumentLocation) -> str:
     """How to write a list of tables, where one table stands, or the other way around, or a date."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
-    ##= man/spec/service.md#configuration
-    ##% What is said of how to write a list of tables, or one table, MUST be in the format of the file.
-    format = format_of(at.document.path)
+    format = detect_document_format(at.document.path)
     match value, expected:
         case {}, "a sequence":
             return _LIST_OF_TABLES[format].format(name)
@@ -145,7 +192,7 @@ def _rewritten(value: Any, expected: str, at: At) -> str:
     return ""
 
 
-def _array(kind: inspect.VarTupleType, values: list[Any], at: At) -> Iterator[Problem]:
+def _array(kind: inspect.VarTupleType, values: list[Any], at: DocumentLocation) -> Iterator[Problem]:
     least = kind.min_length or 0
     if len(values) < least:
         yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(values)}, expected at least {least}")
@@ -153,9 +200,9 @@ def _array(kind: inspect.VarTupleType, values: list[Any], at: At) -> Iterator[Pr
         yield from _value(kind.item_type, value, at / index)
 
 
-def _named(kind: inspect.DictType, values: dict[str, Any], at: At) -> Iterator[Problem]:
+def _named(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     """Values by names of the user's own."""
-    (name_kind,) = options(kind.key_type)
+    (name_kind,) = list_field_types(kind.key_type)
     pattern = name_kind.type.pattern if isinstance(name_kind.type, inspect.StrType) else None
     for name, value in values.items():
         below = at / name
@@ -164,7 +211,7 @@ def _named(kind: inspect.DictType, values: dict[str, Any], at: At) -> Iterator[P
         yield from _value(kind.value_type, value, below)
 
 
-def _free(value: Any, at: At) -> Iterator[Problem]:
+def _free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
     """A value of any kind, of which only what TOML and YAML have and JSON doesn't is wrong."""
     match value:
         case dict():
@@ -176,26 +223,26 @@ def _free(value: Any, at: At) -> Iterator[Problem]:
         case float() if not isfinite(value):
             yield at.problem(rules.CONFIG_BAD_VALUE, "this is no number")
         case date() | time():
-            message = wording.invalid_type(value, _TYPES[inspect.AnyType][1])
+            message = fields.describe_invalid_type(value, _TYPES[inspect.AnyType][1])
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "write it between quotes")
 
 
-def _variant(known: list[str], value: str, at: At) -> Iterator[Problem]:
+def _variant(known: list[str], value: str, at: DocumentLocation) -> Iterator[Problem]:
     if value not in known:
-        hint = wording.did_you_mean(value, known)
-        yield at.problem(rules.CONFIG_BAD_VALUE, wording.unknown_variant(value, known), hint)
+        hint = fields.did_you_mean(value, known)
+        yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
 
 
-def _template(value: str, at: At) -> Iterator[Problem]:
+def _template(value: str, at: DocumentLocation) -> Iterator[Problem]:
     try:
-        expand(value, at.environ)
+        expand_template(value, at.environ)
     except ExpressionError as error:
         yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
 
 
-def _table(kind: inspect.StructType, values: dict[str, Any], at: At) -> list[Problem]:
+def _table(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> list[Problem]:
     known = {field.encode_name: field for field in kind.fields}
-    wider = fields_of(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
+    wider = list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
     found = [_missing(name, at) for name, field in known.items() if field.required and name not in values]
     for name, value in values.items():
         below = at / name
@@ -206,21 +253,21 @@ def _table(kind: inspect.StructType, values: dict[str, Any], at: At) -> list[Pro
     return found or list(_refused(kind.cls, values, at))
 
 
-def _missing(name: str, at: At) -> Problem:
+def _missing(name: str, at: DocumentLocation) -> Problem:
     hint = _BEGIN if name == "$schema" else ""
-    return at.problem(rules.CONFIG_MISSING_KEY, wording.missing_field(name), hint)
+    return at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint)
 
 
-def _unknown(at: At, known: Iterable[str]) -> Problem:
+def _unknown(at: DocumentLocation, known: Iterable[str]) -> Problem:
     name = str(at.keys[-1])
-    message = wording.unknown_field(name, list(known))
-    return at.problem(rules.CONFIG_UNKNOWN_KEY, message, wording.did_you_mean(name, known), at_key=True)
+    message = fields.describe_unknown_field(name, list(known))
+    return at.problem(rules.CONFIG_UNKNOWN_KEY, message, fields.did_you_mean(name, known), at_key=True)
 
 
-def _refused(table: type[Struct], values: dict[str, Any], at: At) -> Iterator[Problem]:
+def _refused(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     """What a table says of itself when each of its values is right."""
     try:
-        as_table(values, table, dec_hook=lambda kind, value: kind(value))
+        build_table(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:
         match error.__cause__:
             case TableError() as refusal:

@@ -1,18 +1,19 @@
-"""What the tables of the configuration declare of their keys."""
+"""Declarations of configuration keys, and the wording of errors about them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
 from msgspec import inspect
 
-from duvet.config.schema import Table
-from duvet.text import quoted
+from duvet.config.settings import Table
+from duvet.text import quote_text
 
 
-class Option(NamedTuple):
+class FieldType(NamedTuple):
     """One of the types that a value may have."""
 
     type: inspect.Type
@@ -45,34 +46,101 @@ class Option(NamedTuple):
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
-def fields_of(table: type[Table]) -> dict[str, inspect.Field]:
+def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
     """The fields of a table by their keys in the file."""
     kind = inspect.type_info(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 
 
-def options(kind: inspect.Type) -> list[Option]:
+def list_field_types(kind: inspect.Type) -> list[FieldType]:
     """The types that a field takes, but for null, which stands for the absence of a value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
-            return [Option(option.type, {**(extra or {}), **option.extra}) for option in options(inner)]
+            return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
         case inspect.UnionType(types=types):
-            return [option for inner in types for option in options(inner)]
+            return [option for inner in types for option in list_field_types(inner)]
         case inspect.NoneType():
             return []
-    return [Option(kind)]
+    return [FieldType(kind)]
 
 
-def key_path(keys: Iterable[str | int]) -> str:
+def format_key_path(keys: Iterable[str | int]) -> str:
     """The keys that lead to a value, as `workflows.audit.steps[0].tool`."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
 
 
 def _key(key: str) -> str:
-    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quoted(key)
+    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quote_text(key)
 
 
-def holds_tables(kind: inspect.Type) -> bool:
+def is_table_array(kind: inspect.Type) -> bool:
     """Whether a field is an array of tables."""
-    arrays = [choice.type for choice in options(kind) if isinstance(choice.type, inspect.VarTupleType)]
-    return any(isinstance(item.type, inspect.StructType) for array in arrays for item in options(array.item_type))
+    arrays = [choice.type for choice in list_field_types(kind) if isinstance(choice.type, inspect.VarTupleType)]
+    return any(
+        isinstance(item.type, inspect.StructType) for array in arrays for item in list_field_types(array.item_type)
+    )
+
+
+def describe_unknown_field(name: str, known: Sequence[str]) -> str:
+    """A key that doesn't belong here."""
+    return f"unknown field `{name}`, {_expected(known)}"
+
+
+def describe_missing_field(name: str) -> str:
+    """A key that has to be here."""
+    return f"missing field `{name}`"
+
+
+def describe_duplicate_field(name: str) -> str:
+    """A key that stands here twice, spelt in different ways."""
+    return f"duplicate field `{name}`"
+
+
+def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
+    """A string that isn't one of those that may stand here."""
+    return f"unknown variant `{value}`, {_expected(known)}"
+
+
+def describe_invalid_type(value: Any, expected: str) -> str:
+    """A value of another type than `expected`, which names one with its article: `a string`."""
+    return f"invalid type: {describe_value(value)}, expected {expected}"
+
+
+def describe_value(value: Any) -> str:
+    """A value of a file: its type and, where it is short, itself."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"boolean `{str(value).lower()}`"
+        case int():
+            # Python refuses to write out integers of thousands of digits.
+            return f"integer `{value}`" if value.bit_length() < 64 else "integer"
+        case float():
+            return f"floating point `{value}`"
+        case str():
+            return f"string {quote_text(value)}"
+        case datetime() | date() | time():
+            return "datetime"
+        case list():
+            return "sequence"
+        case _:
+            return "map"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question that names the known word nearest to this one; nothing where none is near."""
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_lower, 1)
+    return f"did you mean `{by_lower[near[0]]}`?" if near else ""
+
+
+def _expected(names: Sequence[str]) -> str:
+    if len(names) <= 2:
+        return f"expected {' or '.join(f'`{name}`' for name in names)}" if names else "there are no fields"
+    return f"expected one of {', '.join(f'`{name}`' for name in names)}"

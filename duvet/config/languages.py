@@ -1,36 +1,40 @@
-"""The languages that duvet knows: their files, and how their comments are marked."""
+"""Languages with their file patterns and comment styles, and the configuration that `duvet init` writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple, Self
 
+from duvet import templates
+from duvet.config.toml import format_one_line_string
 
-class Style(NamedTuple):
+
+class CommentMarkers(NamedTuple):
     """What begins a comment line that names a target, and one that quotes it."""
 
     meta: str
     content: str
 
 
-SLASHES = Style("//=", "//#")
-STARS = Style("*=", "*#")
-HASHES = Style("##=", "##%")
-DASHES = Style("--=", "--#")
+SLASHES = CommentMarkers("//=", "//#")
+STARS = CommentMarkers("*=", "*#")
+HASHES = CommentMarkers("##=", "##%")
+DASHES = CommentMarkers("--=", "--#")
 # Where `--` is a comment only before a blank: `--=` is an operator in Haskell and arithmetic in MySQL.
-SPACED_DASHES = Style("-- =", "-- #")
-PERCENTS = Style("%%=", "%%#")
-SEMICOLONS = Style(";;=", ";;#")
-EXCLAMATIONS = Style("!=", "!#")
+SPACED_DASHES = CommentMarkers("-- =", "-- #")
+PERCENTS = CommentMarkers("%%=", "%%#")
+SEMICOLONS = CommentMarkers(";;=", ";;#")
+EXCLAMATIONS = CommentMarkers("!=", "!#")
 
 
 class Language(StrEnum):
     """A language by the name that `language` takes, with the names of its files and its style."""
 
     patterns: tuple[str, ...]
-    style: Style
+    style: CommentMarkers
 
-    def __new__(cls, name: str, files: str, style: Style = SLASHES) -> Self:
+    def __new__(cls, name: str, files: str, style: CommentMarkers = SLASHES) -> Self:
         language = str.__new__(cls, name)
         language._value_ = name
         language.patterns = tuple(f"**/{file}" for file in files.split())
@@ -112,3 +116,27 @@ STARTERS = (
     Starter(Language.RUBY, "lib/**/*.rb", ("Gemfile",)),
     Starter(Language.RUST, "src/**/*.rs", ("Cargo.toml",)),
 )
+
+
+GITIGNORE = b"reports/\n"
+
+
+def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
+    """The languages whose files stand in a folder."""
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
+    return tuple(one for one in STARTERS if any(map(exists, one.signs)))
+
+
+def render_starting_config(starters: Iterable[Starter], specifications: Iterable[str], *, extended: bool) -> bytes:
+    """The text of the configuration file."""
+    engine = templates.environment()
+    engine.filters["toml"] = format_one_line_string
+    text = engine.get_template("init_config.toml.j2").render(
+        starters=tuple(starters),
+        specifications=tuple(specifications),
+        extended=extended,
+        default_style=SLASHES,
+    )
+    return text.encode()

@@ -1,1 +1,1 @@
-"""What a project knows beside its trace."""
+"""What a project knows beside its trace: pages, index, search, graph, reports."""

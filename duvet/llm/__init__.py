@@ -1,1 +1,1 @@
-"""Models: which one is asked, how, and what an answer may name as its sources."""
+"""Language models: routing, providers, and answers with sources."""

@@ -1,28 +1,94 @@
-"""Calls to providers over HTTP: within their time, of a bounded size, tried again where that may help."""
+"""HTTP calls to providers with time limits, size limits and retries."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 
-from msgspec import json
+from msgspec import DecodeError, json
 
-from duvet.llm.clock import Clock
 from duvet.llm.endpoint import Endpoint
-from duvet.llm.errors import Fault, ModelError, PassingError
-from duvet.llm.refusals import refusal
-from duvet.llm.waiting import LONGEST_WAIT, pause_before
+from duvet.llm.records import Clock, ModelError, ModelFault, TemporaryModelError, shorten_to_line
 from duvet.version import VERSION
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Request, Response
 
-MOST_BYTES = 4 * 1024 * 1024
+
+MAX_WAIT = 30.0
+"""So many seconds are waited at a time, and no more."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
+_SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
+
+
+def parse_retry_after(header: str | None, now: float) -> float | None:
+    """The seconds that `Retry-After` asks for, as a number or as a date; None where it says nothing sensible."""
+    written = (header or "").strip()
+    if _SECONDS.match(written):
+        return float(written)
+    try:
+        date = parsedate_to_datetime(written)
+        return max((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now, 0.0)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def compute_pause(attempt: int) -> float:
+    """How many seconds to wait before an attempt, the first one after a failure being 1."""
+    return float(min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE))
+
+
+_DAY = 86_400
+
+
+def make_refusal(endpoint: Endpoint, response: Response, body: bytes, now: float) -> ModelError:
+    """Why a provider gives no answer, with what it says of that."""
+    status, name = response.status_code, endpoint.name
+    words = _with_reason(endpoint, body)
+    if status in (401, 403):
+        hint = f"check the key that `providers.{name}.apiKey` names"
+        return ModelError(ModelFault.UNAUTHORIZED, f"{name} refuses the key ({status}){words}", hint=hint)
+    wait = parse_retry_after(response.headers.get("retry-after"), now)
+    if status == 429:
+        when = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"
+        return TemporaryModelError(
+            ModelFault.RATE_LIMITED, f"{name} takes no more for now ({status}){words}", hint=when, wait=wait
+        )
+    if status >= 500:
+        return TemporaryModelError(ModelFault.UNAVAILABLE, f"{name} is out of order ({status}){words}", wait=wait)
+    if 300 <= status < 400:
+        hint = f"give the URL where it is now as `providers.{name}.baseUrl`"
+        return ModelError(ModelFault.REFUSED, f"{name} is elsewhere ({status})", hint=hint)
+    hint = f"check `baseUrl` and the model of `providers.{name}`"
+    return ModelError(ModelFault.REFUSED, f"{name} refuses the request ({status}){words}", hint=hint)
+
+
+def _with_reason(endpoint: Endpoint, body: bytes) -> str:
+    """What the provider says, where it says anything."""
+    words = shorten_to_line(endpoint.without_address(_reason(body)))
+    return f": {words}" if words else ""
+
+
+def _reason(body: bytes) -> str:
+    """The message in what providers answer, each in its own way."""
+    try:
+        value: Any = json.decode(body)
+    except (DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else ""
+
+
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 """So large an answer may be."""
 _MOST_OF_A_REFUSAL = 64 * 1024
 
 
-class Http:
+class ProviderClient:
     """Asks providers; its connections stay open until it is closed."""
 
     def __init__(self, clock: Clock) -> None:
@@ -34,14 +100,12 @@ class Http:
         import anyio
 
         given = {**headers, "content-type": "application/json"}
-        ##= man/spec/ask.md#calls
-        ##% A call MUST be over within the time limit of its provider, with all that is tried again.
         with anyio.move_on_after(endpoint.timeout):
             return await self._tried(endpoint, path, given, _encoded(body))
         raise _too_late(endpoint, endpoint.timeout)
 
     async def get(
-        self, endpoint: Endpoint, url: str, headers: Mapping[str, str], seconds: float, most: int = MOST_BYTES
+        self, endpoint: Endpoint, url: str, headers: Mapping[str, str], seconds: float, most: int = MAX_RESPONSE_BYTES
     ) -> bytes:
         """What stands behind a URL of the provider, asked for once."""
         import anyio
@@ -57,20 +121,17 @@ class Http:
 
     async def _tried(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
         ##= man/spec/ask.md#calls
-        ##% What a provider refuses for now, and what fails on the way, MUST be tried again as often as the configuration
-        ##% says.
+        ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks
+        ##% within reason, and give up when the provider's time limit is over.
         for attempt in range(endpoint.retries + 1):
             request = self._client(endpoint).build_request(
                 "POST", f"{endpoint.base}{path}", headers=headers, content=body
             )
             try:
-                return await self._answer(endpoint, request, MOST_BYTES)
-            except PassingError as error:
-                wait = pause_before(attempt + 1) if error.wait is None else error.wait
-                ##= man/spec/ask.md#calls
-                ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error
-                ##% where it is.
-                if attempt == endpoint.retries or wait > min(LONGEST_WAIT, endpoint.timeout):
+                return await self._answer(endpoint, request, MAX_RESPONSE_BYTES)
+            except TemporaryModelError as error:
+                wait = compute_pause(attempt + 1) if error.wait is None else error.wait
+                if attempt == endpoint.retries or wait > min(MAX_WAIT, endpoint.timeout):
                     raise
             await self.clock.sleep(wait)
         raise AssertionError("the last attempt has an outcome")
@@ -87,24 +148,24 @@ class Http:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             # What the client says of it may quote what was sent.
             words = f"{endpoint.name} can't be reached: {type(error).__name__}"
-            raise PassingError(
-                Fault.UNAVAILABLE, words, hint=f"is `providers.{endpoint.name}.baseUrl` right, and up?"
+            raise TemporaryModelError(
+                ModelFault.UNAVAILABLE, words, hint=f"is `providers.{endpoint.name}.baseUrl` right, and up?"
             ) from None
 
     async def _read(self, endpoint: Endpoint, response: Response, most: int) -> bytes:
         encoding = response.headers.get("content-encoding", "identity").lower()
         if response.status_code != 200:
             shown = await _start_of(response) if encoding == "identity" else b""
-            raise refusal(endpoint, response, shown, self.clock.now())
+            raise make_refusal(endpoint, response, shown, self.clock.now())
         ##= man/spec/ask.md#calls
-        ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
         if encoding != "identity":
-            raise ModelError(Fault.MALFORMED, f"{endpoint.name} answers compressed, which it was not asked for")
+            raise ModelError(ModelFault.MALFORMED, f"{endpoint.name} answers compressed, which it was not asked for")
         data = bytearray()
         async for chunk in response.aiter_raw():
             data += chunk
             if len(data) > most:
-                raise ModelError(Fault.TOO_LARGE, f"{endpoint.name} answers more than {most:,} bytes")
+                raise ModelError(ModelFault.TOO_LARGE, f"{endpoint.name} answers more than {most:,} bytes")
         return bytes(data)
 
     def _client(self, endpoint: Endpoint) -> AsyncClient:
@@ -114,7 +175,8 @@ class Http:
         if local not in self._clients:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": f"duvet/{VERSION}"}
             ##= man/spec/ask.md#keys
-            ##% duvet MUST NOT follow where a provider redirects to.
+            ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its
+            ##% redirects.
             # To this machine nothing goes through a proxy, which would see the key. The call has a limit as a whole.
             self._clients[local] = httpx2.AsyncClient(
                 headers=headers, timeout=None, follow_redirects=False, trust_env=not local
@@ -126,7 +188,7 @@ def _encoded(body: object) -> bytes:
     try:
         return json.encode(body)
     except UnicodeEncodeError:
-        raise ModelError(Fault.REFUSED, "what is asked holds characters that are none") from None
+        raise ModelError(ModelFault.REFUSED, "what is asked holds characters that are none") from None
 
 
 async def _start_of(response: Response) -> bytes:
@@ -140,4 +202,4 @@ async def _start_of(response: Response) -> bytes:
 
 def _too_late(endpoint: Endpoint, seconds: float) -> ModelError:
     hint = "`timeout` of the provider says how long an answer may take"
-    return ModelError(Fault.TIMEOUT, f"{endpoint.name} has not answered within {seconds:g} seconds", hint=hint)
+    return ModelError(ModelFault.TIMEOUT, f"{endpoint.name} has not answered within {seconds:g} seconds", hint=hint)

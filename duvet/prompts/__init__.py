@@ -1,1 +1,1 @@
-"""Prompts for agents: texts with front matter, filled with what the trace knows."""
+"""Prompts for agents."""

@@ -1,1 +1,1 @@
-"""Questions to a trace: every command and every tool asks them here."""
+"""Questions to a trace, shared by commands and tools."""

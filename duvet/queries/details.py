@@ -1,141 +1,143 @@
-"""All there is to say of one thing; the names are those of the server's resources."""
+"""Details of one requirement, section, specification, file or citation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 from msgspec import Struct
 
-from duvet.queries.rows import RequirementRow
-from duvet.trace.states import NotApplicable
+from duvet.model import Specification
+from duvet.queries.citations import CitationReader
+from duvet.queries.records import (
+    Detail,
+    RequirementDetail,
+    RequirementRow,
+    SectionDetail,
+    SpecificationDetail,
+    count_by_level,
+    count_requirements,
+    format_section_text,
+    make_published_url,
+    make_requirement_row,
+    make_row_fields,
+    make_section_row,
+)
+from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef
+from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
+
+_NEIGHBOURS = 2
 
 
-class Citation(Struct, frozen=True, kw_only=True):
-    """An annotation with the code around it."""
+class DetailMaterial(Struct, frozen=True):
+    """What details are made of."""
 
-    id: str
-    """`file:line`."""
-    full_path: str | None
-    """Where it stands among all resources, below the first requirement that it refers to."""
-    file_path: str
-    line_number: int
-    type: str
-    target: str
-    specification: str | None
-    section: str | None
-    section_title: str | None
-    quote: str
-    reason: str | None
-    feature: str | None
-    tracking_issue: str | None
-    valid: bool
-    error: str | None
-    """Why it is not valid."""
-    warning: str | None
-    comment_text: str
-    """Its lines without their indentation."""
-    context_start: int
-    """The number of the first line of the context."""
-    context_lines: tuple[str, ...]
-    url: str | None
-    issue_url: str | None
+    catalogue: Catalogue
+    citations: CitationReader
+    load: Callable[[SpecificationCard], Specification]
+    """Loads a specification, for its text."""
 
 
-class CitationDetail(Citation, frozen=True, kw_only=True):
-    """An annotation with the requirements that it refers to."""
-
-    requirements: tuple[RequirementRow, ...]
-
-
-class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    """Annotations of a file: all of them, or those at one place."""
-
-    file_path: str
-    url: str | None
-    citations: tuple[CitationDetail, ...]
-
-
-class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
-    """A requirement in its worst place, with all of its places."""
-
-    id: str
-    """The hex BLAKE3 of its text."""
-    specification_name: str
-    status_reason: str
-    excuse: NotApplicable | None
-    """What the configuration says where it is not applicable."""
-    url: str | None
-    """Where its section can be read."""
-    places: tuple[RequirementRow, ...]
-    citations: tuple[Citation, ...]
-    neighbours: tuple[RequirementRow, ...]
-    """Those right before and after it in its section."""
-    cited_together: tuple[RequirementRow, ...]
-    """Others that the same citations refer to."""
+def make_detail(material: DetailMaterial, found: ResolvedReference) -> Detail:
+    """The details of what a reference means."""
+    match found:
+        case RequirementRef(indexes):
+            return _requirement(material, indexes)
+        case SectionRef(specification, section):
+            return _section(material, specification, section)
+        case SpecRef(specification):
+            return _specification(material.catalogue, specification)
+        case FileRef(_, indexes):
+            return material.citations.file(indexes)
+    return material.citations.file(found.indexes)
 
 
-class Numbers(Struct, frozen=True, kw_only=True):
-    """How many requirements there are; what is excepted or not applicable is not done."""
-
-    requirements: int
-    not_started: int
-    in_progress: int
-    needs_tests: int
-    done: int
-    excepted: int
-    not_applicable: int
-    applicable: int
-    percent: int | None
-    """How many of the applicable ones are done."""
-
-
-class LevelNumbers(Numbers, frozen=True, kw_only=True):
-    """How many there are of one level."""
-
-    level: str | None
-    """None where none is stated."""
-
-
-class SectionRow(Struct, frozen=True, kw_only=True):
-    """A section in a list."""
-
-    id: str
-    title: str
-    full_path: str
-    numbers: Numbers
+def _requirement(material: DetailMaterial, indexes: Sequence[int]) -> RequirementDetail:
+    catalogue = material.catalogue
+    ##= man/spec/show.md#details
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
+    worst = min(indexes, key=lambda index: catalogue.requirements[index].state)
+    card = catalogue.requirements[worst]
+    specification = catalogue.specification_of(card)
+    cited = [number for index in indexes for number in catalogue.requirements[index].citations]
+    ##= man/spec/show.md#details
+    ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
+    ##% with its place, its problems and the code around it.
+    return RequirementDetail(
+        **make_row_fields(catalogue, card),
+        id=card.id,
+        specification_name=specification.name,
+        status_reason=card.state.meaning,
+        excuse=catalogue.excuses.get(worst),
+        url=make_published_url(specification.url, card.section) or None,
+        places=_rows(catalogue, indexes),
+        citations=material.citations.by_type(cited),
+        neighbours=_rows(catalogue, _neighbours(catalogue, worst)),
+        cited_together=_rows(catalogue, _cited_together(catalogue, indexes, cited)),
+    )
 
 
-class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="section"):
-    """A section with its text."""
-
-    id: str
-    title: str
-    content: str
-    full_path: str
-    specification: str
-    specification_name: str
-    target: str
-    file_path: str
-    line_number: int
-    url: str | None
-    numbers: Numbers
-    requirements: tuple[RequirementRow, ...]
-    citations: tuple[Citation, ...]
-    """Those of its title, and of what is no requirement."""
+def _rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple[RequirementRow, ...]:
+    return tuple(make_requirement_row(catalogue, catalogue.requirements[index]) for index in indexes)
 
 
-class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
-    """A specification with its sections."""
-
-    id: str
-    name: str
-    url: str
-    description: str
-    full_path: str
-    target: str
-    """What targets call it."""
-    file_path: str
-    numbers: Numbers
-    levels: tuple[LevelNumbers, ...]
-    sections: tuple[SectionRow, ...]
+def _neighbours(catalogue: Catalogue, index: int) -> list[int]:
+    card = catalogue.requirements[index]
+    around = range(max(index - _NEIGHBOURS, 0), min(index + _NEIGHBOURS + 1, len(catalogue.requirements)))
+    return [near for near in around if near != index and _spot(catalogue.requirements[near]) == _spot(card)]
 
 
-Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
+def _spot(card: RequirementCard) -> tuple[int, str]:
+    return (card.specification, card.section)
+
+
+def _cited_together(catalogue: Catalogue, indexes: Sequence[int], cited: Iterable[int]) -> list[int]:
+    found = {index for number in cited for index in catalogue.citations[number].requirements}
+    return sorted(found.difference(indexes))
+
+
+def _section(material: DetailMaterial, index: int, id: str) -> SectionDetail:
+    catalogue = material.catalogue
+    specification = catalogue.specifications[index]
+    cards = [card for card in catalogue.requirements if _spot(card) == (index, id)]
+    loaded = material.load(specification)
+    section = loaded.sections[loaded.by_id[id]]
+    others = [
+        number
+        for number, card in enumerate(catalogue.citations)
+        if (card.specification, card.section) == (index, id) and not card.requirements
+    ]
+    return SectionDetail(
+        id=id,
+        title=section.title,
+        content=format_section_text(section),
+        full_path=specification.section_path(id),
+        specification=specification.id,
+        specification_name=specification.name,
+        target=f"{specification.locator}#{id}",
+        file_path=specification.path,
+        line_number=loaded.data.count(b"\n", 0, section.heading[0]) + 1,
+        url=make_published_url(specification.url, id) or None,
+        numbers=count_requirements(cards),
+        requirements=tuple(make_requirement_row(catalogue, card) for card in cards),
+        citations=material.citations.by_type(others),
+    )
+
+
+def _specification(catalogue: Catalogue, index: int) -> SpecificationDetail:
+    specification = catalogue.specifications[index]
+    cards = [card for card in catalogue.requirements if card.specification == index]
+    by_section: dict[str, list[RequirementCard]] = {section.id: [] for section in specification.sections}
+    for card in cards:
+        by_section[card.section].append(card)
+    return SpecificationDetail(
+        id=specification.id,
+        name=specification.name,
+        url=specification.url,
+        description=specification.description,
+        full_path=specification.full_path,
+        target=specification.locator,
+        file_path=specification.path,
+        numbers=count_requirements(cards),
+        levels=count_by_level(cards),
+        sections=tuple(make_section_row(specification, id, found) for id, found in by_section.items()),
+    )

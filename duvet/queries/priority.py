@@ -1,13 +1,18 @@
-"""What to work on next: requirements in the order of their priority."""
+"""Orders requirements by urgency, with the reasons."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from duvet.model import Kind, Level, Rank
-from duvet.queries.catalogue import Catalogue, RequirementCard
-from duvet.queries.filters import Filter, selected
-from duvet.trace.states import Status
+from duvet.queries.gaps import RequirementFilter, select_requirements
+from duvet.queries.records import RequirementRow, make_row_fields
+from duvet.text import format_count
+from duvet.trace.catalogue import Catalogue, RequirementCard
+from duvet.trace.records import State, Status
 
 
 class PriorityClass(Rank):
@@ -29,27 +34,27 @@ class Priority(Struct, frozen=True):
     def key(self) -> tuple[int, int, int]:
         """What requirements are sorted by."""
         ##= man/spec/queries.md#priorities
-        ##% Requirements MUST be ranked by level: MUST, SHOULD, MAY, then those without one.
-        ##= man/spec/queries.md#priorities
-        ##% Those of one level MUST be ranked by class: partially implemented, not started, fully implemented.
-        ##= man/spec/queries.md#priorities
-        ##% Those of one class MUST be ranked by how many todos refer to them, most first.
+        ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before
+        ##% fully implemented ones, then by the number of todos, then by their order in the specifications.
         return (-self.level, self.priority_class, -self.todos)
 
 
-def prioritized(catalogue: Catalogue, wanted: Filter, *, finished: bool = False) -> list[int]:
+def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, finished: bool = False) -> list[int]:
     """The indexes of the requirements, most urgent first; what is done is among them only if that is asked for."""
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
     wants_done = finished or Status.DONE in wanted.statuses
     cards = catalogue.requirements
-    found = (index for index in selected(catalogue, wanted) if wants_done or cards[index].status is not Status.DONE)
-    ##= man/spec/queries.md#priorities
-    ##% What is alike in all of this MUST be ranked in the order of the specifications.
-    return sorted(found, key=lambda index: priority_of(catalogue, cards[index]).key)
+    found = (
+        index
+        for index in select_requirements(catalogue, wanted)
+        if wants_done or cards[index].status is not Status.DONE
+    )
+    return sorted(found, key=lambda index: compute_priority(catalogue, cards[index]).key)
 
 
-def priority_of(catalogue: Catalogue, card: RequirementCard) -> Priority:
+def compute_priority(catalogue: Catalogue, card: RequirementCard) -> Priority:
     """What decides about the rank of a requirement."""
     todos = sum(catalogue.citations[number].kind is Kind.TODO for number in card.citations)
     return Priority(card.level, _CLASS_OF[card.status], todos)
@@ -61,3 +66,109 @@ _CLASS_OF = {
     Status.NEEDS_TESTS: PriorityClass.PARTIALLY_IMPLEMENTED,
     Status.DONE: PriorityClass.FULLY_IMPLEMENTED,
 }
+
+
+class PriorityRow(RequirementRow, frozen=True, kw_only=True):
+    """A requirement with its rank."""
+
+    rank: int
+    priority_class: str
+    todo_count: int
+    reason: str
+
+
+class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
+    """A requirement with all that decided about its rank."""
+
+    key: str
+    before_next: str
+    """Why the next one comes after it; nothing for the last one."""
+
+
+def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[PriorityRow]:
+    """The first of the requirements that are in this order."""
+    cards = [catalogue.requirements[index] for index in ranked[:most]]
+    return [PriorityRow(**_fields(catalogue, card, rank)) for rank, card in enumerate(cards, 1)]
+
+
+def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[ExplainedRow]:
+    """The same, each compared with the next one."""
+    cards = [catalogue.requirements[index] for index in ranked]
+    nexts = [*cards[1:], None]
+    return [
+        ExplainedRow(
+            **_fields(catalogue, card, rank),
+            key=_key(compute_priority(catalogue, card)),
+            before_next=_before(catalogue, card, after) if after else "",
+        )
+        for rank, (card, after) in enumerate(zip(cards[:most], nexts, strict=False), 1)
+    ]
+
+
+def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
+    priority = compute_priority(catalogue, card)
+    return {
+        **make_row_fields(catalogue, card),
+        "rank": rank,
+        "priority_class": priority.priority_class.name.lower(),
+        "todo_count": priority.todos,
+        "reason": explain_priority(catalogue, card),
+    }
+
+
+def explain_priority(catalogue: Catalogue, card: RequirementCard) -> str:
+    """`MUST, needs tests: implemented but not tested, 2 todos`."""
+    ##= man/spec/queries.md#priorities
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    todos = compute_priority(catalogue, card).todos
+    words = f"{_level_words(card.level)}, {card.status.words}: {_state(catalogue, card)}"
+    return f"{words}, {format_count(todos, 'todo')}" if todos else words
+
+
+def _state(catalogue: Catalogue, card: RequirementCard) -> str:
+    kinds = {catalogue.citations[number].kind for number in card.citations}
+    return describe_shortfall(card.state, kinds) or _STATES[card.state]
+
+
+def describe_shortfall(state: State, kinds: Collection[Kind]) -> str:
+    """What a state alone does not say of a requirement that has citations of these kinds; mostly nothing."""
+    if state is State.MISSING_TEST and Kind.CITATION not in kinds:
+        return "excepted without a reason"
+    if state is State.MISSING_TEST and Kind.TEST in kinds:
+        return "implemented but only tested in part"
+    if state is State.MISSING_IMPLEMENTATION and Kind.CITATION in kinds:
+        return "tested but only implemented in part"
+    return ""
+
+
+_STATES = {
+    State.UNCITED: "nothing refers to it",
+    State.TO_DO: "only todos refer to it",
+    State.MISSING_IMPLEMENTATION: "tested but not implemented",
+    State.PARTIAL: "only a part of it is cited",
+    State.MISSING_TEST: "implemented but not tested",
+    State.EXCEPTION: "excepted with a reason",
+    State.IMPLIED: "implied",
+    State.COMPLETE: "implemented and tested",
+    State.NOT_APPLICABLE: "not applicable",
+}
+
+
+def _key(one: Priority) -> str:
+    return f"{_level_words(one.level)}, {one.priority_class.words}, {format_count(one.todos, 'todo')}"
+
+
+def _before(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
+    """The first thing in which the two differ."""
+    one, other = compute_priority(catalogue, card), compute_priority(catalogue, after)
+    if one.level is not other.level:
+        return f"{_level_words(one.level)} comes before {_level_words(other.level)}"
+    if one.priority_class is not other.priority_class:
+        return f"same level; {one.priority_class.words} comes before {other.priority_class.words}"
+    if one.todos != other.todos:
+        return f"same level and class; more todos ({one.todos} against {other.todos})"
+    return "same level, class and todos; stands first in the specifications"
+
+
+def _level_words(level: Level) -> str:
+    return level.name if level else "no level"

@@ -1,4 +1,4 @@
-"""What the server tells on standard error: a line for each thing that happens, as text or as JSON."""
+"""The log of the server on standard error, as text or JSON lines."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import logging
 import os
 import re
 import traceback
-from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import IntEnum
 
 from msgspec import Struct, json
 
-from duvet.runs import FailureCode, Run
-from duvet.tools.seen import Seen
+from duvet.tools.audit import CallRecord
+from duvet.workflows.workflow import FailureCode, WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")
@@ -26,10 +25,10 @@ _LONGEST = 4000
 _SHORTER = (1000, 300, 100, 20)
 """Characters of the texts in a line that is too long."""
 _GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
-NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
+LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
 
-class Level(IntEnum):
+class EventLevel(IntEnum):
     """How important something is."""
 
     TRACE = 5
@@ -39,17 +38,17 @@ class Level(IntEnum):
     ERROR = 40
 
 
-class Event(Struct, frozen=True):
+class LogEvent(Struct, frozen=True):
     """Something that happened."""
 
-    level: Level
+    level: EventLevel
     message: str
     fields: Mapping[str, object]
 
-    def cut(self, most: int) -> Event:
+    def cut(self, most: int) -> LogEvent:
         """The same with texts of no more characters, and with no more texts."""
         fields = {name: value[:most] if isinstance(value, str) else value for name, value in self.fields.items()}
-        return Event(self.level, self.message[:most], dict([*fields.items()][:most]))
+        return LogEvent(self.level, self.message[:most], dict([*fields.items()][:most]))
 
 
 def _now() -> datetime:
@@ -60,13 +59,13 @@ def _always() -> bool:
     return True
 
 
-class Log:
+class ServerLog:
     """Writes what is important enough, a line each."""
 
     def __init__(
         self,
         write: Callable[[str], None],
-        level: Level = Level.WARN,
+        level: EventLevel = EventLevel.WARN,
         *,
         as_json: bool = False,
         clock: Callable[[], datetime] = _now,
@@ -79,46 +78,43 @@ class Log:
         self._clock = clock
         self.turn_to(level, as_json=as_json)
 
-    def turn_to(self, level: Level, *, as_json: bool) -> None:
+    def turn_to(self, level: EventLevel, *, as_json: bool) -> None:
         """From now on."""
         self._level = level
         self._lay_out = _as_json if as_json else _as_text
 
-    def wants(self, level: Level) -> bool:
+    def wants(self, level: EventLevel) -> bool:
         """Whether events of this level are written."""
         return level >= self._level
 
-    def tell(self, level: Level, message: str, **fields: object) -> None:
+    def tell(self, level: EventLevel, message: str, **fields: object) -> None:
         """Write an event, if it is important enough."""
         if self.wants(level):
-            self._put(Event(level, message, fields))
+            self._put(LogEvent(level, message, fields))
 
     def note(self, message: str, **fields: object) -> None:
         """Write an event that nobody may miss, however little is wanted."""
-        self._put(Event(Level.INFO, message, fields))
+        self._put(LogEvent(EventLevel.INFO, message, fields))
 
-    def _put(self, event: Event) -> None:
+    def _put(self, event: LogEvent) -> None:
         ##= man/spec/service.md#operations
-        ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
-        ##% with the next one.
+        ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
         if not self._is_read():
             self._missed += 1
             return
         if self._missed:
-            event = Event(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
+            event = LogEvent(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
             self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        ##= man/spec/service.md#operations
-        ##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
         lines = (self._lay_out(time, one) for one in (event, *map(event.cut, _SHORTER)))
         self._write(next(filter(_fits, lines), ""))
 
-    def saw(self, call: Seen) -> None:
+    def saw(self, call: CallRecord) -> None:
         """Write a call of a tool."""
         ##= man/spec/service.md#operations
-        ##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what
-        ##% came of it, and its sizes.
-        level = _LEVELS.get(call.code, Level.INFO)
+        ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
+        ##% warnings.
+        level = _LEVELS.get(call.code, EventLevel.INFO)
         more = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.tell(
             level,
@@ -134,13 +130,13 @@ class Log:
             arguments=call.arguments,
         )
 
-    def ran(self, run: Run) -> None:
+    def ran(self, run: WorkflowRun) -> None:
         """Write what became of the steps of a workflow that nobody has an answer to."""
-        ##= man/spec/service.md#operations
-        ##% A workflow that is cancelled MUST be a line of the log that tells what became of each of its steps.
+        ##= man/spec/workflows.md#steps
+        ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
         if run.error is not None and run.error.code is FailureCode.CANCELLED:
             self.tell(
-                Level.WARN,
+                EventLevel.WARN,
                 "run",
                 workflow=run.workflow,
                 status=run.status,
@@ -156,10 +152,10 @@ def _fits(line: str) -> bool:
     return len(line) <= _LONGEST and len(line.encode("ascii", "backslashreplace")) <= _LONGEST
 
 
-_LEVELS = {"upstream_error": Level.WARN, "internal": Level.ERROR}
+_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
 
 
-def _as_text(time: str, event: Event) -> str:
+def _as_text(time: str, event: LogEvent) -> str:
     shown = [f"{name}={_word(value)}" for name, value in event.fields.items()]
     return _plain(" ".join([time, event.level.name, event.message, *shown]))
 
@@ -169,7 +165,7 @@ def _word(value: object) -> str:
     return json.encode(text).decode() if not text or set(text) & set(' "=\\') else text
 
 
-def _as_json(time: str, event: Event) -> str:
+def _as_json(time: str, event: LogEvent) -> str:
     told = {"time": time, "level": event.level.name.lower(), "message": event.message, **event.fields}
     return json.encode(
         {name: _plain(value) if isinstance(value, str) else value for name, value in told.items()}
@@ -179,27 +175,31 @@ def _as_json(time: str, event: Event) -> str:
 def _plain(text: str) -> str:
     """The text without what could begin another line, or move about on a terminal."""
     ##= man/spec/service.md#operations
-    ##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+    ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
+    ##% clients.
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()
 
 
-class Complaints(logging.Handler):
+class LogForwarder(logging.Handler):
     """Tells what the server and what it stands on complain of, without what clients have sent."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        ##= man/spec/mcp.md#http
-        ##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
+        ##= man/spec/mcp.md#errors
+        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
+        ##% error as one line without the text of the request.
         error = record.exc_info[1] if record.exc_info else None
+        from asyncio import CancelledError
+
         if isinstance(error, CancelledError) or record.msg == _GIVES_UP:
             # Who is told to end waits for nobody.
             return
         fields = {"error": type(error).__name__, "at": _place(error)} if error else {}
         what = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
-        self._log.tell(Level.ERROR, what, **fields)
+        self._log.tell(EventLevel.ERROR, what, **fields)
 
 
 def _place(error: BaseException) -> str:
@@ -210,10 +210,10 @@ def _place(error: BaseException) -> str:
     return places[-1] if places else ""
 
 
-def tell_complaints(log: Log) -> None:
+def forward_logging(log: ServerLog) -> None:
     """From now on."""
-    handler = Complaints(log)
-    for name in NAMES:
+    handler = LogForwarder(log)
+    for name in LOGGER_NAMES:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(logging.ERROR)

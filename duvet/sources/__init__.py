@@ -1,1 +1,1 @@
-"""From files to annotations."""
+"""Files to annotations."""

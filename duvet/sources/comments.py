@@ -1,49 +1,420 @@
-"""From the comments of a source to annotations."""
+"""Reads annotations from comments: lines, fields and quotes."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
 from duvet import rules
-from duvet.model import Annotation, Problem, Source
-from duvet.sources.blocks import Block, blocks
-from duvet.sources.fields import field_of, read_fields
-from duvet.sources.finder import finder_of
-from duvet.sources.runs import runs
-from duvet.sources.style import Style
-from duvet.sources.tokens import tokens
-from duvet.sources.usual import usual
-from duvet.text import place_of
+from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
+from duvet.text import WHITESPACE, find_place, quote_text
+
+# The four characters are white space for `\s`, but not for Unicode.
+_BLANKS = r"[^\S\n\x1c-\x1f]*+"
+_INK = r"[\S\x1c-\x1f]"
+_REST = r"[^\n]*+"
+
+
+class AnnotationFinder(Struct, frozen=True):
+    """What finds annotations in the whole text at once."""
+
+    runs: Callable[[str], Iterator[re.Match[str]]]
+    """Lines with a prefix that follow one another. Those of the usual form are captured in parts, `quote` last."""
+    texts: Callable[[str], list[str]]
+    """What stands behind the prefix on each line of a quote, less lines with nothing there."""
+    without_text: str
+    """How a line of a quote with nothing behind its prefix ends, and hardly any other does."""
+
+
+@lru_cache
+def make_finder(meta: str, content: str) -> AnnotationFinder:
+    """The finder for two prefixes."""
+    # Indentation is cut off before a line is looked at, so nothing begins with white space there.
+    possible = [re.escape(one) for one in (meta, content) if one[:1] not in WHITESPACE and "\n" not in one]
+    # An empty prefix stands at the first character of each line that has one.
+    first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
+    ##= man/spec/trace.md#annotations
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
+    run = rf"{_REST}(?:\n{_BLANKS}{first}{_REST})*"
+    if len(possible) == 2 and meta not in content and content not in meta:
+        run = rf"(?:{_usual(*possible)}(?!\n{_BLANKS}{first})|{run})"
+    texts = rf"{re.escape(content)}{_BLANKS}([^\n]*{_INK})"
+    return AnnotationFinder(re.compile(first + run).finditer, re.compile(texts).findall, content.rstrip(WHITESPACE))
+
+
+def _usual(meta: str, content: str) -> str:
+    """What follows the first prefix of a usual run: a target, lines with fields, a quote that begins with text."""
+    fields = rf"(?:\n{_BLANKS}{meta}{_REST})*"
+    text = rf"{_INK}{_REST}(?:\n{_BLANKS}{content}{_REST})*"
+    return (
+        rf"(?<={meta}){_BLANKS}(?P<target>{_INK}{_REST})(?P<fields>{fields})"
+        rf"\n{_BLANKS}(?P<quote>{content}{_BLANKS}(?P<text>{text}))"
+    )
+
+
+class LineRun(Struct, frozen=True):
+    """Lines that follow one another without a gap."""
+
+    line: int
+    start: int
+    """Where the prefix of the first line stands."""
+    found: re.Match[str]
+    """Where it begins before the run does, it caught a line on which no prefix comes first."""
+
+    @property
+    def text(self) -> str:
+        """All from the first prefix to the end of the last line."""
+        return self.found.string[self.start : self.found.end()]
+
+
+def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
+    """Whether the file can hold an annotation at all; most can't, and need no more than this."""
+    return meta.encode() in data or content.encode() in data
+
+
+def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
+    """The runs of a text in order."""
+    line, counted = 1, 0
+    for found in finder.runs(text):
+        start = found.start()
+        if start and text[start - 1] != "\n" and text[text.rfind("\n", 0, start) + 1 : start].strip(WHITESPACE):
+            below = found[0].partition("\n")[2].lstrip(WHITESPACE)
+            if not below:
+                continue
+            start = found.end() - len(below)
+        line += text.count("\n", counted, start)
+        counted = start
+        yield LineRun(line, start, found)
+
+
+class LineToken(Struct, frozen=True):
+    """One line: what stands after the prefix, trimmed, and where that begins."""
+
+    line: int
+    is_meta: bool
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Where the text ends."""
+        return self.start + len(self.text)
+
+
+def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
+    """The tokens of a run in order."""
+    found: list[LineToken] = []
+    end = run.start - 1
+    for number, written in enumerate(run.text.split("\n"), run.line):
+        end += len(written) + 1
+        line = written.lstrip(WHITESPACE)
+        is_meta = line.startswith(meta)
+        rest = line[len(meta if is_meta else content) :].lstrip(WHITESPACE)
+        found.append(LineToken(number, is_meta, rest.rstrip(WHITESPACE), end - len(rest)))
+    return found
+
+
+class AnnotationBlock(Struct):
+    """The lines of one annotation."""
+
+    metas: list[LineToken]
+    contents: list[LineToken]
+
+
+def split_blocks(tokens: Iterable[LineToken]) -> list[AnnotationBlock]:
+    """The blocks of one run."""
+    block = AnnotationBlock([], [])
+    found = [block]
+    for token in tokens:
+        if token.is_meta and block.contents:
+            block = AnnotationBlock([], [])
+            found.append(block)
+        if token.is_meta:
+            block.metas.append(token)
+        elif token.text:
+            block.contents.append(token)
+    return [block for block in found if block.metas or block.contents]
+
+
+T = TypeVar("T")
+
+
+class FieldChoice(Struct, Generic[T], frozen=True):
+    """A key whose value is one of a few words."""
+
+    key: str
+    noun: str
+    known: dict[str, T]
+    expected: str
+    rule: rules.Rule
+
+
+_KIND = FieldChoice(
+    "type",
+    "annotation type",
+    {
+        "IMPLEMENTATION": Kind.CITATION,
+        "implementation": Kind.CITATION,
+        **{name: kind for kind in Kind for name in (kind.name, kind.name.lower())},
+    },
+    '["spec", "test", "implementation", "exception", "todo", "implication"]',
+    rules.COMMENT_BAD_TYPE,
+)
+_LEVEL = FieldChoice(
+    "level",
+    "annotation level",
+    {level.name: level for level in Level},
+    '["AUTO", "MUST", "SHOULD", "MAY"]',
+    rules.COMMENT_BAD_LEVEL,
+)
+_FORMAT = FieldChoice(
+    "format",
+    "spec type",
+    {"md": Format.MARKDOWN, **{name: written for written in Format for name in (written.name, written.name.lower())}},
+    '["auto", "ietf", "markdown"]',
+    rules.COMMENT_BAD_FORMAT,
+)
+_REASONED = frozenset({Kind.EXCEPTION, Kind.IMPLICATION, Kind.CITATION, Kind.TEST})
+_ONLY_FOR = {"reason": _REASONED, "feature": frozenset({Kind.TODO}), "tracking-issue": frozenset({Kind.TODO})}
+_KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-issue")
+
+
+class CommentField(Struct, frozen=True):
+    """A line `key=value`, or a value alone, which is the target; where key and value begin."""
+
+    key: str
+    value: str
+    start: int
+    value_start: int
+    named: bool = True
+
+
+def parse_field(text: str, start: int) -> CommentField:
+    """The field that a line holds, from where it begins."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        return CommentField("source", text, start, start, named=False)
+    trimmed = value.lstrip(WHITESPACE)
+    return CommentField(key.rstrip(WHITESPACE), trimmed, start, start + len(text) - len(trimmed))
+
+
+FieldsByKey = dict[str, list[CommentField]]
+
+
+class AnnotationFields(Struct):
+    """What a block says of its annotation."""
+
+    kind: Kind
+    target: str = ""
+    target_at: tuple[int, int] = (0, 0)
+    level: Level = Level.AUTO
+    format: Format = Format.AUTO
+    reason: str = ""
+    feature: str = ""
+    tracking_issue: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    def annotation(
+        self, path: str, line: int, target: str, quote: str, blob_link: str | None, source: Source
+    ) -> Annotation:
+        """The annotation that they belong to."""
+        return Annotation(
+            path,
+            line,
+            self.kind,
+            target,
+            quote,
+            self.level,
+            self.format,
+            self.reason,
+            self.feature,
+            self.tracking_issue,
+            blob_link=blob_link,
+            source=source,
+        )
+
+
+def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
+    """The fields of one block with every problem that they have."""
+    first = fields[0]
+    if len(fields) == 1 and not first.named:
+        ##= man/spec/trace.md#annotations
+        ##% An annotation without a type MUST have the type of its source, or else be a citation.
+        return AnnotationFields(default, first.value, (first.start, first.start + len(first.value)))
+    return _Reader(path, text).read(fields, default)
+
+
+class _Reader:
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.problems: list[Problem] = []
+
+    def read(self, fields: list[CommentField], default: Kind) -> AnnotationFields:
+        given = self._by_key(fields)
+        kind = self._value(given, _KIND, default)
+        level = self._value(given, _LEVEL, Level.AUTO)
+        written = self._value(given, _FORMAT, Format.AUTO)
+        if "type" not in given or given["type"][0].value in _KIND.known:
+            self._check_allowed(given, kind)
+        if "source" not in given:
+            self._no_target(fields[0])
+        target = given.get("source", fields)[0]
+        return AnnotationFields(
+            kind,
+            target.value,
+            (target.value_start, target.value_start + len(target.value)),
+            level,
+            written,
+            " ".join(field.value for field in given.get("reason", [])),
+            _only(given, "feature"),
+            _only(given, "tracking-issue"),
+            tuple(self.problems),
+        )
+
+    def _by_key(self, fields: list[CommentField]) -> FieldsByKey:
+        ##= man/spec/trace.md#annotations
+        ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+        ##% type, where it is written.
+        given: FieldsByKey = {}
+        for field in fields:
+            if field.key not in _KEYS:
+                self._unknown(field)
+            elif field.key in given and field.key != "reason":
+                self._repeated(field, given[field.key][0])
+            else:
+                given.setdefault(field.key, []).append(field)
+        return given
+
+    def _value(self, given: FieldsByKey, choice: FieldChoice[T], default: T) -> T:
+        if choice.key not in given:
+            return default
+        field = given[choice.key][0]
+        if field.value not in choice.known:
+            message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
+            self.problems.append(choice.rule.problem(message, self.path, self._value_place(field), label="error here"))
+        return choice.known.get(field.value, default)
+
+    def _check_allowed(self, given: FieldsByKey, kind: Kind) -> None:
+        for key, kinds in _ONLY_FOR.items():
+            if key in given and kind not in kinds:
+                problem = rules.COMMENT_KEY_NOT_ALLOWED.problem(
+                    f"invalid key for type {kind.name}",
+                    self.path,
+                    self._value_place(given[key][0]),
+                    label="defined here",
+                    hint=f"`{key}` belongs to {', '.join(sorted(kind.name.lower() for kind in kinds))}",
+                )
+                self.problems.append(problem)
+
+    def _unknown(self, field: CommentField) -> None:
+        place = find_place(self.text, field.start, field.start + len(field.key))
+        hint = f"known are {', '.join(_KEYS[1:])}; a target with `=` in it can be written as source=TARGET"
+        problem = rules.COMMENT_UNKNOWN_KEY.problem(
+            "invalid metadata field", self.path, place, label="defined here", hint=hint
+        )
+        self.problems.append(problem)
+
+    def _repeated(self, field: CommentField, first: CommentField) -> None:
+        problem = rules.COMMENT_REPEATED_KEY.problem(
+            f'"{field.key}" already specified',
+            self.path,
+            self._value_place(field),
+            label="redefined here",
+            notes=(Note(self._value_place(first), "already defined here"),),
+        )
+        self.problems.append(problem)
+
+    def _no_target(self, first: CommentField) -> None:
+        problem = rules.COMMENT_NO_TARGET.problem(
+            "comment is missing source specification",
+            self.path,
+            self._value_place(first),
+            label="defined here",
+            hint="add a line with the target, such as `spec.md#section`",
+        )
+        self.problems.append(problem)
+
+    def _value_place(self, field: CommentField) -> Place:
+        return find_place(self.text, field.value_start, field.value_start + len(field.value))
+
+
+def _only(given: FieldsByKey, key: str) -> str:
+    return given[key][0].value if key in given else ""
+
+
+class SourceStyle(Struct, frozen=True):
+    """What a target and quoted text begin with, and what holds for all annotations of a source."""
+
+    meta: str = "//="
+    content: str = "//#"
+    kind: Kind = Kind.CITATION
+    blob_link: str | None = None
+
+
+def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
+    """The annotation of a run of a target, perhaps fields, and a quote, all without a mistake; None for any other."""
+    found = run.found
+    if found.lastgroup != "quote" or found.start() != run.start:
+        return None
+    target, fields, quote, _ = found.groups()
+    quote = quote.rstrip(WHITESPACE)
+    given = _given(style.kind, style.meta, fields)
+    if given is None or "=" in target or quote.endswith(finder.without_text):
+        return None
+    target = target.rstrip(WHITESPACE)
+    start = found.start("target")
+    end = found.start("quote") + len(quote)
+    source = Source(start, start + len(target), start, end, found.start("text"), end)
+    return given.annotation(path, run.line, target, " ".join(finder.texts(quote)), style.blob_link, source)
+
+
+@lru_cache(maxsize=512)
+def _given(kind: Kind, meta: str, fields: str) -> AnnotationFields | None:
+    """What the lines below a target say, which are the same again and again; None where something is wrong."""
+    texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
+    given = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
+    return None if given.problems else given
+
 
 # Text this close below a target with no quote was meant for it.
 _CUT_DISTANCE = 3
 
 
-def scan(path: str, text: str, style: Style) -> tuple[list[Annotation], list[Problem]]:
+def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
     """The annotations of a source, and what is wrong with the rest."""
     found: list[Annotation] = []
     problems: list[Problem] = []
-    before: Block | None = None
-    finder = finder_of(style.meta, style.content)
-    for run in runs(text, finder):
-        annotation = usual(path, run, style, finder)
+    before: AnnotationBlock | None = None
+    finder = make_finder(style.meta, style.content)
+    for run in find_runs(text, finder):
+        annotation = parse_usual_run(path, run, style, finder)
         if annotation is not None:
             found.append(annotation)
             before = None
             continue
-        for block in blocks(tokens(run, style.meta, style.content)):
+        for block in split_blocks(tokenize_run(run, style.meta, style.content)):
             if block.metas:
-                found += read_block(path, text, block, style, problems)
+                found += parse_block(path, text, block, style, problems)
             else:
                 ##= man/spec/trace.md#annotations
-                ##% Quoted text that has no target SHOULD cause a warning.
+                ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
                 problems.append(_without_target(path, text, block, before))
             before = block
     return found, problems
 
 
-def read_block(path: str, text: str, block: Block, style: Style, problems: list[Problem]) -> list[Annotation]:
+def parse_block(
+    path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
+) -> list[Annotation]:
     """The annotation of a block, or none if something is wrong with it."""
     metas, contents = block.metas, block.contents
-    given = read_fields(path, text, [field_of(token.text, token.start) for token in metas], style.kind)
+    given = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
     if given.problems:
         problems += given.problems
         return []
@@ -53,17 +424,15 @@ def read_block(path: str, text: str, block: Block, style: Style, problems: list[
     return [given.annotation(path, metas[0].line, given.target, quote, style.blob_link, source)]
 
 
-def _without_target(path: str, text: str, block: Block, before: Block | None) -> Problem:
+def _without_target(path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None) -> Problem:
     first, last = block.contents[0], block.contents[-1]
-    place = place_of(text, first.start, last.end)
+    place = find_place(text, first.start, last.end)
     if (
         before is not None
         and before.metas
         and not before.contents
         and first.line - before.metas[-1].line <= _CUT_DISTANCE
     ):
-        ##= man/spec/trace.md#annotations
-        ##% Quoted text that a gap cuts off from its target SHOULD cause a warning.
         return rules.COMMENT_CUT.problem(
             f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing",
             path,

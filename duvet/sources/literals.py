@@ -1,4 +1,4 @@
-"""Annotations that stand in string literals, found with as little of each language as that takes."""
+"""Annotations inside string literals, which are ignored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRIPLE = r'"""(?s:[^\\]|\\.)*?"""'
 _TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
 
 
-class Family(NamedTuple):
+class LiteralFamily(NamedTuple):
     """Languages whose literals may go over several lines in the same way."""
 
     signs: tuple[str, ...]
@@ -26,33 +26,33 @@ class Family(NamedTuple):
     languages: tuple[Language, ...]
 
 
-_HASHES = Family(
+_HASHES = LiteralFamily(
     ('"""', "'''"),
     rf"\#[^\n]*+|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
     (Language.PYTHON, Language.ELIXIR, Language.JULIA, Language.NIM, Language.TOML),
 )
-_SLASHES = Family(
+_SLASHES = LiteralFamily(
     ('"""',),
     rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE})|{_PLAIN}",
     (Language.JAVA, Language.KOTLIN, Language.SCALA, Language.SWIFT, Language.CSHARP, Language.FSHARP),
 )
-_BOTH = Family(
+_BOTH = LiteralFamily(
     ('"""', "'''"),
     rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
     (Language.GROOVY, Language.DART),
 )
-_CPP = Family(
+_CPP = LiteralFamily(
     ('R"',), rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}', (Language.CPP,)
 )
 # A lifetime begins as a character does, and is none.
-_RUST = Family(
+_RUST = LiteralFamily(
     ('"',),
     rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
     (Language.RUST,),
 )
-_GO = Family(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
+_GO = LiteralFamily(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
 # What stands in braces may hold a literal of its own: such a literal counts as none.
-_JAVASCRIPT = Family(
+_JAVASCRIPT = LiteralFamily(
     ("`",),
     rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",
     (Language.JAVASCRIPT, Language.TYPESCRIPT),
@@ -61,7 +61,7 @@ _FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
 
 
 @cache
-def _by_extension() -> dict[str, Family]:
+def _by_extension() -> dict[str, LiteralFamily]:
     found = ((pattern, family) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
     return {pattern.rpartition("*")[2]: family for pattern, family in found}
 
@@ -71,7 +71,7 @@ def may_have_literals(path: str) -> bool:
     return _family(path) is not None
 
 
-def _family(path: str) -> Family | None:
+def _family(path: str) -> LiteralFamily | None:
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
     return _by_extension().get(name[dot:]) if dot > 0 else None
@@ -79,8 +79,9 @@ def _family(path: str) -> Family | None:
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     """Those of these lines, which are in order, that begin in a string literal; where that is not sure, none do."""
-    ##= man/spec/validate.md#what-is-checked
-    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
     family = _family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []
@@ -96,7 +97,7 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     return inside
 
 
-def _spans(family: Family, text: str) -> Iterator[tuple[int, int]]:
+def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
     """The first and the last line of each literal that has more than one."""
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):

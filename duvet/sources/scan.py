@@ -1,4 +1,4 @@
-"""From source rules to the annotations of every file that they match."""
+"""Finds the source files of a project and reads their annotations."""
 
 from __future__ import annotations
 
@@ -7,31 +7,57 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from duvet import rules
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
-from duvet.sources.comments import scan
-from duvet.sources.filtered import FilteredTree
-from duvet.sources.globs import expand
-from duvet.sources.patterns import Pattern, PatternError, any_of, compile_pattern
-from duvet.sources.runs import has_any
-from duvet.sources.style import Style
-from duvet.text import decode
-from duvet.tree.protocol import Tree
+from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
+from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, match_any
+from duvet.text import decode_utf8, path_key
+from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
-Report = Callable[[Problem], None]
+Hides = Callable[[str, bool], object]
+"""Whether a path, a folder or not, is left out; what is in a folder that is left out has to be, too."""
+
+
+class FilteredTree:
+    """Another tree, less the paths that are hidden."""
+
+    def __init__(self, tree: Tree, hides: Hides) -> None:
+        self.tree = tree
+        self.hides = hides
+
+    def read(self, path: str) -> bytes:
+        return self.tree.read(path)
+
+    def is_file(self, path: str) -> bool:
+        return self.tree.is_file(path) and not self.hides(path, False)
+
+    def exists(self, path: str) -> bool:
+        return self.tree.exists(path) and not self.hides(path, False)
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        for entry in self.tree.entries(folder):
+            if not self.hides(start + entry.name, is_folder(entry)):
+                yield entry
+
+    def identity(self, folder: str) -> object:
+        return self.tree.identity(folder)
+
+
+ProblemReporter = Callable[[Problem], None]
 
 _FOLDER_HINT = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
 
 
-class Wanted(Struct, frozen=True):
+class SourceFile(Struct, frozen=True):
     """A file to read, in each style that a rule gives it."""
 
     path: str
-    styles: tuple[Style, ...]
+    styles: tuple[SourceStyle, ...]
 
 
-class Origin(Struct, frozen=True):
+class RuleOrigin(Struct, frozen=True):
     """Where a rule is written."""
 
     path: str = ""
@@ -39,7 +65,7 @@ class Origin(Struct, frozen=True):
     """Where a value of one of its keys stands."""
 
 
-class Scanned(Struct, frozen=True):
+class ScannedFile(Struct, frozen=True):
     """What stands in a file, and what is wrong with it."""
 
     annotations: list[Annotation]
@@ -47,49 +73,50 @@ class Scanned(Struct, frozen=True):
 
 
 def find_sources(
-    given: Iterable[tuple[SourceRule, Origin]],
+    given: Iterable[tuple[SourceRule, RuleOrigin]],
     tree: Tree,
     root: str,
-    report: Report,
+    report: ProblemReporter,
     within: Callable[[Tree], Tree] | None = None,
-) -> list[Wanted]:
+) -> list[SourceFile]:
     """Every file that a rule matches, once, with every different style; `within` leaves more out of what it lets see."""
-    styles: dict[str, dict[Style, None]] = {}
+    styles: dict[str, dict[SourceStyle, None]] = {}
     for rule, origin in given:
-        style = Style(rule.meta, rule.content, rule.kind, rule.blob_link)
+        style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
         view = _view(rule, origin, tree, root, report)
         seen = within(view) if within else view
-        for path in find_files("pattern", rule.patterns, seen, report, origin):
+        for path in find_matching_files("pattern", rule.patterns, seen, report, origin):
             ##= man/spec/trace.md#sources
-            ##% A file that several patterns match MUST be read once in each different style.
+            ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None
-    return [Wanted(path, tuple(found)) for path, found in styles.items()]
+    return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 
 
-def _view(rule: SourceRule, origin: Origin, tree: Tree, root: str, report: Report) -> Tree:
+def _view(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
     """What the rule lets its patterns see."""
     view = tree
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
-    ##% match.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     if rule.exclude:
-        excluded = any_of(_compiled("exclude", rule.exclude, report, origin))
+        excluded = match_any(_compiled("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
-    ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
     if rule.gitignore:
-        from duvet.sources.ignored import Ignored
+        from duvet.sources.gitignore import IgnoredPaths
 
-        view = FilteredTree(view, Ignored(tree, root).hides)
+        view = FilteredTree(view, IgnoredPaths(tree, root).hides)
     return view
 
 
-def find_files(key: str, patterns: Iterable[str], tree: Tree, report: Report, origin: Origin) -> list[str]:
+def find_matching_files(
+    key: str, patterns: Iterable[str], tree: Tree, report: ProblemReporter, origin: RuleOrigin
+) -> list[str]:
     """The paths that patterns match; a pattern that means nothing is a problem where it is written."""
-    return [path for pattern in _compiled(key, patterns, report, origin) for path in expand(pattern, tree, report)]
+    return [
+        path for pattern in _compiled(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
+    ]
 
 
-def _compiled(key: str, patterns: Iterable[str], report: Report, origin: Origin) -> Iterator[Pattern]:
+def _compiled(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
     for index, pattern in enumerate(patterns):
         try:
             yield compile_pattern(pattern)
@@ -98,23 +125,86 @@ def _compiled(key: str, patterns: Iterable[str], report: Report, origin: Origin)
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(wanted: Wanted, tree: Tree) -> Scanned:
+def scan_file(wanted: SourceFile, tree: Tree) -> ScannedFile:
     """The annotations of one file, in order where it has one style; a DuvetError where it can't be read."""
     data = tree.read(wanted.path)
-    found = Scanned([], [])
-    relevant = [style for style in wanted.styles if has_any(data, style.meta, style.content)]
+    found = ScannedFile([], [])
+    relevant = [style for style in wanted.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found
-    text = decode(data, wanted.path)
+    text = decode_utf8(data, wanted.path)
     for style in relevant:
-        annotations, problems = scan(wanted.path, text, style)
+        annotations, problems = scan_comments(wanted.path, text, style)
         found.annotations.extend(annotations)
         found.problems.extend(problems)
     return found
 
 
-def unreadable(error: DuvetError) -> Problem:
+def make_unreadable_problem(error: DuvetError) -> Problem:
     """The problem that a file that a pattern matches can't be read."""
-    rule = rules.broken_by(error)
+    rule = rules.find_broken_rule(error)
     hint = _FOLDER_HINT if rule is rules.FILE_NOT_REGULAR else error.hint
     return rule.problem(error.message, error.path, Place(error.line), hint=hint)
+
+
+class InnerTree(FilteredTree):
+    """Another tree, less the folders that are outside; `report` hears of each of these."""
+
+    def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
+        super().__init__(tree, lambda path, is_folder: False)
+        self.inside = inside
+        self.report = report
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        if not self.inside.has_folder(folder):
+            self.report(folder)
+            return
+        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        for entry in self.tree.entries(folder):
+            if is_folder(entry):
+                path = start + entry.name
+                if not entry.is_symlink():
+                    self.inside.know(path)
+                elif not self.inside.has_folder(path):
+                    self.report(path)
+                    continue
+            yield entry
+
+
+def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation, ...]:
+    """All annotations by path, place and kind; two that are equal in everything become one."""
+    found: list[Annotation] = []
+    for path in sorted(by_path, key=path_key):
+        found += _in_file(by_path[path])
+    return tuple(found)
+
+
+def _in_file(annotations: list[Annotation]) -> Iterable[Annotation]:
+    if _is_rising(annotations):
+        return annotations
+    return sorted(dict.fromkeys(annotations), key=_key)
+
+
+def _is_rising(annotations: list[Annotation]) -> bool:
+    line = 0
+    for annotation in annotations:
+        if annotation.line <= line:
+            return False
+        line = annotation.line
+    return True
+
+
+def _key(annotation: Annotation) -> tuple[object, ...]:
+    source = annotation.source
+    return (
+        annotation.line,
+        (*source.target, *source.text, *source.quote),
+        annotation.kind,
+        annotation.level,
+        annotation.reason,
+        annotation.feature,
+        annotation.tracking_issue,
+        annotation.tags,
+        annotation.blob_link is not None,
+        annotation.blob_link or "",
+    )

@@ -1,23 +1,73 @@
-"""The requirements of the configured specifications: as files to write, and as annotations right away."""
+"""Extracts the requirements of the configured specifications into annotations and requirement files."""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
+from posixpath import normpath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.schema import Config
+from duvet.config.settings import Config
 from duvet.errors import DuvetError
-from duvet.model import Annotation, Extracted, Locator, Problem, ProblemsError, Section, Specification
-from duvet.specs.extract import requirements
+from duvet.model import (
+    Annotation,
+    ExtractedSentence,
+    Locator,
+    Place,
+    Problem,
+    ProblemsError,
+    Section,
+    Severity,
+    Specification,
+)
+from duvet.specs.keywords import extract_requirements
 from duvet.specs.library import Library
-from duvet.specs.output_paths import requirements_file, requirements_folder
-from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
-from duvet.specs.resolve import displayed, locate
-from duvet.text import plural
+from duvet.specs.locator import format_locator, locate_specification, strip_extension
+from duvet.specs.requirement_files import read_requirement_file
+from duvet.specs.requirement_text import make_requirement_file, render_rust_file, render_toml_file
+from duvet.text import format_count, path_parts, quote_text
+from duvet.tree.files import Tree, is_folder
+
+_FIXED = ("/", ".", "..")
+# What leads to another folder, and what no file name should hold or can.
+_NAMELESS = re.compile(r"[/\x00-\x1f\x7f]")
+# File systems take names of 255 bytes, and a whole paragraph is a title where a line of hyphens follows it.
+_LONGEST, _KEPT = 240, 50
+
+
+def requirements_folder(source: str, out: str, downloads: str = "") -> str:
+    """The folder below `out` for the requirements of the specification in the file `source`.
+
+    It repeats the path of the source: from the folder of downloads, where a configuration has one and the source is in
+    it, else from `out`, where the source is in that, else from the root or the working directory.
+    """
+    parts = path_parts(source)
+    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in _FIXED]
+    return posixpath.join(out, strip_extension("/".join(kept)))
+
+
+def requirements_file(folder: str, section: str, extension: str = "toml") -> str:
+    """The file in that folder for a section; an id never names another folder."""
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
+    name = _NAMELESS.sub(lambda found: f"%{ord(found[0]):02X}", section)
+    if len(name.encode()) > _LONGEST:
+        from blake3 import blake3
+
+        name = f"{name[:_KEPT]}-{blake3(section.encode()).hexdigest(6)}"
+    return posixpath.join(folder, f"{name}.{extension}")
+
+
+def _below(parts: list[str], folder: str) -> list[str]:
+    start = path_parts(folder)
+    return parts[len(start) :] if start and parts[: len(start)] == start else []
 
 
 class Extraction(Struct, frozen=True):
@@ -40,7 +90,7 @@ def extract_configured(config: Config, library: Library, root: str) -> Extractio
     library.prefetch(_located(config))
     for index, rule in enumerate(config.specifications):
         try:
-            specification = library.load(locate(rule.source, rule.format))
+            specification = library.load(locate_specification(rule.source, rule.format))
         except DuvetError as error:
             extraction.problems.append(_unavailable(config, index, error))
             continue
@@ -54,7 +104,7 @@ def _located(config: Config) -> Iterator[Locator]:
     for rule in config.specifications:
         # What is wrong with a name is told at its place.
         with suppress(DuvetError):
-            yield locate(rule.source, rule.format)
+            yield locate_specification(rule.source, rule.format)
 
 
 class _Asked(Struct, frozen=True):
@@ -66,7 +116,7 @@ class _Asked(Struct, frozen=True):
 
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
     """Add the files of a specification; the targets of others that have the same files."""
-    name = displayed(specification.locator, root)
+    name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
     all.folders[folder] = f"{name}#"
@@ -86,14 +136,14 @@ def _extract(config: Config, library: Library, specification: Specification, roo
 
 def _asked(specification: Specification, name: str, folder: str) -> _Asked:
     asked = _Asked({}, {})
-    for section, found in extracted_sections(specification):
+    for section, found in list_extracted_sections(specification):
         path = requirements_file(folder, section.id)
-        asked.files[path], asked.annotations[path] = requirement_file(path, f"{name}#{section.id}", section, found)
+        asked.files[path], asked.annotations[path] = make_requirement_file(path, f"{name}#{section.id}", section, found)
     return asked
 
 
 def _clash(config: Config, index: int, lost: list[str]) -> Problem:
-    more = f" and {plural(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
+    more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
     return rules.REQUIREMENT_CLASH.problem(
         f"the requirements of {lost[0]}{more} are lost: they have the same requirement files as these",
         config.path,
@@ -103,28 +153,28 @@ def _clash(config: Config, index: int, lost: list[str]) -> Problem:
     )
 
 
-EXTENSIONS = {"toml": toml_file, "rs": rust_file}
+WRITERS_BY_EXTENSION = {"toml": render_toml_file, "rs": render_rust_file}
 
 
-def extract_one(
+def extract_specification(
     specification: Specification, out: str, downloads: str, root: str, extension: str
 ) -> tuple[Extraction, int]:
     """The files for one specification below a folder, and the number of requirements in them."""
-    name = displayed(specification.locator, root)
+    name = format_locator(specification.locator, root)
     folder = requirements_folder(specification.path, out, downloads)
     extraction = Extraction({}, {}, {folder: f"{name}#"} if extension == "toml" else {}, [])
     count = 0
-    for section, found in extracted_sections(specification):
+    for section, found in list_extracted_sections(specification):
         path = requirements_file(folder, section.id, extension)
-        extraction.files[path] = EXTENSIONS[extension](f"{name}#{section.id}", section, found)
+        extraction.files[path] = WRITERS_BY_EXTENSION[extension](f"{name}#{section.id}", section, found)
         count += len(found)
     return extraction, count
 
 
-def extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[Extracted, ...]]]:
+def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
     """The sections that hold requirements."""
     for section in specification.sections:
-        found = requirements(section)
+        found = extract_requirements(section)
         if found:
             yield section, found
 
@@ -133,4 +183,104 @@ def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
     place, label = config.specification_place(index), "configured here"
     if isinstance(error, ProblemsError):
         return replace(error.problems[0], path=config.path, place=place, label=label)
-    return rules.broken_by(error).problem(str(error), config.path, place, label=label, hint=error.hint)
+    return rules.find_broken_rule(error).problem(str(error), config.path, place, label=label, hint=error.hint)
+
+
+@cache
+def _generated() -> re.Pattern[bytes]:
+    """The form of a file that an extraction wrote; compiled only where one may be stale."""
+    return re.compile(
+        rb"""
+        target[ ]=[ ]"(?P<target>[^\n]*)"\n
+        \n
+        (?:\#[^\n]*\n)+
+        \n
+        (?:\[\[spec\]\]\n
+        level[ ]=[ ]"[A-Z]+"\n
+        quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
+        \n)+
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+def _match(data: bytes) -> re.Match[bytes] | None:
+    """The parts of a file, if an extraction can have written it."""
+    return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
+
+
+def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
+    """Files that an earlier extraction wrote for sections that ask for nothing any more."""
+    wanted = set(map(normpath, extraction.files))
+    for folder, target in sorted(extraction.folders.items()):
+        for name in sorted(entry.name for entry in tree.entries(folder)):
+            path = f"{folder}/{name}"
+            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(folder, path, target, tree):
+                yield path
+
+
+def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
+    """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
+    ##= man/spec/trace.md#requirements
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
+    try:
+        data = tree.read(path)
+    except DuvetError:
+        return False
+    if not _match(data):
+        return False
+    annotations, _ = read_requirement_file(path, data)
+    sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
+    return [requirements_file(folder, section) for section in sections] == [path]
+
+
+def make_stale_problem(path: str) -> Problem:
+    """The warning about a stale file."""
+    return rules.REQUIREMENT_STALE.problem(
+        "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
+        path,
+        Place(1),
+        hint="`--prune` removes it",
+    )
+
+
+def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
+    """Files that were extracted from specifications that are configured no more, with the names of these."""
+    # What can't be loaded now may have been written under any name.
+    if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
+        return
+    todo = [extraction.all_below]
+    for folder in todo:
+        if folder in extraction.folders:
+            continue
+        for entry in sorted(library.tree.entries(folder), key=lambda one: one.name):
+            path = f"{folder}/{entry.name}"
+            if is_folder(entry):
+                todo += [] if entry.is_symlink() else [path]
+            elif entry.name.endswith(".toml"):
+                name = _extracted_from(folder, path, extraction.all_below, library)
+                if name:
+                    yield path, name
+
+
+def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
+    """The specification that a file was extracted from; empty where people wrote it, changed it or put it there."""
+    try:
+        found = _match(library.tree.read(path))
+        name = found["target"].decode().partition("#")[0] if found else ""
+        source = library.path(locate_specification(name))
+    except (DuvetError, UnicodeDecodeError):
+        return ""
+    is_its_own = name and requirements_folder(source, out, library.folder) == folder
+    return name if is_its_own and _is_generated(folder, path, f"{name}#", library.tree) else ""
+
+
+def make_orphaned_problem(path: str, name: str) -> Problem:
+    """The warning about a file of a specification that is configured no more."""
+    return rules.REQUIREMENT_STALE.problem(
+        f"this file was extracted from {quote_text(name)}, which is not in the configuration",
+        path,
+        Place(1),
+        hint="`--prune` removes it; a `[[specification]]` would keep it up to date",
+    )

@@ -1,4 +1,4 @@
-"""One download: what may be fetched, and the text that the answer of a server leads to."""
+"""Fetches one URL: what may be fetched, and the text that a response leads to."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from duvet.errors import DuvetError
 if TYPE_CHECKING:
     from httpx2 import Client, Response
 
-Outcome = bytes | DuvetError
+
+DownloadOutcome = bytes | DuvetError
 """The text, or why there is none."""
-Hear = Callable[[int], None]
+SizeListener = Callable[[int], None]
 """Hears how many bytes have come; what it raises ends the download."""
 
 _MOST_REDIRECTS = 10
@@ -34,7 +35,7 @@ class Policy(Struct, frozen=True):
     seconds: float = 60.0
 
 
-class Refusal(Exception):
+class FetchRefusal(Exception):
     """Why there is no text."""
 
 
@@ -44,54 +45,51 @@ def check_allowed(url: str, policy: Policy) -> None:
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     if policy.offline:
-        raise Refusal("downloads are off")
+        raise FetchRefusal("downloads are off")
     if scheme not in ("https", "http"):
-        raise Refusal(f"downloads over {scheme} are not supported")
+        raise FetchRefusal(f"downloads over {scheme} are not supported")
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     if scheme == "http" and not policy.allow_http:
-        raise Refusal("it is not https")
+        raise FetchRefusal("it is not https")
 
 
-def fetch(client: Client, response: Response, policy: Policy, hear: Hear) -> bytes:
+def fetch_text(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
     """The text that an answer leads to through any redirects but those that leave https."""
     data = _followed(client, response, policy, hear)
     ##= man/spec/trace.md#specifications
-    ##% A page of HTML MUST NOT be taken for a specification.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     if re.match(_HTML, data):
-        raise Refusal("it is an HTML page, where text or Markdown is needed")
+        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
     return data
 
 
-def _followed(client: Client, response: Response, policy: Policy, hear: Hear) -> bytes:
+def _followed(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
         if following is None:
             break
         response.close()
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST use HTTPS unless the user allows otherwise.
         if following.url.scheme != "https" and (response.url.scheme == "https" or not policy.allow_http):
-            raise Refusal(f"it redirects to {following.url}, which is not https")
+            raise FetchRefusal(f"it redirects to {following.url}, which is not https")
         response = client.send(following, stream=True)
     with closing(response):
         if response.next_request is not None:
-            raise Refusal(f"it redirects more than {_MOST_REDIRECTS} times")
+            raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
         return _body(response, policy.max_bytes, end, hear)
 
 
-def _body(response: Response, max_bytes: int, end: float, hear: Hear) -> bytes:
+def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) -> bytes:
     if not response.is_success:
-        raise Refusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
+        raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST be given up when it is too large or takes too long.
         if len(data) > max_bytes:
-            raise Refusal(f"it is larger than {max_bytes} bytes")
+            raise FetchRefusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:
-            raise Refusal("it took too long")
+            raise FetchRefusal("it took too long")
         hear(len(data))
     return bytes(data)

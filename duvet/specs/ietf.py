@@ -1,22 +1,150 @@
-"""Sections of RFCs and Internet-Drafts in plain text."""
+"""Parses RFCs and Internet-Drafts in plain text into sections."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate, compress, count, pairwise
+from itertools import accumulate, compress, count, dropwhile, pairwise
 from operator import add
 
 from msgspec import Struct
 
 from duvet.model import Section
-from duvet.specs.front_page import front_title
-from duvet.specs.numbering import Numbers, heading_of, may_stand
-from duvet.specs.slug import slug
+from duvet.specs.anchors import make_anchor
 from duvet.text import BOM, byte_length, trim
 
-__all__ = ["front_title", "parse"]
+_WIDTH = 72
+_MOST_LINES = 6
+_SLACK = 24
+"""By how much the two margins of a centred line may differ."""
+
+_COLUMNS = " " * 3
+_ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet draft")
+
+
+def find_front_title(text: str) -> str:
+    """The title: the first centred block below the header, on one line; empty if there is none."""
+    page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
+    blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
+    announced = dropwhile(lambda block: not _is_announcement(block), blocks)
+    next(announced, None)
+    for block in announced:
+        if _is_title(block):
+            return " ".join(" ".join(line for line in block if not _is_draft_name(line)).split())
+        if not _may_precede_title(block[0]):
+            break
+    return ""
+
+
+def _is_announcement(block: list[str]) -> bool:
+    header = "\n".join(block).lower()
+    return any(words in header for words in _ANNOUNCEMENTS)
+
+
+def _may_precede_title(line: str) -> bool:
+    return line.startswith(" ") or ": " in line or _COLUMNS in line
+
+
+def _is_title(block: list[str]) -> bool:
+    """Full lines of a paragraph are centred as well, but there are more of them, or they end with a dot."""
+    return len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block))
+
+
+def _is_centred(line: str) -> bool:
+    stripped = line.strip()
+    left = len(line) - len(line.lstrip())
+    right = _WIDTH - left - len(stripped)
+    return abs(left - right) <= _SLACK and _COLUMNS not in stripped
+
+
+def _is_draft_name(line: str) -> bool:
+    return line.strip().lstrip("<").startswith("draft-")
+
+
+SectionNumbers = tuple[int, ...]
+
+LARGEST_NUMBER = 199
+LETTER_A = 1000
+"""Letters come after all numbers, so that one comparison serves both."""
+
+_GAP = r"[^\S\x1c-\x1f]"
+"""White space, without the separators that only Python counts as such."""
+
+_NUMBERED = re.compile(rf"(?:[A-Z]\.?)?[0-9.]+(?=:?{_GAP}+(.*))|(?:[A-Z]\.)?[0-9.]+\Z")
+_APPENDIX = re.compile(r"Appendix |APPENDIX |Annex ")
+_LETTERED = re.compile(rf"[A-Z](?=\.?\Z|(?:[.:]|{_GAP}+(?:--?|:))?{_GAP}+(.*))")
+_WIDE = " " * 5
+
+
+class NumberedHeading(Struct, frozen=True):
+    """A numbered title and where in its line it begins."""
+
+    id: str
+    numbers: SectionNumbers
+    title: str
+    column: int
+
+
+def parse_heading(line: str) -> NumberedHeading | None:
+    """The numbered title on the line, if there can be one."""
+    appendix = _APPENDIX.match(line)
+    start = appendix.end() if appendix else 0
+    found = (_LETTERED.match(line, start) if appendix else None) or _NUMBERED.match(line, start)
+    if found is None:
+        return None
+    number = found[0].rstrip(".")
+    numbers = _numbers_of(number)
+    title = trim(found[1] or "")
+    if numbers is None or _is_odd(title):
+        return None
+    kind = "appendix" if appendix or not number[0].isdigit() else "section"
+    column = start + len(number) if found[1] is None else found.start(1)
+    return NumberedHeading(f"{kind}-{number}", numbers, title, column)
+
+
+def can_be_heading(heading: NumberedHeading, last: SectionNumbers | None, after_break: bool) -> bool:
+    """Whether the heading is one, after the last number and the line before it."""
+    if after_break and "|" not in heading.title.strip("|"):
+        return True
+    return is_successor(heading.numbers, last) if last else heading.id.endswith(("-1", "-1.0"))
+
+
+def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
+    """Whether a document that has come to the last number can go on with this one."""
+    if numbers == last:
+        return False
+    for before, after in zip(last, numbers, strict=False):
+        if after == before + 1 or (after == LETTER_A and before < LETTER_A):
+            return True
+        if after != before:
+            return False
+    return True
+
+
+def _numbers_of(number: str) -> SectionNumbers | None:
+    """The parts of a number: a capital or none, then integers, the first of which is not zero."""
+    letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
+    rest = number[1:].removeprefix(".") if letter else number
+    if letter and not rest:
+        return (letter,)
+    try:
+        integers = tuple(map(int, rest.split(".")))
+    except ValueError:
+        return None
+    if integers[0] == 0 or max(integers) > LARGEST_NUMBER:
+        return None
+    return (letter, *integers) if letter else integers
+
+
+def _is_odd(title: str) -> bool:
+    """Whether this is from a table of contents, from a table or from code."""
+    if "....." in title or ". . ." in title or " . . " in title or _WIDE in title:
+        return True
+    return title.startswith(";") or title.endswith(("{", "[", "(", ";"))
+
+
+__all__ = ["find_front_title", "parse_ietf"]
 
 # What a line is, as one letter, so that one expression sees all lines of a file: blank, text, a page break,
 # a running head or foot, a heading.
@@ -50,7 +178,7 @@ _NAMED = (
     "Table of Contents",
     "Working Group Information",
 )
-_NAMED_IDS = {title: f"name-{slug(title)}" for title in _NAMED}
+_NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
 
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"
@@ -63,7 +191,7 @@ _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 
 # More than one empty line, or a page break, or running heads. A text right after a page break is a head that
 # doesn't look like one.
-_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
+_IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 class _Lines(Struct, frozen=True):
@@ -82,7 +210,7 @@ class _Title(Struct, frozen=True):
     start: int
 
 
-def parse(data: bytes) -> tuple[Section, ...]:
+def parse_ietf(data: bytes) -> tuple[Section, ...]:
     """The sections of a text in UTF-8, in its order."""
     lines = _split(data)
     _mark_blanks(lines)
@@ -119,7 +247,7 @@ def _mark_blanks(lines: _Lines) -> None:
 def _mark_running(data: bytes, lines: _Lines) -> None:
     """Mark the running heads and feet: lines that begin with the number of the RFC, or with or in that of a page."""
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
         lines.kinds[_line_at(head.start() + 1, lines)] = _RUNNING
     for number in _PAGE_NUMBER.finditer(data):
@@ -136,15 +264,14 @@ def _line_at(offset: int, lines: _Lines) -> int:
 def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
     texts, starts, kinds = lines.texts, lines.starts, lines.kinds
     titles: list[_Title] = []
-    last: Numbers | None = None
+    last: SectionNumbers | None = None
     used = -1  # a blank line ends one title without a number, and can't begin another
     for index in [0, *(_line_at(title.end(), lines) for title in _TITLE.finditer(data))] if texts else ():
         line = texts[index]
         ##= man/spec/trace.md#specifications
-        ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by
-        ##% their names.
-        heading = heading_of(line)
-        if heading and may_stand(heading, last, kinds[index - 1 : index] in _BREAKS):
+        ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
+        heading = parse_heading(line)
+        if heading and can_be_heading(heading, last, kinds[index - 1 : index] in _BREAKS):
             last = heading.numbers
             start = starts[index] + byte_length(line[: heading.column])
             titles.append(_Title(heading.id, heading.title, start))
@@ -158,8 +285,6 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
 
 
 def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
-    ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
     keep = _kept(lines.kinds)
     texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
     places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]
@@ -177,7 +302,7 @@ def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
 def _kept(kinds: bytearray) -> bytearray:
     """Which lines stay: those with text, and one empty line for each gap that doesn't begin with a running head."""
     keep = bytearray(b"\1") * len(kinds)
-    for gap in _GAP.finditer(kinds):
+    for gap in _IETF_GAP.finditer(kinds):
         start, end = gap.span()
         start += kinds[start] != _RUNNING
         keep[start:end] = bytes(end - start)

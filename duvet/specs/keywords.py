@@ -1,13 +1,15 @@
-"""The keywords of RFC 2119 in a text."""
+"""RFC 2119 keywords, and the sentences of a section that hold one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
-from duvet.model import Level
+from duvet.model import ExtractedSentence, Level, Section
+from duvet.text import WHITESPACE, find_line_index, line_starts, normalise, remove_spacing
 
 _NEGATED = ("MUST", "SHALL", "SHOULD")
 _WORDS = {
@@ -47,7 +49,7 @@ _MEANINGS = {
 }
 
 
-def keywords(text: str) -> Iterator[Keyword]:
+def find_keywords(text: str) -> Iterator[Keyword]:
     """The keywords of a text in its order."""
     is_plain = text.isascii()
     for found in _KEYWORD.finditer(text):
@@ -73,3 +75,170 @@ def _is_word(char: str) -> bool:
 
     kind = category(char)
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None
+
+
+# A dot in front of white space ends a sentence, any other hides the character behind it.
+SENTENCE_END = re.compile(r"[^.]*(?:\.[^ \t\n][^.]*)*\.(?=[ \t\n]|\Z)")
+_BLANK = " \t\n"
+
+
+class SentenceOpenings:
+    """Finds where sentences begin, and looks at no part of the text once more for each of them.
+
+    A sentence begins behind the last dot on its line, or on a line before. If that dot ends no sentence, the first one
+    on its line that does counts.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._dot = -1
+        self._dots_to = 0
+        """The last dot, and how far the text has been searched for it."""
+        self._newline = -1
+        self._newlines_to = 0
+        self._known: dict[int, int] = {}
+        """Where sentences begin that follow dots which end none."""
+        self._ends: dict[int, int] = {}
+        """Where the first sentence of a line ends, by the beginning of the line."""
+
+    def before(self, offset: int, floor: int) -> int:
+        """Where the sentence begins that the offset is in, not before the floor; both rise from call to call."""
+        text = self.text
+        dot = text.rfind(".", max(floor, self._dots_to), offset)
+        self._dots_to = offset
+        if dot < 0:
+            dot = self._dot
+        else:
+            self._dot = dot
+        if dot < floor:
+            return floor
+        if dot + 1 == offset or text[dot + 1] in _BLANK:
+            return dot + 1
+        if dot not in self._known:
+            self._look_back(dot, self._line_of(dot, floor), floor)
+        return self._known[dot]
+
+    def _line_of(self, dot: int, floor: int) -> int:
+        newline = self.text.rfind("\n", max(floor, self._newlines_to), dot)
+        self._newlines_to = dot
+        if newline >= 0:
+            self._newline = newline
+        return max(self._newline + 1, floor)
+
+    def _look_back(self, dot: int, line: int, floor: int) -> None:
+        """What is behind a dot that ends no sentence holds for all such dots on the way there."""
+        text, known = self.text, self._known
+        passed = []
+        while dot not in known:
+            passed.append(dot)
+            found = self._first_end(line, dot)
+            if found:
+                known[dot] = found
+                break
+            before = text.rfind(".", floor, line)
+            if before < 0 or text[before + 1] in _BLANK:
+                known[dot] = before + 1 if before >= 0 else floor
+                break
+            dot, line = before, max(text.rfind("\n", floor, before) + 1, floor)
+        for place in passed:
+            known[place] = known[dot]
+
+    def _first_end(self, line: int, dot: int) -> int:
+        """Where the first sentence on a line ends that is cut off in front of a dot, or 0."""
+        text, ends = self.text, self._ends
+        if line not in ends:
+            stop = text.find("\n", dot)
+            found = SENTENCE_END.match(text, line, stop if stop >= 0 else len(text))
+            ends[line] = found.end() if found else len(text)
+        if ends[line] < dot:
+            return ends[line]
+        first = dot
+        while first > line and text[first - 1] == ".":
+            first -= 1
+        # Of two dots in a row, the first hides the second.
+        return dot if (dot - first) % 2 else 0
+
+
+_PARAGRAPH = "\n\n"
+
+
+class _Sentence(Struct, frozen=True):
+    """Where a requirement begins, what it says line by line, and its keywords."""
+
+    start: int
+    pieces: tuple[str, ...]
+    keywords: list[Keyword]
+
+
+def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
+    """The requirements of a section in the order of its text, each of them once."""
+    text = _text(section)
+    found = []
+    for group in _equal(_sentences(text)):
+        ##= man/spec/trace.md#requirements
+        ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
+        ##% level of its strongest keyword.
+        level = max([keyword.level for sentence in group for keyword in sentence.keywords])
+        first = group[0] if len(group) == 1 else _first_found(text, group)
+        found.append((first.start, level, first.pieces))
+    return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
+
+
+def _text(section: Section) -> str:
+    """The lines of the section; where a list item begins or ends, sentences do, as at an empty line."""
+    if not section.breaks:
+        return "\n".join(section.lines)
+    breaks = [0, *sorted(section.breaks), len(section.lines)]
+    return _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
+
+
+def _sentences(text: str) -> list[_Sentence]:
+    spans: dict[tuple[int, int], list[Keyword]] = {}
+    openings = SentenceOpenings(text)
+    floor = ceiling = end = -1
+    for keyword in find_keywords(text):
+        if keyword.start > ceiling:
+            floor, ceiling = _paragraph(text, keyword.start)
+        if keyword.end > end:
+            closing = SENTENCE_END.match(text, keyword.end, ceiling)
+            end = closing.end() if closing else ceiling
+        spans.setdefault((openings.before(keyword.start, floor), end), []).append(keyword)
+    return [
+        _Sentence(start, tuple([it for line in text[start:end].split("\n") if (it := line.strip(WHITESPACE))]), held)
+        for (start, end), held in spans.items()
+    ]
+
+
+def _equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
+    """The sentences that differ in nothing but spacing that doesn't count, together."""
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
+    for alike in _grouped(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
+        if len(alike) == 1:
+            yield alike
+        else:
+            yield from _grouped(alike, [normalise("\n".join(each.pieces)) for each in alike])
+
+
+def _grouped(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
+    groups: dict[str, list[_Sentence]] = {}
+    for sentence, key in zip(sentences, keys, strict=True):
+        groups.setdefault(key, []).append(sentence)
+    return groups.values()
+
+
+def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
+    """What a search line by line finds first, which looks in each line for one keyword after the other."""
+    starts = line_starts(text)
+
+    def found_at(sentence: _Sentence) -> tuple[int, int, int]:
+        return min((find_line_index(starts, each.start), each.rank, each.start) for each in sentence.keywords)
+
+    return min(sentences, key=found_at)
+
+
+def _paragraph(text: str, offset: int) -> tuple[int, int]:
+    before = text.rfind(_PARAGRAPH, 0, offset)
+    after = text.find(_PARAGRAPH, offset)
+    return before + len(_PARAGRAPH) if before >= 0 else 0, after if after >= 0 else len(text)

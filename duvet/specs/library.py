@@ -1,31 +1,105 @@
-"""The specifications of a run: found, read, parsed once and named."""
+"""The specifications of a run: found, read, parsed once, and given ids."""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.cache.memory import Memory, NoMemory
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.detect import detect
-from duvet.specs.fetch import Outcome
-from duvet.specs.names import ietf_name, stem
-from duvet.specs.resolve import displayed
-from duvet.specs.urls import cache_path, canonical_url
-from duvet.text import decode
-from duvet.tree.protocol import Tree
+from duvet.specs.anchors import make_anchor
+from duvet.specs.fetch import DownloadOutcome
+from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, strip_extension
+from duvet.text import decode_utf8
+from duvet.tree.cache import NoResultCache, ResultCache
+from duvet.tree.files import Tree
 
-Fetcher = Callable[[dict[str, str]], dict[str, Outcome]]
+_MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
+_MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
+
+
+def detect_format(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
+    """The format of a file: what is wanted, or what its name and its first character tell."""
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
+    if wanted is not Format.AUTO:
+        return wanted
+    if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
+        return Format.MARKDOWN
+    return Format.IETF
+
+
+_RFC_FILE = re.compile(r"rfc0*([1-9]\d*)", re.IGNORECASE)
+_RFC_NAME = re.compile(r"RFC (\d+)")
+_FRONT = re.compile(r"\s*(?:[^\n]*\n){0,20}?(?:Request for Comments|RFC)(?::| -)\s*0*([1-9]\d*)\b")
+
+
+def find_file_stem(path: str) -> str:
+    """The name of a file without its folders and its extension."""
+    return strip_extension(posixpath.basename(path))
+
+
+def name_ietf_specification(path: str, front: str) -> str:
+    """`RFC n` by the file's name or by what its first page says; a draft is called as its file is."""
+    found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
+    return f"RFC {found[1]}" if found else find_file_stem(path)
+
+
+def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
+    """The specifications in their order, each with an id of its own.
+
+    Where several would have the same one, those after the first get a number.
+    """
+    ordered = sorted(specifications, key=lambda specification: locator_key(specification.locator))
+    wanted = [_plain_id(specification) for specification in ordered]
+    ids = _distinct(wanted, set())
+    return tuple(replace(specification, id=id) for specification, id in zip(ordered, ids, strict=True))
+
+
+def assign_further_ids(
+    specifications: Iterable[Specification], known: Iterable[Specification]
+) -> tuple[Specification, ...]:
+    """Those of the specifications that are not known yet, with ids that no known one has."""
+    taken = {one.locator: one.id for one in known}
+    further = sorted(
+        (one for one in specifications if one.locator not in taken), key=lambda one: locator_key(one.locator)
+    )
+    ids = _distinct([_plain_id(one) for one in further], set(taken.values()))
+    return tuple(replace(specification, id=id) for specification, id in zip(further, ids, strict=True))
+
+
+def _plain_id(specification: Specification) -> str:
+    rfc = _RFC_NAME.fullmatch(specification.name)
+    return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
+
+
+def _distinct(wanted: list[str], taken: set[str]) -> list[str]:
+    reserved = set(wanted)
+    ids = []
+    for id in wanted:
+        number = 1
+        own = id
+        while own in taken or (number > 1 and own in reserved):
+            number += 1
+            own = f"{id}-{number}"
+        taken.add(own)
+        ids.append(own)
+    return ids
+
+
+Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files, and gives back the text of each that was tried, or why there is none."""
 
-_FRONT = 8192
+_LIBRARY_FRONT = 8192
 """The characters that hold the first page of a text."""
 
 
-class Parsed(Struct, frozen=True):
+class ParsedSpecification(Struct, frozen=True):
     """What a text says of itself, wherever it was found."""
 
     format: Format
@@ -39,18 +113,18 @@ class Library:
     """Loads specifications; what was read or parsed once is kept."""
 
     def __init__(
-        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Memory | None = None
+        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: ResultCache | None = None
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
-        self.memory = memory or NoMemory()
+        self.memory = memory or NoResultCache()
         self.failures: dict[Locator, DuvetError] = {}
         """Why specifications could not be loaded; nothing is tried twice."""
         self._loaded: dict[Locator, Specification] = {}
-        self._fetched: dict[str, Outcome] = {}
-        self._parsed: dict[tuple[bytes, Format], Parsed] = {}
+        self._fetched: dict[str, DownloadOutcome] = {}
+        self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
         """The specification, read and parsed; a DuvetError where that can't be done."""
@@ -80,15 +154,14 @@ class Library:
                     self.memory.wrote(missing[url], outcome)
                 else:
                     ##= man/spec/cache.md#freshness
-                    ##% An answer that a fault went into, such as a file that can't be read or a download that fails,
-                    ##% MUST NOT be kept.
+                    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
+                    ##% that changed during the run.
                     self.memory.for_now()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
-        ##% A specification that has been downloaded MUST be read from disk.
-        ##= man/spec/trace.md#specifications
-        ##% A download MUST NOT be tried twice in one run.
+        ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from
+        ##% disk.
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:
@@ -105,12 +178,14 @@ class Library:
 
     def _made(self, locator: Locator, path: str, data: bytes) -> Specification:
         how = locator.format.name
-        parsed = self.memory.of_text("sections", Parsed, path, how, data, lambda: self._parse(path, data, locator))
+        parsed = self.memory.of_text(
+            "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
+        )
         return Specification(
             id="",
             name=parsed.name,
             locator=locator,
-            url=canonical_url(locator.name) if locator.is_url else displayed(locator, self.cwd).removeprefix("./"),
+            url=canonical_url(locator.name) if locator.is_url else format_locator(locator, self.cwd).removeprefix("./"),
             path=path,
             format=parsed.format,
             title=parsed.title,
@@ -132,28 +207,32 @@ class Library:
                 raise FetchError(f"{url} has not been downloaded", hint=f"put its text into {path}")
         return self.tree.read(path)
 
-    def _parse(self, path: str, data: bytes, locator: Locator) -> Parsed:
+    def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
         """One text under two names is parsed once."""
-        text = decode(data, path)
-        format = detect(path, text, locator.format)
+        text = decode_utf8(data, path)
+        format = detect_format(path, text, locator.format)
         key = (data, format)
         if key not in self._parsed:
             self._parsed[key] = _markdown(data) if format is Format.MARKDOWN else _ietf(data, text)
         parsed = self._parsed[key]
-        name = ietf_name(path, text[:_FRONT]) if format is Format.IETF else parsed.name or stem(path)
+        name = (
+            name_ietf_specification(path, text[:_LIBRARY_FRONT])
+            if format is Format.IETF
+            else parsed.name or find_file_stem(path)
+        )
         return replace(parsed, name=name)
 
 
-def _markdown(data: bytes) -> Parsed:
+def _markdown(data: bytes) -> ParsedSpecification:
     from duvet.specs import markdown
 
-    document = markdown.parse(data)
+    document = markdown.parse_markdown(data)
     first = document.sections[0].title if document.sections else ""
     title = document.title
-    return Parsed(Format.MARKDOWN, title or first, title, document.description, document.sections)
+    return ParsedSpecification(Format.MARKDOWN, title or first, title, document.description, document.sections)
 
 
-def _ietf(data: bytes, text: str) -> Parsed:
+def _ietf(data: bytes, text: str) -> ParsedSpecification:
     from duvet.specs import ietf
 
-    return Parsed(Format.IETF, "", "", ietf.front_title(text[:_FRONT]), ietf.parse(data))
+    return ParsedSpecification(Format.IETF, "", "", ietf.find_front_title(text[:_LIBRARY_FRONT]), ietf.parse_ietf(data))

@@ -1,11 +1,20 @@
-"""Writes what was extracted from a section, as a requirement file or as Rust comments."""
+"""Writes requirement files and Rust comments, and edits entries in place."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from duvet.config.toml_text import has_controls, multi_line_string, one_line_string, without_controls
-from duvet.model import Annotation, Extracted, Format, Kind, Level, Section, Source
+from duvet.config.toml import (
+    format_multi_line_string,
+    format_one_line_string,
+    has_control_characters,
+    strip_control_characters,
+)
+from duvet.model import Annotation, Edit, ExtractedSentence, Format, Kind, Level, Section, Source
+from duvet.sources.editor import QuoteLine, make_edit, make_line_edits, split_words
+from duvet.text import WHITESPACE
 
 _BEFORE_TARGET = "target = "
 _HEADER = "[[spec]]"
@@ -21,25 +30,27 @@ class _Parts(Struct, frozen=True):
     quotes: list[str]
 
 
-def requirement_file(
-    path: str, target: str, section: Section, found: Sequence[Extracted]
+def make_requirement_file(
+    path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
     """The requirement file of a section with what reading it gives; the target names that section, too."""
     parts = _parts(target, section, found)
     return _toml(parts, found), _annotations(path, target, parts, found)
 
 
-def toml_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
+def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
     """The requirement file of a section."""
     return _toml(_parts(target, section, found), found)
 
 
-def annotations(path: str, target: str, section: Section, found: Sequence[Extracted]) -> list[Annotation]:
+def make_requirement_annotations(
+    path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
+) -> list[Annotation]:
     """What reading the requirement file of a section gives, without writing or parsing it."""
     return _annotations(path, target, _parts(target, section, found), found)
 
 
-def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> bytes:
+def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
     """The same as comments of a Rust module, each a requirement by itself."""
     # A carriage return may not stand in a comment that documents.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
@@ -53,16 +64,17 @@ def rust_file(target: str, section: Section, found: Sequence[Extracted]) -> byte
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
-def _toml(parts: _Parts, found: Sequence[Extracted]) -> bytes:
+def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     quotes = zip(found, parts.quotes, strict=True)
     return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
 
 
-def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracted]) -> list[Annotation]:
+def _annotations(path: str, target: str, parts: _Parts, found: Sequence[ExtractedSentence]) -> list[Annotation]:
     head = parts.head
-    target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(one_line_string(target)))
+    target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(format_one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
     kind, form, nothing = Kind.SPEC, Format.AUTO, ()
     read = []
@@ -82,12 +94,12 @@ def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracte
     return read
 
 
-def _parts(target: str, section: Section, found: Sequence[Extracted]) -> _Parts:
-    head = f"{_BEFORE_TARGET}{one_line_string(target)}\n\n{_comment(section)}\n"
+def _parts(target: str, section: Section, found: Sequence[ExtractedSentence]) -> _Parts:
+    head = f"{_BEFORE_TARGET}{format_one_line_string(target)}\n\n{_comment(section)}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
-    if "'''" in together or has_controls(together.encode()):
-        return _Parts(head, texts, [multi_line_string(text) for text in texts])
+    if "'''" in together or has_control_characters(together.encode()):
+        return _Parts(head, texts, [format_multi_line_string(text) for text in texts])
     return _Parts(head, texts, [f"'''\n{text}\n'''" for text in texts])
 
 
@@ -96,4 +108,37 @@ def _comment(section: Section) -> str:
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"
-    return without_controls(comment) if has_controls(comment.encode()) else comment
+    return strip_control_characters(comment) if has_control_characters(comment.encode()) else comment
+
+
+_LONG = ("'''", '"""')
+
+
+def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
+    """The edit that gives an entry another target."""
+    return make_edit(text, *annotation.source.target, format_one_line_string(target))
+
+
+def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
+    """The edits that make an entry quote something else; what it makes of the file has to be looked at."""
+    start, end = annotation.source.quote
+    if not text.startswith(_LONG, start):
+        # A string of one line stays one.
+        return (make_edit(text, start + 1, end - 1, quote),)
+    lines = _lines(text, start + 3, end - 3)
+    filled = [index for index, line in enumerate(lines) if line.words]
+    return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()
+
+
+def _lines(text: str, at: int, end: int) -> list[QuoteLine]:
+    """The lines between these characters."""
+    found: list[QuoteLine] = []
+    while at <= end:
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        written = text[at:stop]
+        first = stop - len(written.lstrip(WHITESPACE))
+        last = at + len(written.rstrip(WHITESPACE))
+        found.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
+        at = stop + 1
+    return found

@@ -1,4 +1,4 @@
-"""What every store can do."""
+"""The protocol of every index store."""
 
 from __future__ import annotations
 
@@ -6,21 +6,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from duvet.store.records import Artifact, Chunk, Edge, Filters, Label, Node, Relation, Run, Segment, Taken
+from duvet.store.records import (
+    Artifact,
+    Chunk,
+    ChunkFilters,
+    GraphEdge,
+    GraphNode,
+    IngestedFile,
+    IngestRun,
+    NodeLabel,
+    Relation,
+    VectorSegment,
+)
 
-Hits = Sequence[tuple[int, float]]
+ScoredChunks = Sequence[tuple[int, float]]
 """Numbers of pieces, each with its score, the best (and highest) first."""
 
 
-class Hop(Protocol):
+class GraphHop(Protocol):
     """A node that was reached, and the edges that led to it, the first one first."""
 
     @property
-    def node(self) -> Node:
+    def node(self) -> GraphNode:
         """Where it ends."""
 
     @property
-    def path(self) -> Sequence[Edge]:
+    def path(self) -> Sequence[GraphEdge]:
         """A shortest way there."""
 
 
@@ -72,52 +83,52 @@ class Store(Protocol):
 
     # Search
 
-    def lexical(self, terms: Sequence[str], filters: Filters, limit: int, *, every: bool) -> Hits:
+    def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
         """What holds every one of the words, or any of them, by BM25; each term is one word of letters and digits."""
 
-    def declaring(self, name: str, filters: Filters) -> Sequence[int]:
+    def declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
         """The pieces that declare a symbol of that name, however the parts of it are joined."""
 
-    def called(self, path: str, filters: Filters) -> Sequence[int]:
+    def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
         """The first pieces of the files with that path, with the end of one that is given, or with that name, be it without
         its ending."""
 
-    def allowed(self, filters: Filters) -> Sequence[int] | None:
+    def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
         """The pieces that may be found, in ascending order; None is all."""
 
-    def segments(self) -> Iterator[Segment]:
+    def segments(self) -> Iterator[VectorSegment]:
         """All vectors."""
 
     # Graph
 
-    def node(self, label: Label, key: str) -> Node | None:
+    def node(self, label: NodeLabel, key: str) -> GraphNode | None:
         """One node, in whatever case a subsystem is written."""
 
-    def nodes(self, label: Label) -> Iterator[Node]:
+    def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
         """All of a kind, in the order of their keys."""
 
     def edges(
         self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()
-    ) -> Sequence[tuple[Edge, Node]]:
+    ) -> Sequence[tuple[GraphEdge, GraphNode]]:
         """The edges that begin, or end, at a node, each with the node at the other end, in a fixed order; of these kinds,
         where any are named."""
 
-    def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[Edge, Node]]]:
+    def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[GraphEdge, GraphNode]]]:
         """The edges of several nodes in both directions, without those to pieces."""
 
-    def around(self, id: str, depth: int) -> Sequence[Hop]:
+    def around(self, id: str, depth: int) -> Sequence[GraphHop]:
         """What is reached from a node in so many steps, whichever way the edges point, each once; pieces are left out."""
 
-    def found_nodes(self, term: str, labels: Sequence[Label], limit: int) -> Sequence[Node]:
+    def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
         """Nodes whose key or name holds the term, in whatever case, first those that are called just so; of each label so
         many at most, and no pieces."""
 
-    def isolated(self, labels: Sequence[Label], relations: Sequence[Relation]) -> Iterator[Node]:
+    def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
         """The nodes of these kinds from which no edge of these kinds begins; pieces are left out."""
 
     # Runs and reports
 
-    def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[Run]:
+    def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
         """The last ones, the newest first."""
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
@@ -125,16 +136,16 @@ class Store(Protocol):
 
     # Writing
 
-    def writing(self, patience: float = 0.0) -> AbstractContextManager[Writing]:
+    def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
         """Change it, all or nothing; a BusyError where another does so for longer than that many seconds.
 
         This very store answers as if it were done already."""
 
 
-class Writing(Protocol):
+class StoreWriter(Protocol):
     """A change that nobody else sees before it is done; whoever makes it is answered by the store as if it were."""
 
-    def put(self, taken: Taken) -> None:
+    def put(self, taken: IngestedFile) -> None:
         """A file, in the place of what was known of it; it has as many pieces as are given, whatever it says."""
 
     def touch(self, artifact: Artifact) -> None:
@@ -146,11 +157,11 @@ class Writing(Protocol):
     def replace_vectors(self, path: str, vectors: bytes) -> None:
         """Other vectors for the pieces of a file."""
 
-    def replace_graph(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
+    def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
         """The whole graph; an edge to a node that isn't there is left out, and of two between the same nodes, of the same
         relation, the last one counts. The same graph again changes nothing."""
 
-    def put_run(self, run: Run) -> None:
+    def put_run(self, run: IngestRun) -> None:
         """One more run."""
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:

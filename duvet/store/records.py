@@ -1,4 +1,4 @@
-"""What a store holds."""
+"""Records of the index: files, chunks, symbols, nodes, edges, runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SymbolKind = Literal["class", "function", "method", "interface", "type", "module
 """What a symbol is."""
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
 """What it is written in."""
-SPACE = "space"
+SPACE_KEY = "space"
 """What the space of all vectors is kept under."""
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What a file is."""
 
     CODE = "code"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-class Label(StrEnum):
+class NodeLabel(StrEnum):
     """What a node of the graph stands for; its id is `Label:key`."""
 
     SUBSYSTEM = "Subsystem"
@@ -44,12 +44,12 @@ class Label(StrEnum):
 
 
 KIND_LABELS = {
-    Kind.CODE: Label.SOURCE_FILE,
-    Kind.DOC: Label.DESIGN_DOC,
-    Kind.TEST: Label.TEST_CASE,
-    Kind.CONFIG: Label.CONFIG_FILE,
-    Kind.PROTO: Label.SOURCE_FILE,
-    Kind.OTHER: Label.ARTIFACT,
+    FileKind.CODE: NodeLabel.SOURCE_FILE,
+    FileKind.DOC: NodeLabel.DESIGN_DOC,
+    FileKind.TEST: NodeLabel.TEST_CASE,
+    FileKind.CONFIG: NodeLabel.CONFIG_FILE,
+    FileKind.PROTO: NodeLabel.SOURCE_FILE,
+    FileKind.OTHER: NodeLabel.ARTIFACT,
 }
 """The label of the node of each kind of file: said here, and nowhere else."""
 
@@ -82,7 +82,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
     path: str
     """Relative to the project, with forward slashes."""
-    kind: Kind
+    kind: FileKind
     subsystem: str = ""
     criticality: str = ""
     """Of its subsystem."""
@@ -103,7 +103,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
         return 1.0 if self.chunk_count else 0.0
 
     @property
-    def label(self) -> Label:
+    def label(self) -> NodeLabel:
         return KIND_LABELS[self.kind]
 
 
@@ -121,7 +121,7 @@ class Symbol(Struct, frozen=True, kw_only=True):
     line_end: int
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class TextPiece(Struct, frozen=True, kw_only=True):
     """Where a part of a file stands, to be found on its own."""
 
     start: int
@@ -141,7 +141,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
     number: int
     """What the store knows it by, until the next run."""
     ordinal: int
-    piece: Piece
+    piece: TextPiece
     artifact: Artifact
     text: str
     symbols: tuple[Symbol, ...] = ()
@@ -152,21 +152,21 @@ class Chunk(Struct, frozen=True, kw_only=True):
         return f"{self.artifact.path}::{self.ordinal}"
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class IngestedFile(Struct, frozen=True, kw_only=True):
     """A file with all that is to be stored of it."""
 
     artifact: Artifact
     text: str = ""
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[TextPiece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     vectors: bytes = b""
     """One row of a segment for each piece (see duvet.search.vectors.rows), or nothing."""
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class GraphNode(Struct, frozen=True, kw_only=True):
     """What the graph knows of something."""
 
-    label: Label
+    label: NodeLabel
     key: str
     name: str = ""
     """What people call it, where that isn't its key."""
@@ -177,7 +177,7 @@ class Node(Struct, frozen=True, kw_only=True):
         return f"{self.label}:{self.key}"
 
 
-class Edge(Struct, frozen=True, kw_only=True):
+class GraphEdge(Struct, frozen=True, kw_only=True):
     """How one node hangs together with another, by their ids."""
 
     source: str
@@ -186,11 +186,11 @@ class Edge(Struct, frozen=True, kw_only=True):
     properties: dict[str, Any] = field(default_factory=dict)
 
 
-class Removed(Struct, frozen=True, kw_only=True):
+class RemovedFile(Struct, frozen=True, kw_only=True):
     """A file that was there in the run before."""
 
     path: str
-    kind: Kind
+    kind: FileKind
     subsystem: str = ""
     digest: str = ""
     status: str = "deleted"
@@ -198,7 +198,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     renamed_to: str = ""
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class IngestRun(Struct, frozen=True, kw_only=True):
     """One taking in."""
 
     run_id: str
@@ -212,7 +212,7 @@ class Run(Struct, frozen=True, kw_only=True):
     repo_head: str = ""
     changed: int = 0
     """How many files were read anew."""
-    removed: tuple[Removed, ...] = ()
+    removed: tuple[RemovedFile, ...] = ()
     error: str = ""
     """Why it has failed."""
     warnings: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """Whether it has only told what it would do."""
 
 
-class Filters(Struct, frozen=True, kw_only=True):
+class ChunkFilters(Struct, frozen=True, kw_only=True):
     """Which pieces may be found at all. What stands in one list is an alternative; upper and lower case are the same."""
 
     subsystems: tuple[str, ...] = ()
@@ -237,7 +237,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     """Changed then or later; what has no time is left out."""
 
 
-class Segment(Struct, frozen=True):
+class VectorSegment(Struct, frozen=True):
     """Rows of vectors."""
 
     numbers: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Lists in parts: no answer holds more than it may, and a cursor says where the next part begins."""
+"""Splits lists into pages with cursors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TypeVar
 from blake3 import blake3
 from msgspec import Struct, json, msgpack
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.tool import Page
+from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
-MOST = 10_000
+MAX_PAGE_ROWS = 10_000
 """No more entries than this can be asked for at once."""
-MOST_BYTES = 10_000
+MAX_PAGE_BYTES = 10_000
 """What nobody has set a limit for holds about 4,000 tokens at most; one of them is hardly ever less than 2.5 bytes."""
 
 _CHECK, _POSITION, _ANCHOR, _ANCHORS = 8, 4, 6, 4
@@ -24,7 +23,7 @@ _Item = TypeVar("_Item")
 _Row = TypeVar("_Row")
 
 
-class Wish(Struct, frozen=True):
+class PageRequest(Struct, frozen=True):
     """Which part of a list is asked for."""
 
     question: tuple[object, ...]
@@ -35,37 +34,35 @@ class Wish(Struct, frozen=True):
     """How many entries there are at most where no limit is given; 0 is all."""
 
 
-def page_of(
-    items: Sequence[_Item], wish: Wish, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
-) -> tuple[list[_Row], Page]:
+def make_result_page(
+    items: Sequence[_Item], wish: PageRequest, *, key: Callable[[_Item], str], row: Callable[[_Item], _Row]
+) -> tuple[list[_Row], ResultPage]:
     """The rows of the part that is asked for; keys tell items apart even after an edit of the project."""
     start = _start(items, wish, key)
     rows = list(_wanted(map(row, islice(items, start, None)), wish))
     end = start + len(rows)
-    return rows, Page(len(items), _cursor(items, end, wish, key) if end < len(items) else None)
+    return rows, ResultPage(len(items), _cursor(items, end, wish, key) if end < len(items) else None)
 
 
-def more(shown: int, page: Page) -> str:
+def describe_rest(shown: int, page: ResultPage) -> str:
     """How to get the rest of a list; nothing where there is no more."""
-    ##= man/spec/mcp.md#tools
-    ##% Of a list that is cut, the second block MUST say how many entries there are, and how to get more of them.
     if page.next_cursor is None:
         return ""
     return f"{shown} of {page.total} shown; for more give cursor={page.next_cursor}, or a higher limit."
 
 
-def _wanted(rows: Iterator[_Row], wish: Wish) -> Iterator[_Row]:
+def _wanted(rows: Iterator[_Row], wish: PageRequest) -> Iterator[_Row]:
     """As many as may be; the first one in any case, or a list would never end."""
     ##= man/spec/mcp.md#tools
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
     if wish.limit is not None or not wish.page_size:
         yield from islice(rows, wish.limit)
     else:
-        yield from fitting(islice(rows, wish.page_size), MOST_BYTES, least=1)
+        yield from take_fitting_rows(islice(rows, wish.page_size), MAX_PAGE_BYTES, least=1)
 
 
-def fitting(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
+def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
     """As many of the first rows as so many bytes of JSON have room for."""
     for number, row in enumerate(rows):
         room -= len(json.encode(row)) + 1
@@ -74,14 +71,14 @@ def fitting(rows: Iterable[_Row], room: int, least: int = 0) -> Iterator[_Row]:
         yield row
 
 
-def _cursor(items: Sequence[_Item], end: int, wish: Wish, key: Callable[[_Item], str]) -> str:
+def _cursor(items: Sequence[_Item], end: int, wish: PageRequest, key: Callable[[_Item], str]) -> str:
     """Where the list goes on: after the last one that was shown, with those that come next."""
     anchors = b"".join(_digest(key(item)) for item in items[end - 1 : end - 1 + _ANCHORS])
     body = end.to_bytes(_POSITION) + anchors
     return urlsafe_b64encode(_check(wish, body) + body).rstrip(b"=").decode()
 
 
-def _start(items: Sequence[_Item], wish: Wish, key: Callable[[_Item], str]) -> int:
+def _start(items: Sequence[_Item], wish: PageRequest, key: Callable[[_Item], str]) -> int:
     """Where the part begins."""
     if wish.cursor is None:
         return 0
@@ -91,7 +88,8 @@ def _start(items: Sequence[_Item], wish: Wish, key: Callable[[_Item], str]) -> i
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)
@@ -100,7 +98,7 @@ def _start(items: Sequence[_Item], wish: Wish, key: Callable[[_Item], str]) -> i
     return found
 
 
-def _opened(cursor: str, wish: Wish) -> bytes:
+def _opened(cursor: str, wish: PageRequest) -> bytes:
     """What a cursor says; ToolError for one that was made up, or made for another list."""
     try:
         data = b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
@@ -108,17 +106,15 @@ def _opened(cursor: str, wish: Wish) -> bytes:
         data = b""
     check, body = data[:_CHECK], data[_CHECK:]
     if check != _check(wish, body):
-        ##= man/spec/mcp.md#tools
-        ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
         raise ToolError(
-            Code.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             "the cursor does not belong to this list",
             "leave it out to begin anew, or give it with the arguments of the call that it came from",
         )
     return body
 
 
-def _check(wish: Wish, body: bytes) -> bytes:
+def _check(wish: PageRequest, body: bytes) -> bytes:
     return blake3(msgpack.encode(wish.question) + body).digest(_CHECK)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import json
+from msgspec import Struct, json
 from msgspec.structs import fields
 
 from duvet.tools.tool import Tool
@@ -18,8 +18,6 @@ _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 
 def input_schema(tool: Tool) -> Schema:
     """The arguments of a tool, and what stands in those that are records."""
-    ##= man/spec/mcp.md#tools
-    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
     schema = _brief(_whole(tool.input, depth=1))
     for field in fields(tool.input):
         choices = _choices(field.type)
@@ -39,7 +37,8 @@ def _choices(kind: Any) -> list[Any]:
 def output_schema(tool: Tool) -> Schema:
     """What a tool answers as structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The structured content of a result MUST be valid against the output schema of its tool.
+    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+    ##% `total` and `next_cursor`.
     if not tool.is_list:
         whole = _whole(tool.output, depth=0)
         found = _brief(whole, with_defaults=False)
@@ -97,3 +96,48 @@ def _property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
     if "enum" in found:
         found = {"type": "string", **found, "enum": [one for one in found["enum"] if one is not None]}
     return found
+
+
+_BOUNDS = {"minimum": "at least", "maximum": "at most"}
+
+
+class ArgumentLine(Struct, frozen=True):
+    """What there is to know of an argument."""
+
+    name: str
+    terms: str
+    """Its type, or what there is to choose from; whether it is needed, what it is otherwise, and what it may be."""
+    description: str
+
+
+def make_argument_lines(schema: Schema, record: str = "") -> Iterator[ArgumentLine]:
+    """The arguments, those that are needed first, each followed by what stands in it."""
+    for name, one in schema["properties"].items():
+        terms = "; ".join(_terms(one, is_needed=name in schema.get("required", ())))
+        yield ArgumentLine(f"{record}{name}", terms, str(one.get("description", "")))
+        if "properties" in one:
+            yield from make_argument_lines(one, f"{record}{name}.")
+
+
+def _terms(schema: Schema, *, is_needed: bool) -> Iterator[str]:
+    yield _kind(schema)
+    if is_needed:
+        yield "required"
+    elif "default" in schema:
+        yield f"default {_plain(schema['default'])}"
+    else:
+        yield "optional"
+    yield from (f"{words} {schema[key]}" for key, words in _BOUNDS.items() if key in schema)
+
+
+def _kind(schema: Schema) -> str:
+    if "enum" in schema:
+        *first, last = map(str, schema["enum"])
+        return f"{', '.join(first)} or {last}" if first else last
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "value"))
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,1 +1,1 @@
-"""From annotations and specifications to a trace."""
+"""Annotations resolved against specifications: targets, quotes, coverage, gates."""

@@ -1,14 +1,22 @@
-"""What covers each byte of a specification: the one computation that every report, gate and tool reads."""
+"""Computes coverage, the one computation that every report, gate and tool reads."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING, Protocol
 
-from duvet.model import Level, Section, Specification
-from duvet.text import byte_length, parts
-from duvet.trace.records import TITLE_LINE, Coverage, Lines, Match, Segment, Tally
+from msgspec import Struct
+
+from duvet.model import Level, Problem, Section, Severity, Specification
+from duvet.text import byte_length, format_count, split_bytes
+from duvet.trace.records import TITLE_LINE, Coverage, Match, Segment, SegmentsByLine, State, Status, Tally
+
+if TYPE_CHECKING:
+    from duvet.trace.records import Requirement
+
 
 _Placed = tuple[int, int, int]
 """Where a piece begins and ends, and the number of its match."""
@@ -16,7 +24,7 @@ _Placed = tuple[int, int, int]
 _NO_LEVEL = Level.AUTO
 
 
-def cover(specification: Specification, matches: Iterable[Match]) -> Coverage:
+def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
     """The segments of each line that is referred to, and what each requirement has got so far."""
     ordered = tuple(matches)
     placed: dict[int, defaultdict[int, list[_Placed]]] = {}
@@ -36,9 +44,9 @@ class _Cuts:
         self.matches = matches
         self.parts: list[list[Segment]] = [[] for _ in matches]
 
-    def lines(self, section: Section, placed: dict[int, list[_Placed]]) -> Lines:
+    def lines(self, section: Section, placed: dict[int, list[_Placed]]) -> SegmentsByLine:
         """The segments of the lines of a section."""
-        cut: Lines = {}
+        cut: SegmentsByLine = {}
         texts, starts = section.lines, section.starts
         for line, found in sorted(placed.items()):
             if line == TITLE_LINE:
@@ -96,7 +104,7 @@ class _Cuts:
 
 def _segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
-    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     if not matches:
         return Segment(low, high, (), 0, _NO_LEVEL)
     if len(matches) == 1:
@@ -111,7 +119,7 @@ def _segment(low: int, high: int, matches: list[Match]) -> Segment:
 
 def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
     ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     counts: dict[int, int] = {}
     shared: list[tuple[int, ...]] = []
     for segment in segments:
@@ -127,4 +135,147 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
     text, origin = section.lines[line], section.starts[line]
     if text.isascii():
         return [text[one.start - origin : one.end - origin] for one in segments]
-    return parts(text, [*[one.start - origin for one in segments], segments[-1].end - origin])
+    return split_bytes(text, [*[one.start - origin for one in segments], segments[-1].end - origin])
+
+
+_LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
+
+
+_STATES = {status: tuple(state.value for state in State if state.status is status) for status in Status}
+"""The states that make each status."""
+
+
+class Total(Struct, frozen=True):
+    """The requirements of one specification and level, by state; None stands for all of them."""
+
+    specification: Specification | None
+    level: Level | None
+    counts: tuple[int, ...]
+    """By state."""
+
+    @property
+    def requirements(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def excepted(self) -> int:
+        return self.counts[State.EXCEPTION]
+
+    @property
+    def not_applicable(self) -> int:
+        return self.counts[State.NOT_APPLICABLE]
+
+    @property
+    def applicable(self) -> int:
+        ##= man/spec/gates.md#not-applicable
+        ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them,
+        ##% and count them neither as done nor as applicable.
+        return self.requirements - self.excepted - self.not_applicable
+
+    @property
+    def done(self) -> int:
+        """Without what is excepted or not applicable, which is settled but not done."""
+        ##= man/spec/trace.md#coverage
+        ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with
+        ##% a reason, but an exception MUST NOT count towards the percentage done.
+        return self.with_status(Status.DONE) - self.excepted - self.not_applicable
+
+    @property
+    def percent(self) -> int | None:
+        """Rounded down, so that 100 means all of them; None where nothing is applicable."""
+        return 100 * self.done // self.applicable if self.applicable else None
+
+    @property
+    def words(self) -> str:
+        """`3 of 7 applicable requirements done (42 %), 1 excepted`, and what is not applicable where anything is."""
+        if not self.requirements:
+            return "no requirements"
+        share = "" if self.percent is None else f" ({self.percent} %)"
+        settled = f"{self.excepted} excepted"
+        if self.not_applicable:
+            settled += f", {self.not_applicable} {State.NOT_APPLICABLE.words}"
+        return f"{self.done} of {format_count(self.applicable, 'applicable requirement')} done{share}, {settled}"
+
+    @property
+    def left(self) -> str:
+        """`4 requirements not cited, 1 in progress`; nothing where all are done."""
+        counts = [(self.with_status(status), words) for status, words in _LEFT.items()]
+        found = [(count, words) for count, words in counts if count]
+        return ", ".join(
+            f"{count if index else format_count(count, 'requirement')} {words}"
+            for index, (count, words) in enumerate(found)
+        )
+
+    def with_status(self, status: Status) -> int:
+        """How many have that status; an exception with a reason has the status `done`, as has what is not applicable."""
+        return sum([self.counts[state] for state in _STATES[status]])
+
+
+class RunVerdict(Struct, frozen=True):
+    """Whether a run succeeded, and why not."""
+
+    passed: bool
+    words: str
+
+
+class CountedRequirement(Protocol):
+    """What can be counted: a requirement, or the card of one."""
+
+    @property
+    def level(self) -> Level:
+        """How strongly it binds."""
+
+    @property
+    def state(self) -> State:
+        """What it has got so far."""
+
+
+_Table = dict[Level, list[int]]
+
+
+def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
+    """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
+    tables: dict[str, _Table] = {}
+    specifications: dict[str, Specification] = {}
+    overall: _Table = {}
+    for specification, found in groupby(requirements, attrgetter("specification")):
+        specifications[specification.id] = specification
+        _count(found, tables.setdefault(specification.id, {}), overall)
+    own = (total for id, table in tables.items() for total in _rows(specifications[id], table))
+    return (*own, *_rows(None, overall))
+
+
+def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ...]:
+    """The levels that occur among these, strongest first, and last their sum."""
+    table: _Table = {}
+    _count(found, table)
+    return tuple(_rows(None, table))
+
+
+def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
+    """The totals in groups, one for each specification and the last for all of them; the sum ends its group."""
+    groups: dict[str, list[Total]] = {}
+    for total in found:
+        groups.setdefault(total.specification.id if total.specification else "", []).append(total)
+    return [tuple(group) for group in groups.values()]
+
+
+def judge_run(total: Total, problems: Iterable[Problem]) -> RunVerdict:
+    """The outcome in words: every problem that is an error fails the run, those of the gates too."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    if not errors:
+        return RunVerdict(True, f"PASS: {total.words}")
+    return RunVerdict(False, f"FAIL: {format_count(errors, 'problem')}{', ' if total.left else ''}{total.left}")
+
+
+def _count(found: Iterable[CountedRequirement], *tables: _Table) -> None:
+    for (level, state), count in Counter(map(attrgetter("level", "state"), found)).items():
+        for table in tables:
+            table.setdefault(level, [0] * len(State))[state] += count
+
+
+def _rows(specification: Specification | None, table: _Table) -> Iterator[Total]:
+    for level in sorted(table, reverse=True):
+        yield Total(specification, level, tuple(table[level]))
+    sums = zip(*table.values(), strict=True) if table else [()] * len(State)
+    yield Total(specification, None, tuple(map(sum, sums)))

@@ -1,35 +1,68 @@
-"""The gates: that of awslabs duvet's CI mode without a snapshot, and those for targets; every offender is named."""
+"""Gates of CI mode, their targets, and requirements that are not applicable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from duvet import rules
-from duvet.model import Place, Problem
-from duvet.text import LineNumbers, shortened
-from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, IMPLICATION, TEST, Coverage, Match, Tally, Trace
-from duvet.trace.requirements import Requirement
-from duvet.trace.states import State, Status
+from duvet.config.settings import Config, NotApplicableRule
+from duvet.errors import DuvetError, NotFoundError
+from duvet.model import Format, Place, Problem, Specification
+from duvet.specs.library import Library
+from duvet.specs.locator import canonical_url, resolve_specification
+from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text
+from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
+from duvet.trace.names import (
+    find_sections,
+    find_specifications,
+    make_section_error,
+    require_specification,
+    suggest_nearest,
+)
+from duvet.trace.records import (
+    CITATION,
+    EXCEPTION,
+    EXCUSED,
+    IMPLICATION,
+    TEST,
+    Coverage,
+    Match,
+    NotApplicable,
+    Requirement,
+    SettledRequirements,
+    State,
+    Status,
+    Tally,
+    Trace,
+)
+from duvet.tree.cache import ResultCache
+from duvet.tree.files import Tree
 
 _IMPLEMENTED = CITATION | EXCEPTION | IMPLICATION
 _TESTED = TEST | EXCEPTION | IMPLICATION
 _NEEDS_NO_TEST = TEST | EXCUSED | IMPLICATION
 
 
-def check(trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()) -> tuple[Problem, ...]:
+def check_gates(
+    trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
+) -> tuple[Problem, ...]:
     """What keeps the gate shut. As upstream has it, a line counts as covered when any part of it is.
 
     Nothing is asked of what only the annotations in `freed` speak of.
     """
-    ##= man/spec/trace.md#gates
-    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     found: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
         significant = _lines(matches, ~0)
         cited = _lines(matches, _IMPLEMENTED)
-        ##= man/spec/trace.md#gates
-        ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
         if citations:
             found += _offenders(
                 trace,
@@ -45,16 +78,16 @@ def check(trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] =
     return tuple(found)
 
 
-Line = tuple[int, int]
+SectionLine = tuple[int, int]
 """A section and a line in it."""
 
 
-def _lines(matches: Iterable[Match], flags: int) -> set[Line]:
+def _lines(matches: Iterable[Match], flags: int) -> set[SectionLine]:
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
 def _offenders(
-    trace: Trace, coverage: Coverage, matches: Iterable[Match], lines: set[Line], rule: rules.Rule, message: str
+    trace: Trace, coverage: Coverage, matches: Iterable[Match], lines: set[SectionLine], rule: rules.Rule, message: str
 ) -> Iterator[Problem]:
     """One problem for each quote that touches such a line, at the first one."""
     numbers = LineNumbers()
@@ -68,11 +101,11 @@ def _offenders(
                 message,
                 coverage.specification.path,
                 Place(numbers.of(coverage.specification.data, first.start)),
-                hint=f"{target}: {shortened(quote) if quote else section.title}",
+                hint=f"{target}: {shorten_text(quote) if quote else section.title}",
             )
 
 
-def freed_by(requirements: Iterable[Requirement]) -> frozenset[int]:
+def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int]:
     """The annotations that speak of nothing but what is not applicable."""
     freed: set[int] = set()
     owed: set[int] = set()
@@ -81,19 +114,18 @@ def freed_by(requirements: Iterable[Requirement]) -> frozenset[int]:
     return frozenset(freed - owed)
 
 
-def not_implemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
+def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
     """A problem for each requirement that has no code, or not for all of it."""
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking = (one for one in requirements if one.status <= Status.IN_PROGRESS)
     return _named(lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}")
 
 
-def not_tested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
+def find_untested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
     """A problem for each requirement that has no test, or not for all of it, and does without none."""
     tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
     lacking = (one for one in requirements if one.status < Status.DONE and not _is_tested(one, tallies))
     return _named(lacking, rules.GATE_NOT_TESTED, _not_tested)
 
@@ -118,10 +150,209 @@ def _named(
     for one in requirements:
         specification = one.specification
         ##= man/spec/gates.md#gates-for-targets
-        ##% An offender MUST be named with its place in the file of the specification, and with its target.
+        ##% duvet MUST list each offender with its target and its place in the specification.
         yield rule.problem(
             message(one),
             specification.path,
             Place(lines.of(specification.data, one.matches[0].pieces[0].start)),
-            hint=f"{specification.locator.name}#{one.section.id}: {shortened(one.text)}",
+            hint=f"{specification.locator.name}#{one.section.id}: {shorten_text(one.text)}",
         )
+
+
+class RequirementsByTarget:
+    """The requirements of a trace by specification and section."""
+
+    def __init__(
+        self,
+        specifications: Iterable[Specification],
+        requirements: Sequence[Requirement],
+        tree: Tree,
+        base: str,
+        unavailable: Collection[str] = (),
+    ) -> None:
+        self.requirements = requirements
+        self.tree = tree
+        self.base = base
+        self.unavailable = frozenset(map(canonical_url, unavailable))
+        """What specifications are called that could not be loaded."""
+        self._names = Catalogue(tuple(map(make_specification_card, specifications)), (), (), ())
+        self._found: dict[str, list[int]] = {}
+        """The specifications of the names that have been asked for."""
+        self._stated: defaultdict[_Spot, list[int]] = defaultdict(list)
+        for index, one in enumerate(requirements):
+            self._stated[one.specification.id, one.section.id].append(index)
+
+    def of(self, target: str, *, below: bool = True) -> list[int]:
+        """The indexes of the requirements of a specification, or of a section and of those below it.
+
+        NotFoundError, with the nearest names, where there is no such specification or section.
+        """
+        name, hash_sign, section = target.partition("#")
+        cards = [self._names.specifications[index] for index in self._named(name)]
+        if not hash_sign:
+            ##= man/spec/gates.md#not-applicable
+            ##% An entry MUST apply to all requirements of its specification, to those of its section with the
+            ##% subsections of IETF text, or to the one that it quotes.
+            return self._at((card.id, part.id) for card in cards for part in card.sections)
+        spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
+        if not spots:
+            raise make_section_error(cards, section)
+        return self._at(spots)
+
+    def _at(self, spots: Iterable[_Spot]) -> list[int]:
+        return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
+
+    def is_unavailable(self, target: str) -> bool:
+        """Whether it names a specification that could not be loaded, which is told elsewhere."""
+        name = target.partition("#")[0]
+        return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
+
+    def _named(self, name: str) -> list[int]:
+        """The specifications of that name, however it is spelled."""
+        known = self._found.get(name)
+        if known is not None:
+            return known
+        found = find_specifications(self._names, name) or find_specifications(self._names, self._elsewhere(name))
+        self._found[name] = found or require_specification(self._names, name)
+        return self._found[name]
+
+    def _elsewhere(self, name: str) -> str:
+        """What the specification is called that an annotation means by that name."""
+        try:
+            return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
+        except DuvetError:
+            return name
+
+
+def group_by_target(
+    trace: Trace,
+    requirements: Sequence[Requirement],
+    configured: Iterable[Specification],
+    library: Library,
+    base: str,
+) -> RequirementsByTarget:
+    """The requirements of a trace; of a specification that nothing refers to there are none."""
+    cited = [coverage.specification for coverage in trace.coverages]
+    unavailable = [locator.name for locator in library.failures]
+    return RequirementsByTarget(
+        (*cited, *list_unreferenced_specifications(configured, cited)), requirements, library.tree, base, unavailable
+    )
+
+
+_Spot = tuple[str, str]
+"""The ids of a specification and of a section in it."""
+
+
+def resolve_not_applicable(
+    config: Config, scopes: RequirementsByTarget, today: date | None, memory: ResultCache
+) -> SettledRequirements:
+    """What becomes of the requirements; where there is no today, no day is over."""
+    problems: list[Problem] = []
+    entries: list[NotApplicable] = []
+    freed: dict[int, int] = {}
+    for index, rule in enumerate(config.not_applicable):
+        meant = _Entry(config, index, rule, scopes, problems).requirements()
+        has_expired = rule.expiry is not None and _is_over(rule.expiry, today, memory)
+        if has_expired:
+            problems.append(_expired(config, index, rule))
+        else:
+            freed.update((one, index) for one in meant if one not in freed)
+        entries.append(
+            NotApplicable(
+                target=rule.target,
+                quote=rule.quote,
+                reason=rule.reason,
+                owner=rule.owner,
+                expiry=rule.expiry,
+                requirements=len(meant),
+                has_expired=has_expired,
+            )
+        )
+    return SettledRequirements(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems), freed)
+
+
+def _is_over(day: date, today: date | None, memory: ResultCache) -> bool:
+    ##= man/spec/gates.md#not-applicable
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
+    is_over = today is not None and day < today
+    memory.dated(day.isoformat(), is_over)
+    return is_over
+
+
+def _freed(scopes: RequirementsByTarget, freed: Container[int]) -> Iterator[Requirement]:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
+    ##% count them neither as done nor as applicable.
+    for index, one in enumerate(scopes.requirements):
+        yield replace(one, state=State.NOT_APPLICABLE) if index in freed else one
+
+
+def _expired(config: Config, index: int, rule: NotApplicableRule) -> Problem:
+    return rules.NOT_APPLICABLE_EXPIRED.problem(
+        f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again",
+        config.path,
+        config.not_applicable_place(index, "expiry"),
+        hint="give it a later date, or remove it",
+    )
+
+
+class _Entry(NamedTuple):
+    """An entry of the configuration, and where to tell what is wrong with it."""
+
+    config: Config
+    number: int
+    rule: NotApplicableRule
+    scopes: RequirementsByTarget
+    problems: list[Problem]
+
+    def requirements(self) -> list[int]:
+        """The indexes of the requirements that are meant; none where something is wrong."""
+        target = self.rule.target
+        try:
+            found = self.scopes.of(target, below=not self.rule.quote)
+        except NotFoundError as error:
+            if not self.scopes.is_unavailable(target):
+                self._wrong(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
+            return []
+        if not found:
+            stating = [_target(one) for one in self.scopes.requirements]
+            hint = suggest_nearest(target, stating) or "name a section that has one, or remove the entry"
+            self._wrong(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirement", hint)
+        return self._saying(found) if found and self.rule.quote else found
+
+    def _saying(self, found: list[int]) -> list[int]:
+        """The requirement that the quote is, or is a part of."""
+        wanted = _plain(self.rule.quote)
+        texts = {index: self.scopes.requirements[index].text for index in found}
+        equal = [index for index, text in texts.items() if _plain(text) == wanted]
+        meant = equal or [index for index, text in texts.items() if wanted in _plain(text)]
+        if len(meant) == 1:
+            return meant
+        if meant:
+            message = f"{format_count(len(meant), 'requirement')} of {self.rule.target} say this"
+            hint = "quote the whole of one sentence"
+        else:
+            message = f"no requirement of {self.rule.target} says this"
+            hint = suggest_nearest(quote_text(self.rule.quote), map(quote_text, texts.values())) or _NO_SENTENCE
+        self._wrong(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
+        return []
+
+    def _wrong(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
+        ##= man/spec/gates.md#not-applicable
+        ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
+        ##% similar.
+        place = self.config.not_applicable_place(self.number, key)
+        self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
+
+
+_NO_SENTENCE = "quote a sentence of it that is a requirement, or remove the entry"
+
+
+def _target(requirement: Requirement) -> str:
+    return f"{requirement.specification.locator.name}#{requirement.section.id}"
+
+
+def _plain(text: str) -> str:
+    """The text on one line, without the spacing that does not count."""
+    return normalise(" ".join(text.split()))

@@ -1,39 +1,350 @@
-"""Finding the text that an annotation quotes: as it is, with other spacing, or with one edit."""
+"""Matches quotes against sections: exactly, with other spacing, or with one edit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, compress, count, groupby, tee
+from operator import add
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from duvet.model import Section
-from duvet.trace.records import TITLE_LINE, Fit, Found, Piece
-from duvet.trace.view import View, pieces, view_of
-
-if TYPE_CHECKING:
-    from duvet.trace.near import Near
+from duvet.text import WHITESPACE, byte_length, normalise, normalise_with_map
+from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 
 
-class Matcher:
+class SectionView(Struct, frozen=True):
+    """The lines that are not blank, trimmed and joined with single blanks."""
+
+    section: Section
+    data: bytes
+    lines: list[int]
+    """The index of each of these lines in the section."""
+    offsets: list[int]
+    """Where each line begins in the view, and where a further one would."""
+
+
+def make_section_view(section: Section) -> SectionView:
+    """The view of a section."""
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
+    trimmed = [line.strip(WHITESPACE) for line in section.lines]
+    texts = list(filter(None, trimmed))
+    text = " ".join(texts)
+    sizes = map(len if text.isascii() else byte_length, texts)
+    offsets = list(map(add, accumulate(sizes, initial=0), count()))
+    return SectionView(section, text.encode(), list(compress(count(), trimmed)), offsets)
+
+
+def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
+    """A stretch of the view cut where lines meet, as bytes of the file."""
+    found: list[Piece] = []
+    offsets, lines = view.offsets, view.lines
+    texts, starts = view.section.lines, view.section.starts
+    index = bisect_right(offsets, start) - 1
+    low = start
+    while low < end:
+        line = lines[index]
+        shift = starts[line] - offsets[index]
+        text = texts[line]
+        if text[0] in WHITESPACE:
+            shift += byte_length(text[: len(text) - len(text.lstrip(WHITESPACE))])
+        index += 1
+        following = offsets[index]
+        high = end if end < following else following - 1
+        # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
+        if high - low > 1:
+            found.append(Piece(line, low + shift, high + shift))
+        elif high > low:
+            found.append(Piece(line, low + shift, low + shift))
+        low = following
+    return tuple(found)
+
+
+class CharacterMap:
+    """The places of a text; only characters of several bytes are looked at one by one."""
+
+    def __init__(self, text: str) -> None:
+        self._wide: list[int] = []
+        """The places of characters of several bytes."""
+        self._more: list[int] = [0]
+        """By how many bytes the first of these exceed one byte each."""
+        if not text.isascii():
+            wide = [(found.start(), len(found[0].encode()) - 1) for found in re.finditer(r"[^\x00-\x7f]", text)]
+            self._wide = [place for place, _ in wide]
+            self._more = list(accumulate([more for _, more in wide], initial=0))
+        self._bytes = [place + more for place, more in zip(self._wide, self._more, strict=False)]
+        """Where in UTF-8 they begin."""
+
+    def byte(self, character: int) -> int:
+        """Where the character begins in UTF-8."""
+        return character + self._more[bisect_left(self._wide, character)]
+
+    def at(self, byte: int) -> int:
+        """The character that the byte belongs to."""
+        count = bisect_right(self._bytes, byte)
+        # What all bytes of the last wide one exceed one byte by is taken off its first bytes, too.
+        return max(byte - self._more[count], self._wide[count - 1]) if count else byte
+
+
+class SearchText:
+    """A text as it is: each search reads it from the beginning."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.work = 0
+        """What the searches have cost, where one is the time that it takes to read a kilobyte."""
+
+    def find(self, part: bytes) -> int:
+        """Where the part stands first, or -1."""
+        at = self.data.find(part)
+        self.work += (at if at >= 0 else len(self.data)) >> 10
+        return at
+
+    def places(self, part: bytes) -> Iterable[int]:
+        """Every place where the part stands, in order."""
+        self.work += len(self.data) >> 10
+        at = self.data.find(part)
+        while at >= 0:
+            self.work += 10
+            yield at
+            at = self.data.find(part, at + 1)
+
+    def split(self, quote: bytes) -> int:
+        """Where to cut a quote of two bytes or more, so that few places hold one of its parts."""
+        return len(quote) // 2
+
+
+def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
+    """The first stretch of the text that becomes the quote by one insertion, deletion or substitution.
+
+    The text must not hold the quote itself. Among stretches that end in one place the longest counts; one that
+    begins no later than the stretch before it takes its place.
+    """
+    best: tuple[int, int] | None = None
+    for end, _ in groupby(_possible_ends(quote, text)):
+        start = _longest_start(quote, text.data, end)
+        if start is None:
+            continue
+        if best is not None and start > best[0]:
+            return best
+        best = (start, end)
+    return best
+
+
+def _possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
+    """In order; with one edit, at least one part of the quote stands in the text as it is, however it is cut in two."""
+    size = len(quote)
+    if size < 2:
+        return iter(range(3))
+    from heapq import merge
+
+    split = text.split(quote)
+    shorter, equal, longer = tee(text.places(quote[:split]), 3)
+    return merge(
+        (place + size - 1 for place in shorter),
+        (place + size for place in equal),
+        (place + size + 1 for place in longer),
+        (place + size - split for place in text.places(quote[split:])),
+    )
+
+
+def _longest_start(quote: bytes, text: bytes, end: int) -> int | None:
+    if end > len(text):
+        return None
+    for size in (len(quote) + 1, len(quote), len(quote) - 1):
+        start = end - size
+        if start >= 0 and _within_one_edit(quote, text[start:end]):
+            return start
+    return None
+
+
+def _within_one_edit(one: bytes, other: bytes) -> bool:
+    half = min(len(one), len(other)) // 2
+    if one[:half] != other[:half] and one[-half:] != other[-half:]:
+        return False
+    front = _common_front(one, other)
+    shorter, longer = sorted((len(one), len(other)))
+    if shorter == longer:
+        return one[front + 1 :] == other[front + 1 :]
+    if len(one) < len(other):
+        one, other = other, one
+    return one[front + 1 :] == other[front:]
+
+
+def _common_front(one: bytes, other: bytes) -> int:
+    """How many bytes are alike at the front, found by halves: comparing slices is far faster than a loop."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+class NearQuoteFinder:
+    """Finds quotes with other spacing or with one edit in a view."""
+
+    def __init__(self, view: SectionView) -> None:
+        self.view = view
+        self._words = view.data.decode()
+        normal, self._offsets, self._originals = normalise_with_map(self._words)
+        # Where the unbroken stretches of the normalised view begin there and in the view, in characters.
+        self._characters, self._normal_characters = CharacterMap(self._words), CharacterMap(normal)
+        self._normal = SearchText(normal.encode())
+        self.exact = SearchText(view.data)
+        """The view, to look for what stands in it to the letter."""
+        self._is_ordered = False
+
+    def find(self, quote: str) -> FoundQuote | None:
+        """Where the quote stands."""
+        wanted = normalise(quote).encode()
+        if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
+            self._order()
+        start = self._normal.find(wanted)
+        fit = Fit.NORMALISED
+        end = start + len(wanted)
+        if start < 0:
+            near = find_one_edit(wanted, self._normal)
+            if near is None:
+                return None
+            (start, end), fit = near, Fit.ONE_EDIT
+        found = cut_view(self.view, *self._in_view(start, end))
+        # One edit can turn a character into white space, which is nothing to quote.
+        return (found, fit) if found else None
+
+    def _order(self) -> None:
+        """Once searches have taken as long as it takes to put words in order, no other is to take that long again."""
+        self._is_ordered = True
+        data = self._normal.data
+        self._normal = OrderedText(data)
+        self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
+
+    def _in_view(self, start: int, end: int) -> tuple[int, int]:
+        """The bytes of the view that these bytes of the normalised view come from; a character counts whole."""
+        low = self._original(self._normal_characters.at(start))
+        high = self._original(self._normal_characters.at(end - 1)) + 1
+        first = self._characters.byte(low)
+        return first, first + byte_length(self._words[low:high].rstrip(WHITESPACE))
+
+    def _original(self, offset: int) -> int:
+        """Where in the view a character of the normalised view stands."""
+        at = bisect_right(self._offsets, offset) - 1
+        return self._originals[at] + offset - self._offsets[at]
+
+
+class QuoteMatcher:
     """Finds quotes in one section; the views are made once, when they are first needed."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
-        self._view: View | None = None
-        self._near: Near | None = None
+        self._view: SectionView | None = None
+        self._near: NearQuoteFinder | None = None
 
-    def find(self, quote: str) -> Found | None:
+    def find(self, quote: str) -> FoundQuote | None:
         """Where the quote stands; an empty one refers to the title."""
-        ##= man/spec/trace.md#quotes
-        ##% An empty quote MUST refer to the title of its section.
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% An annotation without a quote MUST refer to the title of its section.
         if not quote:
             start, end = self.section.heading
             return (Piece(TITLE_LINE, start, end),), Fit.TITLE
-        view = self._view = self._view or view_of(self.section)
+        view = self._view = self._view or make_section_view(self.section)
         data = quote.encode()
         start = (self._near.exact if self._near else view.data).find(data)
         if start >= 0:
-            return pieces(view, start, start + len(data)), Fit.EXACT
+            return cut_view(view, start, start + len(data)), Fit.EXACT
         if self._near is None:
-            from duvet.trace.near import Near
-
-            self._near = Near(view)
+            self._near = NearQuoteFinder(view)
         return self._near.find(quote)
+
+
+_BLANK = re.compile(b" ")
+_FIRST, _MOST = 24, 256
+"""How many bytes words are ordered by at first, and how many where that does not do."""
+
+
+class OrderRange(NamedTuple):
+    """Neighbours in the order, and how far they are behind the beginning of what is looked for."""
+
+    first: int
+    size: int
+    shift: int
+
+
+UNKNOWN_RANGE = OrderRange(0, sys.maxsize, 0)
+
+
+class WordOrder:
+    """Every place behind a blank, sorted by the bytes there."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        behind_blanks = sorted([blank.end() for blank in _BLANK.finditer(data)], key=self._bytes(0, _FIRST))
+        self._places: list[int] = []
+        for _, alike in groupby(behind_blanks, self._bytes(0, _FIRST)):
+            self._places += sorted(alike, key=self._bytes(_FIRST, _MOST))
+
+    def _bytes(self, start: int, end: int) -> Callable[[int], bytes]:
+        data = self.data
+        return lambda place: data[place + start : place + end]
+
+    def range(self, part: bytes) -> OrderRange:
+        """Where the first word that begins in the part can be; of a part without one nothing is known."""
+        shift = part.find(b" ") + 1
+        wanted = part[shift : shift + _MOST]
+        if not shift or not wanted:
+            return UNKNOWN_RANGE
+        key = self._bytes(0, len(wanted))
+        low = bisect_left(self._places, wanted, key=key)
+        return OrderRange(low, bisect_right(self._places, wanted, low, key=key) - low, shift)
+
+    def starts(self, range: OrderRange) -> list[int]:
+        """Where what is looked for would begin."""
+        return [place - range.shift for place in self._places[range.first : range.first + range.size]]
+
+
+_FEW, _MANY = 8, 500
+
+
+class OrderedText(SearchText):
+    """A text with its words in order: that takes as long as a thousand searches, and makes each of them short."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._ahead, self._behind = WordOrder(data), WordOrder(data[::-1])
+
+    def find(self, part: bytes) -> int:
+        return next(iter(self.places(part)), -1)
+
+    def places(self, part: bytes) -> Iterable[int]:
+        ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
+        if min(ahead.size, behind.size) > _MANY:
+            # Whoever looks for such a part mostly wants no more than the first of its places.
+            return super().places(part)
+        if ahead.size <= behind.size:
+            starts = self._ahead.starts(ahead)
+        else:
+            last = len(self.data) - len(part)
+            starts = [last - start for start in self._behind.starts(behind)]
+        return sorted([start for start in starts if start >= 0 and self.data.startswith(part, start)])
+
+    def split(self, quote: bytes) -> int:
+        low, high = 1, len(quote) - 1
+        at = len(quote) // 2
+        while low < high:
+            front, back = self._size(quote[:at]), self._size(quote[at:])
+            if max(front, back) <= _FEW:
+                break
+            low, high = (at + 1, high) if front > back else (low, at)
+            at = (low + high) // 2
+        return at
+
+    def _size(self, part: bytes) -> int:
+        return min(self._ahead.range(part).size, self._behind.range(part[::-1]).size)

@@ -1,11 +1,65 @@
-"""What a trace is made of. An annotation's id is its index in `Trace.annotations`."""
+"""The records of a trace: references, coverage, requirements and their states."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import cache
+from itertools import chain
+
 from msgspec import Struct
 
-from duvet.model import Annotation, Level, Problem, Rank, Specification
-from duvet.trace.failure import Failure
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Level, Place, Problem, Rank, Section, Specification
+from duvet.rules import Rule
+from duvet.text import find_place, make_text_id, normalise, remove_spacing
+from duvet.tree.files import Tree
+
+
+class AnnotationPlaces:
+    """Reads a file again, once, when something in it has to be pointed at."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._texts: dict[str, str] = {}
+
+    def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
+        """The place of a span of the annotation; its first line where the span is empty."""
+        text = self.text(annotation.path)
+        if span == (0, 0) or span[1] > len(text):
+            return Place(annotation.line)
+        return find_place(text, *span)
+
+    def text(self, path: str) -> str:
+        """The text of a file as it was when it was first asked for; nothing where it can't be read."""
+        if path not in self._texts:
+            try:
+                self._texts[path] = self.tree.read(path).decode(errors="replace")
+            except DuvetError:
+                self._texts[path] = ""
+        return self._texts[path]
+
+
+class Failure(Struct, frozen=True):
+    """What is to say of an annotation, wherever it stands."""
+
+    rule: Rule
+    message: str
+    hint: str = ""
+    label: str = "referenced here"
+    is_of_quote: bool = False
+    """Whether the quote is wrong, and not the target."""
+    once: bool = False
+    """Whether one report is enough for all annotations that fail so."""
+    is_told: bool = False
+    """Whether it is reported elsewhere already, in the configuration."""
+
+    def of(self, annotation: Annotation, places: AnnotationPlaces) -> Problem:
+        """The problem of an annotation."""
+        source = annotation.source
+        place = places.of(annotation, source.quote if self.is_of_quote else source.target)
+        return self.rule.problem(self.message, annotation.path, place, label=self.label, hint=self.hint)
+
 
 # What covers a piece of text, as bits; the first six are those of awslabs duvet's JSON.
 TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit in range(7))
@@ -35,7 +89,7 @@ class Piece(Struct, frozen=True):
     end: int
 
 
-Found = tuple[tuple[Piece, ...], Fit]
+FoundQuote = tuple[tuple[Piece, ...], Fit]
 """Where a quote stands, and how it was found."""
 
 
@@ -77,7 +131,7 @@ class Tally(Struct, frozen=True):
         return sum(self.bytes_by_flags.values())
 
 
-Lines = dict[int, tuple[Segment, ...]]
+SegmentsByLine = dict[int, tuple[Segment, ...]]
 """The lines of a section that something refers to, each cut into segments from end to end."""
 
 
@@ -86,7 +140,7 @@ class Coverage(Struct, frozen=True):
 
     specification: Specification
     matches: tuple[Match, ...]
-    sections: dict[int, Lines]
+    sections: dict[int, SegmentsByLine]
     tallies: dict[int, Tally]
     """By the id of a requirement's annotation."""
 
@@ -102,3 +156,222 @@ class Trace(Struct, frozen=True):
     problems: tuple[Problem, ...]
     failures: dict[int, Failure] = {}
     """By annotation id: why it refers to nothing, or what else there is to say of it."""
+
+
+class Status(Rank):
+    """What a requirement has got so far, worst first."""
+
+    NOT_STARTED = 0
+    IN_PROGRESS = 1
+    NEEDS_TESTS = 2
+    DONE = 3
+
+
+class State(Rank):
+    """The finer state behind a status, worst first."""
+
+    UNCITED = 0
+    TO_DO = 1
+    MISSING_IMPLEMENTATION = 2
+    PARTIAL = 3
+    MISSING_TEST = 4
+    EXCEPTION = 5
+    IMPLIED = 6
+    COMPLETE = 7
+    NOT_APPLICABLE = 8
+
+    @property
+    def status(self) -> Status:
+        return _STATUS_OF[self]
+
+    @property
+    def meaning(self) -> str:
+        """A sentence that says why."""
+        return _MEANING_OF[self]
+
+
+_STATUS_OF = {
+    State.UNCITED: Status.NOT_STARTED,
+    State.TO_DO: Status.NOT_STARTED,
+    State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
+    State.PARTIAL: Status.IN_PROGRESS,
+    State.MISSING_TEST: Status.NEEDS_TESTS,
+    State.EXCEPTION: Status.DONE,
+    State.IMPLIED: Status.DONE,
+    State.COMPLETE: Status.DONE,
+    State.NOT_APPLICABLE: Status.DONE,
+}
+_MEANING_OF = {
+    State.UNCITED: "Nothing refers to it.",
+    State.TO_DO: "Nothing but a note to do it refers to it.",
+    State.MISSING_IMPLEMENTATION: "A test refers to it, but no implementation.",
+    State.PARTIAL: "Something refers to a part of it, and nothing to the rest.",
+    State.MISSING_TEST: "It is implemented, or excepted without a reason, but no test refers to it.",
+    State.EXCEPTION: "It is excepted, with a reason, and is not counted as done.",
+    State.IMPLIED: "It holds without code or a test of its own.",
+    State.COMPLETE: "All of it is implemented and tested.",
+    State.NOT_APPLICABLE: "The configuration says that it is not owed; it is not counted at all.",
+}
+
+
+class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Requirements that are not owed, as an entry of the configuration says."""
+
+    target: str
+    """A specification, or a section of one."""
+    quote: str = ""
+    """The one requirement of the section that is meant."""
+    reason: str
+    owner: str = ""
+    expiry: date | None = None
+    """The last day on which that holds."""
+    has_expired: bool = False
+    """Whether that day is over, so that the requirements are owed."""
+    requirements: int
+    """How many are meant."""
+
+
+class Requirement(Struct, frozen=True):
+    """A normative sentence of a section, with all that refers to it."""
+
+    specification: Specification
+    section: Section
+    text: str
+    level: Level
+    state: State
+    matches: tuple[Match, ...]
+    ids: tuple[int, ...]
+    """The annotations that state it."""
+    related: tuple[int, ...]
+    """The annotations that refer to it."""
+
+    @property
+    def id(self) -> str:
+        """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
+        return make_text_id(self.text)
+
+    @property
+    def status(self) -> Status:
+        return self.state.status
+
+
+def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
+    """The requirements of a specification in its order."""
+    ##= man/spec/trace.md#requirements
+    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
+    stating = [
+        (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
+    ]
+    found = [_requirement(coverage, statements, annotations) for statements in _equal(stating)]
+    return tuple(sorted(found, key=_place))
+
+
+_Statement = tuple[Match, str]
+"""Where a requirement is stated, and its text on one line."""
+
+
+def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
+    """The statements whose texts differ in nothing but spacing that doesn't count, together."""
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
+    groups: dict[tuple[int, str], list[_Statement]] = {}
+    for statement in stating:
+        match, text = statement
+        groups.setdefault((match.section, remove_spacing(text)), []).append(statement)
+    for alike in groups.values():
+        if len(alike) == 1:
+            yield alike
+            continue
+        normal: dict[str, list[_Statement]] = {}
+        for statement in alike:
+            normal.setdefault(normalise(statement[1]), []).append(statement)
+        yield from normal.values()
+
+
+def _place(requirement: Requirement) -> tuple[int, int, str]:
+    first = requirement.matches[0]
+    return (first.section, first.pieces[0].start, requirement.text)
+
+
+def _requirement(coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]) -> Requirement:
+    matches = tuple([match for match, _ in statements])
+    tallies = [coverage.tallies[match.stating[0]] for match in matches]
+    ids, related = matches[0].stating, tallies[0].related
+    if len(matches) > 1:
+        ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
+        related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
+    return Requirement(
+        coverage.specification,
+        coverage.specification.sections[matches[0].section],
+        statements[0][1],
+        max([annotations[id].level for id in ids]),
+        min(map(compute_state, tallies)),
+        matches,
+        ids,
+        related,
+    )
+
+
+def compute_state(tally: Tally) -> State:
+    """The state of a requirement: that of its least covered byte."""
+    return _least(frozenset(tally.bytes_by_flags))
+
+
+@cache
+def _least(found: frozenset[int]) -> State:
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
+    ##% reason, but an exception MUST NOT count towards the percentage done.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
+    ##= man/spec/trace.md#coverage
+    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
+    ##% only todos, or nothing, cite it.
+    states = set(map(_state_of_bytes, found))
+    if not states or max(states) <= State.TO_DO:
+        return max(states, default=State.UNCITED)
+    if min(states) <= State.TO_DO:
+        return State.PARTIAL
+    return min(states)
+
+
+def _state_of_bytes(flags: int) -> State:
+    if flags & CITATION and flags & TEST:
+        return State.COMPLETE
+    if flags & IMPLICATION:
+        return State.IMPLIED
+    if flags & EXCUSED:
+        return State.EXCEPTION
+    if flags & (CITATION | EXCEPTION):
+        return State.MISSING_TEST
+    if flags & TEST:
+        return State.MISSING_IMPLEMENTATION
+    return State.TO_DO if flags & TODO else State.UNCITED
+
+
+class SettledRequirements(Struct, frozen=True):
+    """The requirements, some of which may not be applicable; the entries that say so, and what is wrong with them."""
+
+    requirements: tuple[Requirement, ...]
+    entries: tuple[NotApplicable, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    freed: Mapping[int, int] = {}
+    """By the index of a requirement that is not applicable: that of the entry that says so."""
+
+    @property
+    def excuses(self) -> dict[int, NotApplicable]:
+        """The entry of each requirement that is not applicable."""
+        return {requirement: self.entries[entry] for requirement, entry in self.freed.items()}
+
+
+class Finished(Struct, frozen=True):
+    """A trace with its requirements and what links them to the web."""
+
+    trace: Trace
+    requirements: tuple[Requirement, ...]
+    root: str = ""
+    """The folder that displayed paths are relative to."""
+    blob_link: str | None = None
+    issue_link: str | None = None
+    not_applicable: tuple[NotApplicable, ...] = ()

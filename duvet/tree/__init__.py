@@ -1,1 +1,1 @@
-"""The folders and files that a trace is made of: on disk, in memory, watched for what is asked of them."""
+"""Where files come from: disk, memory, a git revision, a recording. What was read before, and what has changed since."""

@@ -1,18 +1,369 @@
-"""The files of a git revision, read from git's objects: nothing is checked out."""
+"""Files of a git revision, read from git's objects without a checkout."""
 
 from __future__ import annotations
 
+import errno
+import os
 import posixpath
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from duvet.errors import NotRegularError, UnreadableError, describe
-from duvet.tree.disk import is_own
-from duvet.tree.git_objects import Node
-from duvet.tree.git_paths import Outside, Paths, Place
-from duvet.tree.protocol import IS_FOLDER, Entry, Tree
+from msgspec import Struct
+
+from duvet.errors import DuvetError, NotRegularError, UnreadableError, describe_os_error
+from duvet.tree.files import IS_FOLDER, Tree, TreeEntry, is_own_folder
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+
+_READ_ONLY = {
+    # What is said in other languages can't be told apart, and nobody is there to answer a question.
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # The second is for versions that don't know the first.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+}
+
+_NO_PROGRAMS = (
+    # Whoever has made a repository says in its configuration what else is to be run; these go before that.
+    *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "log.showSignature=false"),
+    "--no-pager",
+)
+
+
+class GitCommand:
+    """Runs git in a folder."""
+
+    def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
+        self.folder = folder
+        kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an
+        ##% option.
+        self.environ = {**kept, **_READ_ONLY}
+
+    def ask(self, *args: str) -> str | None:
+        """What git answers, less the end of its last line; None where the answer is no."""
+        out = self.content(*args)
+        return None if out is None else os.fsdecode(out).removesuffix("\n")
+
+    def content(self, *args: str) -> bytes | None:
+        """The very bytes of an answer; None where the answer is no."""
+        process = self._start(*args)
+        out, _ = process.communicate()
+        return out if process.returncode == 0 else None
+
+    def require(self, *args: str) -> str:
+        """What git answers; a DuvetError in its words where it can't."""
+        process = self._start(*args, complaints=True)
+        out, complaints = process.communicate()
+        if process.returncode == 0:
+            return os.fsdecode(out).removesuffix("\n")
+        words = complaints.decode(errors="replace").strip().removeprefix("fatal: ")
+        raise DuvetError(words or f"git {args[0]} failed", path=self.folder)
+
+    def open(self, *args: str) -> Popen[bytes]:
+        """A git that answers questions until its input is closed."""
+        return self._start(*args, questions=True)
+
+    def _start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
+        from subprocess import DEVNULL, PIPE, Popen
+
+        streams: dict[str, Any] = {
+            "stdin": PIPE if questions else DEVNULL,
+            "stdout": PIPE,
+            "stderr": PIPE if complaints else DEVNULL,
+        }
+        try:
+            return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
+        except (OSError, ValueError) as error:
+            raise _not_started(error, self.folder) from error
+
+
+def _not_started(error: OSError | ValueError, folder: str) -> DuvetError:
+    if isinstance(error, ValueError):
+        return DuvetError("the name of a revision can't hold a NUL")
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
+    if isinstance(error, FileNotFoundError) and os.path.isdir(folder or "."):
+        return DuvetError("git was not found", hint="install git: earlier revisions are read with it")
+    return DuvetError(f"can't run git: {error.strerror}", path=folder)
+
+
+_FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
+
+
+class GitNode(Struct, frozen=True):
+    """A name in a folder of git: what it is, and the object that holds it."""
+
+    mode: str
+    object: str
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == _LINK
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == _SUBMODULE
+
+    @property
+    def is_folder(self) -> bool:
+        """A submodule is a folder; what is in it belongs to another repository."""
+        return self.mode in (_FOLDER, _SUBMODULE)
+
+
+class GitObjects:
+    """Reads objects by their names; the process that does it ends with `close`, or with this one."""
+
+    def __init__(self, git: GitCommand, digest_size: int) -> None:
+        self.git = git
+        self.digest_size = digest_size
+        """The bytes of the name of an object: 20, or 32 in a repository with SHA-256."""
+        self._process: Popen[bytes] | None = None
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of an object; None where this clone lacks it."""
+        process = self._process = self._process or self.git.open("cat-file", "--batch")
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(f"{name}\n".encode())
+            process.stdin.flush()
+        except BrokenPipeError:
+            # What it has said before it ended is not about this object.
+            self.close()
+            return None
+        *_, size = process.stdout.readline().split() or [b"0"]
+        if not size.isdigit():
+            return None
+        data = process.stdout.read(int(size) + 1)
+        if len(data) > int(size):
+            return data[:-1]
+        # A clone without all objects can end the process.
+        self.close()
+        return None
+
+    def nodes(self, data: bytes) -> Iterator[tuple[str, GitNode]]:
+        """What a folder holds, by name."""
+        start = 0
+        while start < len(data):
+            blank = data.index(b" ", start)
+            end = data.index(b"\0", blank)
+            after = end + 1 + self.digest_size
+            yield os.fsdecode(data[blank + 1 : end]), GitNode(data[start:blank].decode(), data[end + 1 : after].hex())
+            start = after
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            # What it was about to say is of no interest any more.
+            process.kill()
+            process.communicate()
+
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCE = "ref: "
+_MOST_REFERENCES = 5
+
+
+class GitRepository:
+    """The repository around a folder, whose tree has paths that are relative to the folder."""
+
+    def __init__(self, tree: Tree, root: str) -> None:
+        self.tree = tree
+        self.start = f"{root.rstrip('/')}/"
+        """The folder, with a slash at its end."""
+
+    def spelt(self, path: str) -> str:
+        """An absolute path as the tree is asked for it."""
+        return path.removeprefix(self.start)
+
+    def top(self, folder: str) -> str | None:
+        """The top of the working tree that a folder is in; both end with a slash."""
+        at = folder
+        while not self.tree.exists(self.spelt(f"{at}.git")):
+            if at == "/":
+                return None
+            at = at[: at.rindex("/", 0, -1) + 1]
+        return at
+
+    def own(self, top: str) -> str:
+        """The folder in which git keeps what is of this working tree alone; empty where there is none."""
+        path = f"{top}.git"
+        # Of a submodule, and of a further working tree.
+        return self._named_in(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
+
+    def shared(self, own: str) -> str:
+        """The folder that all working trees share."""
+        return self._named_in(f"{own}/commondir", "") or own if own else ""
+
+    def head(self, top: str) -> str:
+        """The commit that is checked out; empty where there is none, or where its name can't be read."""
+        own = self.own(top)
+        if not own:
+            return ""
+        shared, found = self.shared(own), self._text(f"{own}/HEAD")
+        for _ in range(_MOST_REFERENCES):
+            if not found.startswith(_REFERENCE):
+                break
+            name = found.removeprefix(_REFERENCE).strip()
+            found = self._text(f"{shared}/{name}") or self._packed(shared, name)
+        found = found.strip()
+        return found if _COMMIT.fullmatch(found) else ""
+
+    def _packed(self, shared: str, name: str) -> str:
+        """A branch that has no file of its own."""
+        lines = self._text(f"{shared}/packed-refs").splitlines()
+        return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
+
+    def _named_in(self, file: str, start: str) -> str:
+        """The folder that a file of git names, relative to its own."""
+        text = self._text(file)
+        name = text.removeprefix(start).removesuffix("\n")
+        return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
+
+    def _text(self, file: str) -> str:
+        try:
+            return self.tree.read(self.spelt(file)).decode(errors="surrogateescape")
+        except DuvetError:
+            return ""
+
+
+_MOST_LINKS = 40
+
+
+class GitPlace(Struct, frozen=True):
+    """Where a path leads: the real path, from the top of the repository, and what is there."""
+
+    path: str
+    node: GitNode
+
+
+class OutsideRepositoryError(Exception):
+    """A path leads out of the repository."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class GitPaths:
+    """Finds what is where in one commit."""
+
+    def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
+        self.objects = objects
+        self.tops = tops
+        """The working tree, by each name that it may go by; none of a bare repository."""
+        self.prefix = prefix
+        """The folder that paths are relative to, below the top."""
+        self.lacks: list[str] = []
+        """What could not be read, because the clone is not whole."""
+        self._root = GitPlace("", GitNode("40000", f"{commit}^{{tree}}"))
+        self._folders: dict[str, dict[str, GitNode]] = {}
+
+    def find(self, path: str, *, follow: bool = True) -> GitPlace:
+        """What is at a path; OSError where nothing is, Outside where that is for others to know."""
+        return _Walk(self).run(path, follow=follow)
+
+    def inside(self, place: GitPlace) -> dict[str, GitNode]:
+        """What a folder holds; a submodule is empty, for its files are in another repository."""
+        if place.node.is_submodule:
+            return {}
+        if place.path not in self._folders:
+            self._folders[place.path] = dict(self.objects.nodes(self.content(place)))
+        return self._folders[place.path]
+
+    def content(self, place: GitPlace) -> bytes:
+        """What a file holds, or where a link leads."""
+        data = self.objects.read(place.node.object)
+        if data is None:
+            self.lacks.append(place.path)
+            raise OSError(errno.EIO, "this clone lacks the object")
+        return data
+
+    def child(self, place: GitPlace, name: str) -> GitPlace:
+        """What has this name in a folder."""
+        if not place.node.is_folder:
+            raise _error(errno.ENOTDIR)
+        node = self.inside(place).get(name)
+        if node is None:
+            raise _error(errno.ENOENT)
+        return GitPlace(posixpath.join(place.path, name), node)
+
+
+class _Walk:
+    """One way from the root, with the folders that lie behind, for `..`."""
+
+    def __init__(self, paths: GitPaths) -> None:
+        self.paths = paths
+        self.way: list[GitPlace] = []
+        self.todo: list[str] = []
+        self.links = 0
+
+    def run(self, path: str, *, follow: bool) -> GitPlace:
+        if "\0" in path:
+            raise ValueError("a path can't hold a NUL")
+        if path.startswith("/"):
+            self._enter(path)
+        else:
+            self._restart([*self.paths.prefix.split("/"), *path.split("/")])
+        while self.todo:
+            name = self.todo.pop()
+            if name not in ("", ".", ".."):
+                self._step(name, follow=follow or bool(self.todo))
+            elif not self.way[-1].node.is_folder:
+                raise _error(errno.ENOTDIR)
+            elif name == "..":
+                self._leave()
+        return self.way[-1]
+
+    def _restart(self, parts: list[str]) -> None:
+        self.way = [self.paths._root]
+        self.todo = parts[::-1]
+
+    def _enter(self, path: str) -> None:
+        """Go on at an absolute path, which may be one in the repository."""
+        for spelt in (path, posixpath.normpath(path)):
+            for top in self.paths.tops:
+                if f"{spelt}/".startswith(f"{top}/"):
+                    self._restart(spelt[len(top) :].split("/"))
+                    return
+        raise OutsideRepositoryError(path)
+
+    def _leave(self) -> None:
+        if len(self.way) > 1:
+            self.way.pop()
+            return
+        if not self.paths.tops:
+            raise _error(errno.ENOENT)
+        self._enter(posixpath.join(posixpath.dirname(self.paths.tops[0]), *self.todo[::-1]))
+
+    def _step(self, name: str, *, follow: bool) -> None:
+        place = self.paths.child(self.way[-1], name)
+        if not (place.node.is_link and follow):
+            self.way.append(place)
+            return
+        self.links += 1
+        if self.links > _MOST_LINKS:
+            raise _error(errno.ELOOP)
+        target = os.fsdecode(self.paths.content(place))
+        if target.startswith("/"):
+            self._enter(posixpath.join(target, *self.todo[::-1]))
+        else:
+            self.todo += target.split("/")[::-1]
+
+
+def _error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
 
 Answer = TypeVar("Answer")
 
@@ -35,7 +386,7 @@ class GitEntry:
 class GitTree:
     """The files of a revision; what is outside the repository is on the disk, as ever."""
 
-    def __init__(self, paths: Paths, disk: Tree) -> None:
+    def __init__(self, paths: GitPaths, disk: Tree) -> None:
         self.paths = paths
         self.disk = disk
         self.taken: dict[str, None] = {}
@@ -57,15 +408,15 @@ class GitTree:
 
     def _read(self, path: str) -> bytes:
         try:
-            ##= man/spec/diff.md#reading
-            ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as
-            ##% on disk.
+            ##= man/spec/diff.md#reading-a-revision
+            ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there
+            ##% as on disk, also in a git hook.
             place = self.paths.find(path)
             if place.node.is_folder:
                 raise NotRegularError(IS_FOLDER, path=path)
             return self.paths.content(place)
         except (OSError, ValueError) as error:
-            raise UnreadableError(describe(error), path=path) from error
+            raise UnreadableError(describe_os_error(error), path=path) from error
 
     def is_file(self, path: str) -> bool:
         return self._asked(path, self._is_file, self.disk.is_file)
@@ -79,28 +430,28 @@ class GitTree:
 
     def _exists(self, path: str) -> bool:
         place = self._found(path, follow=False)
-        return place is not None and not is_own(place.path)
+        return place is not None and not is_own_folder(place.path)
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
         return self._asked(folder, lambda _: iter(self._entries(folder)), self.disk.entries)
 
-    def _entries(self, folder: str) -> list[Entry]:
+    def _entries(self, folder: str) -> list[TreeEntry]:
         try:
             place = self.paths.find(folder)
-            if not place.node.is_folder or is_own(place.path):
+            if not place.node.is_folder or is_own_folder(place.path):
                 return []
             nodes = self.paths.inside(place)
         except (OSError, ValueError) as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return []
-            raise UnreadableError(describe(error), path=folder) from error
+            raise UnreadableError(describe_os_error(error), path=folder) from error
         return [
             GitEntry(name, node.is_link, partial(self._is_folder, posixpath.join(folder, name), node))
             for name, node in nodes.items()
-            if not is_own(posixpath.join(place.path, name))
+            if not is_own_folder(posixpath.join(place.path, name))
         ]
 
-    def _is_folder(self, path: str, node: Node) -> bool:
+    def _is_folder(self, path: str, node: GitNode) -> bool:
         if not node.is_link:
             return node.is_folder
         return self._asked(path, self._leads_to_folder, self._is_folder_today)
@@ -119,21 +470,19 @@ class GitTree:
         try:
             return self.paths.find(folder).path
         except (OSError, ValueError) as error:
-            raise UnreadableError(describe(error), path=folder) from error
+            raise UnreadableError(describe_os_error(error), path=folder) from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        ##= man/spec/diff.md#reading
-        ##% The process that reads objects MUST end with the run, however that ends.
         self.close()
 
     def close(self) -> None:
         """Let go of the repository."""
         self.paths.objects.close()
 
-    def _found(self, path: str, *, follow: bool = True) -> Place | None:
+    def _found(self, path: str, *, follow: bool = True) -> GitPlace | None:
         try:
             return self.paths.find(path, follow=follow)
         except (OSError, ValueError):
@@ -143,14 +492,13 @@ class GitTree:
         """The answer of the revision, or that of the disk about what is not in the repository."""
         try:
             return today(path) if _is_of_git(path) or self._is_lent(path) else then(path)
-        except Outside as outside:
+        except OutsideRepositoryError as outside:
             return today(outside.path)
 
     def _is_lent(self, path: str) -> bool:
-        ##= man/spec/diff.md#reading
-        ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
-        ##= man/spec/diff.md#reading
-        ##% A source that the revision lacks MUST NOT be taken from disk.
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this
+        ##% for sources.
         files, folder = self._lent
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
@@ -161,3 +509,67 @@ class GitTree:
 def _is_of_git(path: str) -> bool:
     """Whether a path leads to what git keeps for itself, of which there is no other state."""
     return "/.git/" in f"/{path}/"
+
+
+def _git(folder: str, environ: Mapping[str, str]) -> GitCommand:
+    """The git of a folder.
+
+    A hook is told of a repository, but not of its top, which git takes to be any folder that it is started in.
+    """
+    given = GitCommand(folder, environ)
+    if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
+        return given
+    found = GitCommand(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
+    own, other = (git.ask("rev-parse", "--absolute-git-dir") for git in (found, given))
+    return found if own is not None and other in (own, None) else given
+
+
+class GitRevisions:
+    """The revisions of the repository that a folder is in."""
+
+    def __init__(self, root: str, environ: Mapping[str, str]) -> None:
+        self.root = root.rstrip("/")
+        self.git = _git(root, environ)
+        inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
+        self.prefix = prefix.rstrip("/")
+        """The folder, from the top of the repository."""
+        self.tops = self._tops() if inside == "true" else ()
+        """The top of the working tree, by each of its names."""
+
+    def _tops(self) -> tuple[str, ...]:
+        real = self.git.require("rev-parse", "--show-toplevel")
+        below = f"/{self.prefix}"
+        spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
+        return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
+
+    def find(self, name: str) -> str | None:
+        """The commit of that name."""
+        # A name may end in words of a message, to which nothing can be added.
+        found = self._verified(name)
+        return self._verified(f"{found}^{{commit}}") if found else None
+
+    def _verified(self, name: str) -> str | None:
+        found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        return found if found and _COMMIT.fullmatch(found) else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The commit that two others have grown from."""
+        return self.git.ask("merge-base", one, other)
+
+    @property
+    def has_origin(self) -> bool:
+        """Whether this is a clone of another repository."""
+        return "origin" in (self.git.ask("remote") or "").splitlines()
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether earlier commits are left out of this clone."""
+        return self.git.ask("rev-parse", "--is-shallow-repository") == "true"
+
+    def names(self) -> list[str]:
+        """What branches and tags are called."""
+        return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
+
+    def tree(self, commit: str, disk: Tree) -> GitTree:
+        """The folder in a commit, with the disk for what is outside."""
+        return GitTree(GitPaths(GitObjects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)

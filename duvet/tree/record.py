@@ -1,4 +1,4 @@
-"""What a piece of work asked of a tree and of the environment, and what it heard."""
+"""Records of what a run asked of a tree and of the environment, with the stamps of the files it read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,68 @@ from copy import copy
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.tree.protocol import Entry
-from duvet.tree.seen import Seen
+from duvet.tree.files import TreeEntry
+
+_CLOSE_BY = 2_000_000_000
+"""Nanoseconds within which a second change may leave the times as they are: FAT counts in twos of seconds."""
+_TIMES_TELL = os.name != "nt"
+"""Windows tells when a file was made, not when it was changed last in any way: its content has to tell."""
+
+
+class FileStamp(Struct, frozen=True, array_like=True, gc=False):
+    """The marks of a file or folder; with a digest of what is in it where the times alone prove nothing."""
+
+    size: int
+    modified: int
+    changed: int
+    inode: int
+    digest: bytes = b""
+
+    def looks_like(self, info: os.stat_result) -> bool:
+        """Whether all marks but the digest are those of the file now."""
+        return (
+            self.modified == info.st_mtime_ns
+            and self.changed == info.st_ctime_ns
+            and self.size == info.st_size
+            and self.inode == info.st_ino
+        )
+
+    def agrees(self, other: FileStamp) -> bool:
+        """Whether both may be looks at one and the same state."""
+        known = self.digest and other.digest
+        return self == (other if known else replace(other, digest=self.digest))
+
+
+def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
+    """The marks that a file or folder has now."""
+    return FileStamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, digest)
+
+
+def is_fresh(info: os.stat_result, now: int) -> bool:
+    """Whether it changed so lately, or in the future, that it may change once more and look the same."""
+    ##= man/spec/cache.md#freshness
+    ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
+    return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
+
+
+def digest_content(data: bytes | memoryview) -> bytes:
+    """A short name for the content."""
+    from blake3 import blake3
+
+    return blake3(data).digest()
+
 
 Answer = TypeVar("Answer")
 
 
-class Record(Struct, array_like=True):
+class TreeRecord(Struct, array_like=True):
     """Questions with their answers; the work comes to the same result while the answers are the same."""
 
-    files: dict[str, Seen] = {}
+    files: dict[str, FileStamp] = {}
     """Files that were read."""
-    folders: dict[str, Seen] = {}
+    folders: dict[str, FileStamp] = {}
     """Folders that were listed."""
     absent: dict[str, None] = {}
     """What was to be read, and was not there."""
@@ -44,20 +93,19 @@ class Record(Struct, array_like=True):
     settled: bool = True
     """False where no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
-    def look(self, looks: dict[str, Seen], path: str, seen: Seen) -> None:
+    def look(self, looks: dict[str, FileStamp], path: str, seen: FileStamp) -> None:
         """Note what a file or folder looks like."""
         was = looks.get(path)
         if was is not None and not was.agrees(seen):
             ##= man/spec/cache.md#freshness
-            ##% An answer MUST NOT be kept where an input changed between two looks at it.
+            ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that
+            ##% changed during the run.
             self._waver(looks, path)
         looks[path] = seen
 
     def hear(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
         """Note an answer, and hand it on."""
         if answers.setdefault(question, answer) != answer:
-            ##= man/spec/cache.md#freshness
-            ##% An answer MUST NOT be kept where an input changed between two looks at it.
             self._waver(answers, question)
         return answer
 
@@ -67,7 +115,7 @@ class Record(Struct, array_like=True):
         if answers is not self.folders:
             self.unsteady[path] = None
 
-    def add(self, other: Record) -> None:
+    def add(self, other: TreeRecord) -> None:
         """Take in what another piece of work asked."""
         for looks, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in looks.keys() & more.keys():
@@ -83,24 +131,24 @@ class Record(Struct, array_like=True):
         self.unsteady.update(other.unsteady)
         self.settled = self.settled and other.settled
 
-    def renew(self, other: Record) -> None:
+    def renew(self, other: TreeRecord) -> None:
         """Put the answers that another piece of work heard in the place of earlier ones."""
         for answers, others in zip(self._all(), other._all(), strict=True):
             answers.update(others)
         for folder in other.folders:
             self.unlisted.pop(folder, None)
 
-    def copy(self) -> Record:
+    def copy(self) -> TreeRecord:
         """The same questions and answers, to which others can be added."""
-        return Record(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
+        return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def knows(self, path: str) -> bool:
         """Whether anything was asked about this path, but for what it holds as a folder."""
         return any(path in answers for answers in self._all() if answers is not self.folders)
 
-    def about(self, paths: Collection[str]) -> Record:
+    def about(self, paths: Collection[str]) -> TreeRecord:
         """What was asked about these paths."""
-        found = Record()
+        found = TreeRecord()
         for answers, own in zip(found._all(), self._all(), strict=True):
             answers.update({path: own[path] for path in paths if path in own})
         return found
@@ -113,11 +161,11 @@ class Record(Struct, array_like=True):
         return *self._answers(), *more
 
 
-def listing(entries: Iterable[Entry]) -> bytes:
+def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
     """The names in a folder, as one text to take a digest of."""
     names = sorted(f"{entry.name}/{entry.is_symlink():d}{_is_real_folder(entry):d}" for entry in entries)
     return os.fsencode("\n".join(names))
 
 
-def _is_real_folder(entry: Entry) -> bool:
+def _is_real_folder(entry: TreeEntry) -> bool:
     return not entry.is_symlink() and entry.is_dir()

@@ -1,1 +1,1 @@
-"""Tools and models, one after another: an engine that knows no syntax, and checks that run nothing."""
+"""One engine for workflows and recipes."""

@@ -1,4 +1,4 @@
-"""A workflow being run: its steps one after another, in the time that they have."""
+"""Runs a workflow step by step within its time limit."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from duvet.runs import Failure, FailureCode, Run, StepRun
-from duvet.tools.ctx import nobody
-from duvet.tools.journal import Journal, Rounds
-from duvet.workflows.acting import Acting
-from duvet.workflows.bounds import bounded, clipped
-from duvet.workflows.doing import Came, Doing, Heard, Log, Timing, nowhere
-from duvet.workflows.errors import UnresolvedError, WorkflowError
-from duvet.workflows.expecting import captured, verify
-from duvet.workflows.inputs import variables
-from duvet.workflows.nesting import check_callers
-from duvet.workflows.plain import digest, size
-from duvet.workflows.records import MOST_STEPS, Step, Workflow
-from duvet.workflows.references import expand
-from duvet.workflows.tries import Tries
+import msgspec
+from msgspec import Struct
+
+from duvet.tools.call_context import CallJournal, CallState, ignore_progress
+from duvet.workflows.inputs import resolve_variables
+from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
+from duvet.workflows.steps import (
+    RunLog,
+    StepListener,
+    StepResult,
+    StepRunner,
+    WaitAttempts,
+    WorkflowBackend,
+    WorkflowClock,
+    bound_run,
+    capture_values,
+    check_callers,
+    clip_message,
+    discard_run,
+    verify_result,
+)
+from duvet.workflows.workflow import MAX_STEPS, FailureCode, Step, StepRun, Workflow, WorkflowFailure, WorkflowRun
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The workflows that are at work around this call, the outermost first."""
@@ -28,25 +36,33 @@ _MOST_HELD = 64_000_000
 """How many bytes all results may have: each is kept until the end."""
 
 
-async def run(
+async def run_steps(
     workflow: Workflow,
     given: Mapping[str, object],
-    doing: Doing,
+    doing: WorkflowBackend,
     *,
-    progress: Heard = nobody,
-    log: Log = nowhere,
-    timing: Timing | None = None,
-    journal: Journal | None = None,
-) -> Run:
+    progress: StepListener = ignore_progress,
+    log: RunLog = discard_run,
+    timing: WorkflowClock | None = None,
+    journal: CallJournal | None = None,
+) -> WorkflowRun:
     """What comes of the workflow with these variables; whatever fails in it stands in the record."""
-    return await _Running(workflow, doing, progress, log, timing or Timing(), journal or Journal(Rounds())).run(given)
+    return await _Running(
+        workflow, doing, progress, log, timing or WorkflowClock(), journal or CallJournal(CallState())
+    ).run(given)
 
 
 class _Running:
     """One run."""
 
     def __init__(
-        self, workflow: Workflow, doing: Doing, progress: Heard, log: Log, timing: Timing, journal: Journal
+        self,
+        workflow: Workflow,
+        doing: WorkflowBackend,
+        progress: StepListener,
+        log: RunLog,
+        timing: WorkflowClock,
+        journal: CallJournal,
     ) -> None:
         self.workflow = workflow
         self.progress = progress
@@ -59,10 +75,10 @@ class _Running:
         self.warnings: list[str] = []
         self.held = 0
         self.digest = ""
-        self._acting = Acting(doing, timing, self.scope, Tries())
+        self._acting = StepRunner(doing, timing, self.scope, WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
-    async def run(self, given: Mapping[str, object]) -> Run:
+    async def run(self, given: Mapping[str, object]) -> WorkflowRun:
         from anyio import get_cancelled_exc_class
 
         callers = _callers.get()
@@ -71,8 +87,7 @@ class _Running:
             failure = await self._failure(given, callers)
         except get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
-            ##% A workflow that is cancelled MUST NOT begin another step, and what was done MUST be in the log, with the
-            ##% code `cancelled`.
+            ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
             self.log(self._record(self._failed(FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
@@ -81,19 +96,20 @@ class _Running:
         self.log(record)
         return record
 
-    async def _failure(self, given: Mapping[str, object], callers: tuple[str, ...]) -> Failure | None:
+    async def _failure(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
         """Everything is done; why it has failed where it has."""
         try:
             check_callers(self.workflow.name, callers)
-            ##= man/spec/workflows.md#bounds
-            ##% A workflow of more than 100 steps MUST be refused.
-            if len(self.workflow.steps) > MOST_STEPS:
-                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MOST_STEPS}"
+            ##= man/spec/workflows.md#limits
+            ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
+            ##% nested more than five deep.
+            if len(self.workflow.steps) > MAX_STEPS:
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MAX_STEPS}"
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
-            self.scope["vars"] = variables(self.workflow, given)
-            self.digest = digest([self.workflow, self.scope["vars"]])
+            self.scope["vars"] = resolve_variables(self.workflow, given)
+            self.digest = digest_value([self.workflow, self.scope["vars"]])
             await self._all_steps()
-            self.outputs = expand(self.workflow.outputs, self.scope, ("outputs",))
+            self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except WorkflowError as error:
             return self._failed(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
@@ -104,11 +120,11 @@ class _Running:
         from anyio.lowlevel import checkpoint
 
         ##= man/spec/workflows.md#steps
-        ##% The steps MUST be done in their order, each one after the one before.
+        ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
         total = len(self.workflow.steps)
         for number, step in enumerate(self.workflow.steps):
             ##= man/spec/workflows.md#steps
-            ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+            ##% The engine MUST announce each step before it begins, and the end of the run.
             await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
             # A tool may have kept its cancellation to itself.
             await checkpoint()
@@ -139,25 +155,25 @@ class _Running:
                     id=step.id,
                     status="success" if status == "success" else "error",
                     duration_seconds=self._since(begun),
-                    message=clipped(message),
+                    message=clip_message(message),
                     result=result,
                 )
             )
 
-    async def _result_now_or_earlier(self, step: Step) -> tuple[Came, float]:
+    async def _result_now_or_earlier(self, step: Step) -> tuple[StepResult, float]:
         """What comes of a step, and how many seconds it took in an earlier round, if it was done there."""
         ##= man/spec/workflows.md#steps
-        ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
+        ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
         self.journal.begin(f"{self.digest}-{len(self.steps)}")
         kept = self.journal.recall()
         if kept is not None:
-            return Came(kept.result, kept.warnings), kept.seconds
+            return StepResult(kept.result, kept.warnings), kept.seconds
         begun = self.timing.clock()
         came = await self._result(step)
         self.journal.keep(came.value, self._since(begun), came.warnings)
         return came, 0.0
 
-    async def _result(self, step: Step) -> Came:
+    async def _result(self, step: Step) -> StepResult:
         """What comes of a step in the time that it has."""
         from anyio import move_on_after
 
@@ -176,48 +192,48 @@ class _Running:
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
-        ##% A step that takes longer than its time limit MUST fail with the code `timeout`, and so MUST the one that is
-        ##% at work when the time of the workflow is up.
+        ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
         if late:
             whole = f"the workflow took longer than {self.workflow.time_limit:g} s"
             message = whole if limit == left else f"it took longer than {limit:g} s"
             ##= man/spec/workflows.md#steps
-            ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of
-            ##% them.
+            ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
+            ##% as expected, another error occurs or its time is over.
             raise WorkflowError(FailureCode.TIMEOUT, self._acting.tries.fault or message)
         return came
 
-    def _keep(self, step: Step, came: Came) -> None:
+    def _keep(self, step: Step, came: StepResult) -> None:
         """What later steps may refer to, once the result is as expected."""
         result = came.value
         ##= man/spec/workflows.md#steps
-        ##% What a tool warns of MUST be a warning of the run, with the id of the step.
-        self.warnings += (clipped(f"{step.id}: {warning}") for warning in came.warnings)
-        ##= man/spec/workflows.md#bounds
-        ##% A step with whose result those of a run have more than 64 MB MUST fail.
-        self.held += size(result)
+        ##% The warnings of tools and models MUST be warnings of the run.
+        self.warnings += (clip_message(f"{step.id}: {warning}") for warning in came.warnings)
+        ##= man/spec/workflows.md#limits
+        ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
+        ##% above 1 MB, and results above 16 MB or 64 MB in total.
+        self.held += measure_value(result)
         if self.held > _MOST_HELD:
             message = f"with its result those of all steps have more than {_MOST_HELD:,} bytes"
             raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
         within = {**self.scope, "result": result}
-        verify(step, within)
-        self.scope["captures"].update(captured(step, within))
+        verify_result(step, within)
+        self.scope["captures"].update(capture_values(step, within))
         self.scope["steps"][step.id] = {"result": result, "status": "success"}
 
-    def _failed(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> Failure:
+    def _failed(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
-        return Failure(code=code, message=clipped(message), hint=clipped(hint), step=failing, cause=cause)
+        return WorkflowFailure(
+            code=code, message=clip_message(message), hint=clip_message(hint), step=failing, cause=cause
+        )
 
-    def _record(self, failure: Failure | None) -> Run:
-        ##= man/spec/workflows.md#steps
-        ##% After a step that fails the others MUST be skipped.
+    def _record(self, failure: WorkflowFailure | None) -> WorkflowRun:
         skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
-        return bounded(
-            Run(
+        return bound_run(
+            WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",
                 outputs=self.outputs,
-                steps=[*self.steps, *skipped][:MOST_STEPS],
+                steps=[*self.steps, *skipped][:MAX_STEPS],
                 started_at=self.started_at,
                 finished_at=self.timing.now(),
                 duration_seconds=self._since(self.start),
@@ -228,3 +244,16 @@ class _Running:
 
     def _since(self, moment: float) -> float:
         return round(self.timing.clock() - moment, 3)
+
+
+async def run_workflow(
+    workflow: Workflow,
+    given: Struct | Mapping[str, object],
+    doing: WorkflowBackend,
+    progress: StepListener = ignore_progress,
+    log: RunLog = discard_run,
+    journal: CallJournal | None = None,
+) -> WorkflowRun:
+    """What comes of the workflow with these arguments, be they the record that `workflow_inputs` makes or by name."""
+    named = msgspec.to_builtins(given) if isinstance(given, Struct) else given
+    return await run_steps(workflow, named, doing, progress=progress, log=log, journal=journal)

@@ -1,4 +1,4 @@
-"""Workflows as tools: each is called like any other."""
+"""Workflows as tools."""
 
 from __future__ import annotations
 
@@ -6,61 +6,103 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct, to_builtins
 
-from duvet.runs import Run
-from duvet.tools.ctx import Ctx
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.services import RUNS
-from duvet.tools.tool import Answer, Pack, Scope, Tool
-from duvet.workflows.check import check
-from duvet.workflows.doing import nowhere
-from duvet.workflows.fault import Fault
-from duvet.workflows.inputs import workflow_inputs
-from duvet.workflows.known import Known, tools_of
-from duvet.workflows.names import tool_alias, tool_name
-from duvet.workflows.records import Workflow
-from duvet.workflows.through import Through
-from duvet.workflows.tool import run_workflow
+from duvet.llm.records import MAX_ANSWER_TOKENS, ModelRequest, NoModelError
+from duvet.llm.router import StaticRouter
+from duvet.tools.call_context import CallContext
+from duvet.tools.tool import (
+    MODELS_SERVICE,
+    RUNS_SERVICE,
+    WORKFLOW_SOURCE,
+    ErrorCode,
+    Pack,
+    Scope,
+    Tool,
+    ToolAnswer,
+    ToolError,
+    make_structured_content,
+)
+from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, list_step_tools
+from duvet.workflows.engine import run_workflow
+from duvet.workflows.inputs import make_input_record
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, discard_run
+from duvet.workflows.workflow import RECIPE_TOOL, Workflow, WorkflowRun, find_called_workflow, tool_alias, tool_name
 
-PACK = "workflows"
+
+class CallerBackend:
+    """Lets a workflow call tools and models as its own caller."""
+
+    def __init__(self, ctx: CallContext) -> None:
+        self._ctx = ctx
+
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
+        answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
+        value = make_structured_content(answer)
+        # What a workflow warns of stands in its record.
+        inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
+        return StepResult(value, [*filter(None, [answer.warning]), *inner])
+
+    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
+        router: StaticRouter | None = self._ctx.services.get(MODELS_SERVICE)
+        if router is None:
+            raise NoModelError()
+        if self._ctx.caller.sampler is not None:
+            router = router.with_sampler(self._ctx.caller.sampler)
+        response = await router.invoke(_request(asked, router.routing))
+        return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
 
 
-class Offered(Struct, frozen=True):
+def _request(asked: ModelStepRequest, tasks: Collection[str]) -> ModelRequest:
+    is_task = asked.model in tasks
+    return ModelRequest(
+        prompt=asked.prompt,
+        system=asked.system or "",
+        model=None if is_task else asked.model,
+        task=asked.model if is_task else None,
+        temperature=asked.temperature,
+        max_tokens=MAX_ANSWER_TOKENS if asked.max_tokens is None else asked.max_tokens,
+    )
+
+
+WORKFLOWS_PACK = "workflows"
+
+
+class WorkflowTools(Struct, frozen=True):
     """Workflows that can be called, and what is wrong with them."""
 
     pack: Pack
-    faults: Mapping[str, list[Fault]]
+    faults: Mapping[str, list[WorkflowFault]]
 
 
-def offered(workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]) -> Offered:
+def make_workflow_tools(
+    workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
+) -> WorkflowTools:
     """The tools that these workflows are, beside others; one with a fault is no tool."""
-    known = Known(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
-    faults = {name: found for name, one in workflows.items() if (found := check(one, known))}
+    known = WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
+    faults = {name: found for name, one in workflows.items() if (found := check_workflow(one, known))}
     ##= man/spec/service.md#workflows
-    ##% A workflow with a fault MUST NOT be offered as a tool, and `duvet mcp --check` MUST list the faults with their
-    ##% places.
+    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     wrong = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
-    return Offered(Pack(PACK, [_tool(one, known) for name, one in workflows.items() if name not in wrong]), faults)
+    return WorkflowTools(
+        Pack(WORKFLOWS_PACK, [_tool(one, known) for name, one in workflows.items() if name not in wrong]), faults
+    )
 
 
-def _tool(workflow: Workflow, known: Known) -> Tool:
-    async def handler(asked: Struct, ctx: Ctx) -> Answer:
+def _tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
+    async def handler(asked: Struct, ctx: CallContext) -> ToolAnswer:
         return await _run(workflow, asked, ctx)
 
     ##= man/spec/service.md#workflows
-    ##% A workflow MUST be the tool `workflow.NAME`, found as `workflow_NAME` too, which only those may call who may call
+    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
-    inner = list(known.reached(tools_of(workflow)))
+    inner = list(known.reached(list_step_tools(workflow)))
     reads = all(tool.only_reads for tool in inner)
-    ##= man/spec/gateway.md#recipes
-    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
-    ##% replace something.
     replaces = any(tool.replaces for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
         description=workflow.description,
-        input=workflow_inputs(workflow),
-        output=Run,
+        input=make_input_record(workflow),
+        output=WorkflowRun,
         handler=handler,
         scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
         is_idempotent=reads,
@@ -71,18 +113,17 @@ def _tool(workflow: Workflow, known: Known) -> Tool:
     )
 
 
-async def _run(workflow: Workflow, asked: Struct, ctx: Ctx) -> Answer:
-    log = ctx.services.get(RUNS, nowhere)
-    run = await run_workflow(workflow, asked, Through(ctx), ctx.progress, log, ctx.caller.journal)
+async def _run(workflow: Workflow, asked: Struct, ctx: CallContext) -> ToolAnswer:
+    log = ctx.services.get(RUNS_SERVICE, discard_run)
+    run = await run_workflow(workflow, asked, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
     if run.error is None:
-        return Answer(value=run)
+        return ToolAnswer(value=run)
     ##= man/spec/service.md#workflows
-    ##% A workflow that fails MUST be answered with an error that has the code of the failure, and the record of the run
-    ##% as its details.
-    raise ToolError(Code(run.error.code.value), _failed(run), run.error.hint, details=to_builtins(run))
+    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
+    raise ToolError(ErrorCode(run.error.code.value), _failed(run), run.error.hint, details=to_builtins(run))
 
 
-def _failed(run: Run) -> str:
+def _failed(run: WorkflowRun) -> str:
     assert run.error
     where = f" in the step {run.error.step}" if run.error.step else ""
     return f"{run.workflow} failed{where}: {run.error.message}"

@@ -1,6 +1,6 @@
 /*
-##= man/spec/page.md#copying
-##% Where the browser does not let the page copy, the text MUST be shown selected.
+##= man/spec/page.md#working-with-the-report
+##% The report MUST show the text selected when the browser does not allow copying.
 */
 async function copy(text, what) {
   for (const old of all('.by-hand')) old.remove();

@@ -12,8 +12,9 @@ function wrapped(start, text) {
 }
 
 /*
-##= man/spec/page.md#copying
-##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
+##= man/spec/page.md#working-with-the-report
+##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+##% comment style of the source.
 */
 function commentOf({ meta, content, first, last, kind: usual }, kind, { target, quote }, reason) {
   const indent = first && ' ', start = `${indent}${meta} `;

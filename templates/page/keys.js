@@ -24,9 +24,8 @@ const keys = {
 const behindG = { o: 'overview', r: 'requirements', s: 'sources', p: 'problems' };
 
 /*
-##= man/spec/page.md#keys
-##% Keys MUST do nothing where one writes or chooses, nor together with Ctrl, Alt or Meta, and one MUST be able to turn them
-##% off.
+##= man/spec/page.md#working-with-the-report
+##% Keyboard shortcuts MUST be optional, and MUST NOT act in fields or together with Ctrl, Alt or Meta.
 */
 on(window, 'keydown', event => {
   const { key, target, ctrlKey, metaKey, altKey } = event;

@@ -50,8 +50,8 @@ const check = ([name, value]) => {
 };
 
 /*
-##= man/spec/page.md#filters
-##% The filters MUST be in the address of the list, and the page MUST say how many requirements they leave.
+##= man/spec/page.md#links
+##% The report MUST write the filters of a list into its address, and show how many requirements remain.
 */
 function filterRequirements() {
   const form = new FormData(filters);

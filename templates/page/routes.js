@@ -4,8 +4,8 @@ const hashAnchor = () => decoded(location.hash.split('?')[0]);
 const starts = anchor => anchor.split('/').map((_, at, parts) => parts.slice(0, parts.length - at).join('/'));
 
 /*
-##= man/spec/page.md#places
-##% A link to a specification, a section or a requirement MUST lead to its view, with what it names at the top.
+##= man/spec/page.md#links
+##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report contains.
 */
 function placeOf(anchor) {
   const path = starts(anchor || 'overview');
@@ -17,8 +17,8 @@ function placeOf(anchor) {
 
 // #/spec/LOCATOR/SECTION#A12
 /*
-##= man/spec/page.md#places
-##% A link to a place on awslabs duvet's page MUST lead to the same specification and section.
+##= man/spec/page.md#links
+##% The anchors of awslabs duvet's report MUST lead to the same specification and section.
 */
 function fromUpstream() {
   const [, locator, section] = /^#\/spec(\/[^/#]+)(\/[^#]+)?/.exec(location.hash) ?? [];
@@ -29,10 +29,6 @@ function fromUpstream() {
   return true;
 }
 
-/*
-##= man/spec/page.md#places
-##% A link to what the page does not hold MUST lead to the nearest place that it holds, with a notice that says so.
-*/
 function arrive(how = {}) {
   if (fromUpstream()) return;
   const before = current, { view, element, exact } = placeOf(hashAnchor());

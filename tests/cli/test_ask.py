@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from duvet.llm.asking import NOTHING
-from duvet.llm.errors import SETTING_UP
+from duvet.llm.ask import NOTHING_FOUND
+from duvet.llm.records import SETUP_HINT
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files
@@ -51,9 +51,6 @@ def failed(message: str, hint: str) -> Done:
 
 
 def test_an_answer(find: Run, tea: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% `duvet ask` MUST NOT write anything but the cache.
     make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY")})
     wire.plan(openai_says("They may be [1] [7]."))
     before = files(tea)
@@ -108,17 +105,19 @@ def test_json(find: Run, tea: Path, wire: Wire) -> None:
 
 
 def test_nobody_is_set_up(find: Run) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% Where no model can be used, duvet MUST say how to set one up.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% Where no model answers, `duvet ask` MUST print the sources all the same, and exit with 1.
-    ##= man/spec/ask.md#choosing
+    ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
+    ##% print the sources and exit with 1.
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
+    ##% duvet MUST call only the providers that the configuration names.
     environ = {"OPENAI_API_KEY": KEY}
-    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETTING_UP)
+    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETUP_HINT)
     done = find("ask", "cups", "--format", "json")
     assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
 
@@ -156,10 +155,11 @@ def test_nobody_is_set_up(find: Run) -> None:
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, find: Run, tea: Path, wire: Wire) -> None:
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% Where no model answers, `duvet ask` MUST print the sources all the same, and exit with 1.
+    ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
+    ##% print the sources and exit with 1.
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
     timeout = 0.3 if reply.stops_before else 60
     make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)
@@ -169,12 +169,9 @@ def test_a_provider_that_fails(reply: Reply, message: str, hint: str, find: Run,
 
 
 def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% Where nothing is found, duvet MUST say so, and MUST NOT ask a model.
     make(tea, {"duvet.config.json": config(wire)})
-    assert find("ask", "coffee") == Done(1, f"{NOTHING}\n", "")
-    nothing: dict[str, Any] = {"answer": NOTHING, "sources": [], "model": None, "warnings": []}
+    assert find("ask", "coffee") == Done(1, f"{NOTHING_FOUND}\n", "")
+    nothing: dict[str, Any] = {"answer": NOTHING_FOUND, "sources": [], "model": None, "warnings": []}
     assert json.loads(find("ask", "coffee", "--format", "json").out) == nothing
     assert wire.asked == []
 
@@ -196,7 +193,7 @@ def test_a_wrong_configuration(text: str, message: str, find: Run, tea: Path) ->
 def test_a_key_that_is_written_out_is_not_shown(find: Run, tea: Path) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
+    ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
     make(tea, {"duvet.config.json": json.dumps({"providers": {"one": {"apiKey": KEY}}})})
     done = find("ask", "cups")
     assert (done.code, KEY in done.err, "providers" in done.err) == (1, False, True)

@@ -36,9 +36,10 @@ def test_where_it_goes(duvet: Run, duvet_command: str, project: Path, tmp_path: 
 
 
 def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
     for name in ("new.zip", "new.tar", "duvet.config.json"):
         done = duvet("backup", "-o", name)
         assert (done.code, done.out) == (1, "") and "a file ends in .tgz or .tar.gz" in done.err, done.err
@@ -57,9 +58,10 @@ def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such shells")
 def test_standard_output_that_is_closed(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
+    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+    ##% input.
     done = subprocess.run(
         ["bash", "-c", f"{duvet_command} backup -o - >&-"],
         cwd=project,
@@ -73,9 +75,6 @@ def test_standard_output_that_is_closed(duvet_command: str, project: Path) -> No
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
 def test_who_reads_no_further(duvet: Run, duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% Where standard output takes no archive, `duvet backup -o -` MUST say so, and be quiet where nobody reads it any more.
     (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
     command = f"{duvet_command} backup -o -"
     for name in ("-", "/dev/stdout"):

@@ -27,8 +27,8 @@ def cached(folder: Path) -> list[str]:
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
-    ##% answer and leave the reports alone.
+    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% alone, and `duvet validate` MUST NOT read the sources again.
     first = duvet("report")
     before = times(reported)
     second = duvet("report")
@@ -67,9 +67,6 @@ def test_a_report_to_standard_output_is_written_each_time(kettle: Path, duvet: R
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_a_report_to_standard_output_is_none_to_a_file_of_that_name(name: str, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% A report that goes to standard output MUST be written each time.
     duvet("report", "--json", "./-")
     out = kettle.with_name("out")
     for _ in range(3):
@@ -125,7 +122,7 @@ def test_every_file_is_named_where_that_is_asked_for(kettle: Path, duvet: Run) -
 
 
 def test_without_the_cache(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     assert duvet("--no-cache", "report").code == 0
@@ -148,7 +145,8 @@ def test_no_project_no_cache(tmp_path: Path, duvet: Run) -> None:
 def test_a_fetch_that_failed_is_tried_again(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
+    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
+    ##% during the run.
     config = kettle / ".duvet" / "config.toml"
     config.write_text(config.read_text() + "[[specification]]\nsource = 'https://example.org/spec.txt'\n")
     for _ in range(2):
@@ -165,9 +163,9 @@ def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet
 
 
 def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% `duvet cache` MUST show what the cache holds, and with `--clear` remove it and nothing else.
+    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"
     duvet("report")
     folder = kettle / ".duvet" / "cache"
@@ -201,9 +199,10 @@ def test_clearing_the_cache(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_pattern_for_everything_leaves_the_cache_out(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% Patterns MUST NOT match what is in the cache.
+    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
+    ##% link there.
     config = kettle / ".duvet" / "config.toml"
     config.write_text(config.read_text().replace("src/**/*.rs", "**/a*"))
     runs = [duvet("report") for _ in range(3)]

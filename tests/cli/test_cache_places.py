@@ -54,9 +54,9 @@ INPUTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", CACHES)
 def test_a_cache_that_may_not_be_used(name: str, public: Path, duvet_command: str) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% A cache that can't be written MUST NOT keep a run from its answer.
+    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     make(public, {"src/a.rs": OTHER})
     CACHES[name](public)
     kept = answer(duvet_command, public, "report")
@@ -93,8 +93,8 @@ def test_a_tree_that_is_only_read(has_cache: bool, public: Path, duvet_command: 
 def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_command: str) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% Where no input and no report has changed since a run with the same options, `duvet report` MUST give the same
-    ##% answer and leave the reports alone.
+    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% alone, and `duvet validate` MUST NOT read the sources again.
     right = answer(duvet_command, public, "report")
     folders = [public, *(path for path in public.rglob("*") if path.is_dir())]
     for folder in folders:
@@ -106,9 +106,9 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root can become somebody else")
 def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% What another user has kept MUST NOT be used, who may read other files.
+    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     make(public, {".duvet/config.toml": CONFIG + "[report.html]\nenabled = false\n"})
     (public / "src/a.rs").chmod(0)
     os.chown(public / "src/a.rs", 0, 0)
@@ -133,9 +133,6 @@ def small_disk(kettle: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% A cache that can't be written MUST NOT keep a run from its answer.
     for text in (OTHER, SOURCE, OTHER):
         make(small_disk, {"src/a.rs": text})
         kept = duvet("report")
@@ -148,17 +145,14 @@ def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
 
 def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
     """Links to files that were there before: their times are trusted, and links that lead elsewhere are noticed."""
-    config = CONFIG.replace("src/**/*.rs", "src/*").replace("spec.md", "man/spec/cache.md")
-    style = "[source.comment-style]\nmeta = '##='\ncontent = '##%'\n"
-    config = config.replace("[[specification]]", f"{style}[[specification]]")
-    folder = make(tmp_path / "kettle", {".duvet/config.toml": config})
-    for name in ("src", "man/spec"):
-        (folder / name).mkdir(parents=True)
-    (folder / "man/spec/cache.md").symlink_to(ROOT / "man/spec/cache.md")
+    linked = ROOT / "tests/cli/linked"
+    folder = make(tmp_path / "kettle", {".duvet/config.toml": CONFIG.replace("src/**/*.rs", "src/*")})
+    (folder / "src").mkdir()
+    (folder / "spec.md").symlink_to(linked / "spec.md")
     duvet = runner(duvet_command, folder)
-    for module in ("blobs.py", "blobs.py", "results.py", "build.py", "blobs.py"):
+    for name in ("stop.rs", "stop.rs", "beep.rs", "later.rs", "stop.rs"):
         (folder / "src/module").unlink(missing_ok=True)
-        (folder / "src/module").symlink_to(ROOT / "duvet/cache" / module)
+        (folder / "src/module").symlink_to(linked / name)
         kept = duvet("report")
         left = files(folder)
         plain = duvet("--no-cache", "report")

@@ -51,7 +51,8 @@ def test_a_call_is_answered_as_anywhere(
 ) -> None:
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
+    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
+    ##% that are off.
     done = duvet("call", *words)
     expected = json.loads(json.dumps(value(context_in(project), tool, **arguments)))
     assert (done.code, json.loads(done.out)) == (0, expected)
@@ -108,7 +109,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
 def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% What `duvet call` does not understand of its arguments MUST be wrong usage that names the argument.
+    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
     done = duvet("call", *words)
     assert (done.code, done.out) == (code, "")
     assert message in done.err and "Traceback" not in done.err
@@ -117,7 +118,7 @@ def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, m
 def test_the_server_itself(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% What `duvet_health` calls healthy MUST be a server whose packs are all loaded and whose project can be read.
+    ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
     info = json.loads(duvet("call", "--pack", "introspect", "duvet_server_info").out)
@@ -139,7 +140,8 @@ def test_the_server_itself(duvet: Run, project: Path) -> None:
 def test_a_pack_that_nobody_has_switched_on(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% `duvet call` and `duvet tools NAME` MUST find the tools of packs of ours that the configuration does not name.
+    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
+    ##% that are off.
     assert json.loads(duvet("call", "km-help", "--tool", "km-search").out)["tool"] == "km-search"
     assert duvet("tools", "km-search").out.startswith("km-search: ")
     make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})

@@ -31,10 +31,9 @@ def filters(done: Done) -> Any:
 
 
 def test_shortcuts(duvet: Run) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/service.md#calls
     ##= type=test
-    ##% What stands in `filters` already MUST stay beside the words of `--symbol`, `--kind` and `--lang`; where no list
-    ##% can stand there, the call MUST be refused with the option and the argument that are in each other's way.
+    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
     search = ("call", "km-search", "--query", "boil")
     short = (*search, "--symbol", "boil,Kettle.heat", "--kind=function", "--lang", "python", "--symbol", " pour ")
     all_three = {
@@ -90,10 +89,10 @@ def test_the_configuration_counts(duvet: Run, project: Path) -> None:
 
 
 def test_a_pack_that_only_reads(duvet: Run, project: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be called by maintainers alone, and MUST be there in a pack that is
-    ##% `read-only`: they change nothing.
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
+    ##% `read-only` pack.
     make(project, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
     shown = {row["name"]: row["scope"] for row in json.loads(duvet("tools", "--format", "json").out)}
     assert shown["km-lifecycle-report"] == shown["km-ingest-status"] == "maintainer"

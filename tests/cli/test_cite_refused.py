@@ -12,9 +12,9 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import OutputError
-from duvet.project import Project
-from duvet.queries.citable import Citable
-from duvet.validation.citing import Wish, cited, write_cited
+from duvet.project.project import Project
+from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
+from duvet.queries.references import CitableText
 from tests.cli.citing import LID, duvet, tea
 from tests.cli.made import make
 from tests.cli.running import Run, environment, files
@@ -32,7 +32,7 @@ def snapshot(snapshot: Snapshot) -> Snapshot:
 
 def test_what_validate_would_refuse(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% What `duvet validate` would find something wrong with MUST NOT be written.
+    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     lid = (LID, "--at", "src/lid.rs:1")
     asked = (
         ("a5415b83", "--at", "src/pot.rs:9"),
@@ -48,14 +48,13 @@ def test_what_validate_would_refuse(duvet: Run, tea: Path, snapshot: Snapshot) -
 
 def test_files_that_are_no_sources(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A file that no source pattern matches MUST NOT be changed.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     places = ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
     snapshot.assert_match(refused([(LID, "--at", place) for place in places], duvet, tea), "files.txt")
 
 
 def test_lines_that_are_refused(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
     places = ("src/pot.rs:4", "src/pot.rs:6", "src/pot.rs:3", "src/lid.rs:4", "src/lid.rs:0", "src/program.rs:1")
     make(tea, {"src/program.rs": "#!/usr/bin/env run\nfn lid() {}\n"})
     snapshot.assert_match(refused([("tea#cup", "--at", place) for place in places], duvet, tea), "lines.txt")
@@ -63,7 +62,7 @@ def test_lines_that_are_refused(duvet: Run, tea: Path, snapshot: Snapshot) -> No
 
 def test_what_can_not_be_cited(duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A requirement that stands in several places MUST NOT be cited by its id alone, and the places MUST be listed.
+    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     here = ("--at", "src/lid.rs:1")
     references = ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
     parts = ((LID, "a pot"), (LID, " "), ("tea#pot", "Pot"))
@@ -104,26 +103,30 @@ def test_a_byte_order_mark_stays(duvet: Run, tea: Path) -> None:
 
 
 def test_a_file_that_changes_meanwhile(tea: Path) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% A file that has changed since it was read MUST NOT be written.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
+    ##% file has changed since it was read.
     project = Project(str(tea))
-    found = cited(project, Citable("tea.md#pot", ""), Wish("src/lid.rs", 1))
+    found = insert_citation(project, CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
     (tea / "src/lid.rs").write_text("fn other() {}\n")
     with pytest.raises(OutputError, match="this file has changed meanwhile"):
-        write_cited(project, found)
+        write_cited_file(project, found)
     assert (tea / "src/lid.rs").read_text() == "fn other() {}\n"
-    write_cited(Project(str(tea)), cited(Project(str(tea)), Citable("tea.md#pot", ""), Wish("src/lid.rs", 1)))
+    write_cited_file(
+        Project(str(tea)),
+        insert_citation(Project(str(tea)), CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1)),
+    )
     assert (tea / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
 
 
 def test_a_quote_that_is_not_there_is_found_out(tea: Path) -> None:
     project = Project(str(tea))
     for wanted, words in (
-        (Citable("tea.md#pot", "The pot MUST be blue."), 'could not find text in section "pot" of tea.md'),
-        (Citable("tea.md#pots", ""), 'missing section "pots" in tea.md'),
+        (CitableText("tea.md#pot", "The pot MUST be blue."), 'could not find text in section "pot" of tea.md'),
+        (CitableText("tea.md#pots", ""), 'missing section "pots" in tea.md'),
     ):
         with pytest.raises(Exception, match=words):
-            cited(project, wanted, Wish("src/lid.rs", 1))
+            insert_citation(project, wanted, CiteOptions("src/lid.rs", 1))
 
 
 def test_closed_streams_and_readers_that_have_gone(duvet_command: str, tea: Path) -> None:

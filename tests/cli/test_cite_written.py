@@ -19,10 +19,10 @@ PATHS = [f"/specifications/tea/sections/{section}/requirements/1dd64a535306" for
 
 def test_a_citation_is_inserted_and_shown(duvet: Run, tea: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% What has been written MUST be shown with its place on standard output.
+    ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
     ##= man/spec/cite.md#what-is-written
-    ##% No other byte of the file may change: line ends, a byte order mark and a missing end of the last line MUST stay as
-    ##% they are.
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
     before = files(tea)
     assert duvet("cite", LID, "--at", "src/lid.rs:2", "--width", "60") == Done(0, SHOWN, "")
     after = files(tea)
@@ -50,7 +50,7 @@ src/lid.rs:2
 
 def test_a_dry_run_shows_the_difference(duvet: Run, tea: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% With `--dry-run`, a unified diff MUST be shown, and nothing written.
+    ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
     before = files(tea)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
     assert done == Done(0, DIFFERENCE, "")
@@ -104,9 +104,8 @@ DIFFERENCE = """\
 )  # fmt: skip
 def test_what_is_written(args: tuple[str, ...], shown: str, duvet: Run) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% With `--part`, only these words of the requirement MUST be quoted.
-    ##= man/spec/cite.md#what-is-written
-    ##% For a section, the annotation MUST quote nothing, and so refer to its title.
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
     before = duvet("report").err.count("error:")
     assert duvet("cite", *args) == Done(0, shown, "")
     assert duvet("report").err.count("error:") == before == 2
@@ -114,7 +113,8 @@ def test_what_is_written(args: tuple[str, ...], shown: str, duvet: Run) -> None:
 
 def test_links_and_permissions_stay(duvet: Run, tea: Path) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% The file MUST be written whole or not at all, with its permissions, and through links.
+    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
+    ##% file has changed since it was read.
     real = tea / "real.txt"
     (tea / "src/lid.rs").rename(real)
     (tea / "src/lid.rs").symlink_to("../real.txt")

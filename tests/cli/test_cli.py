@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from duvet.cli import cli, run
+from duvet.cli import cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
 
@@ -39,10 +39,9 @@ def ending(outcome: str) -> None:
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_exit_codes(outcome: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
-    ##% interruption.
+    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
     _, code, words = OUTCOMES[outcome]
     monkeypatch.setitem(cli.commands, "ending", ending)
-    assert run(["ending", outcome]) == code
+    assert run_command_line(["ending", outcome]) == code
     out, err = capsys.readouterr()
     assert (out, words in err) == ("", True)

@@ -73,8 +73,7 @@ MISUSED = {
 @pytest.mark.parametrize("args", MISUSED)
 def test_misuse(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
-    ##% interruption.
+    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
     before = files(kettle)
     assert duvet(*args) == MISUSED[args]
     assert files(kettle) == before
@@ -121,7 +120,8 @@ def test_another_folder_that_is_none(folder: str, reason: str, duvet: Run) -> No
 
 def test_another_configuration(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     (kettle / ".duvet/config.toml").rename(kettle / "other.toml")
     assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
     assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")
@@ -130,7 +130,8 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
 
 def test_a_folder_without_a_configuration(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#configuration
-    ##% Where nothing says what to trace, `duvet report` SHOULD warn and say where a configuration would be.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     done = duvet("report", cwd=kettle / "src")
     warning = "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n"
     assert (done.code, done.out) == (0, "")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Project
-from duvet.queries.catalogue import SHOWN
-from duvet.reports.problem_format import ProblemFormat
+from duvet.project.project import Project
+from duvet.reports.problems import ProblemFormat
+from duvet.trace.catalogue import SHORT_ID_DIGITS
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, environment, files, run, runner
@@ -74,8 +74,8 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
     ],
 )
 def test_bash(words: tuple[str, ...], expected: list[str], kettle: Path, duvet_command: str) -> None:
-    ##= man/spec/completion.md#asking
-    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##= man/spec/completion.md#completing
+    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
     ##% values.
     assert bash(kettle, duvet_command, *words) == expected
 
@@ -138,11 +138,12 @@ def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -
     ],
 )
 def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
-    ##= man/spec/completion.md#asking
-    ##% `duvet completion` MUST print a script that makes bash, zsh or fish complete subcommands, options and their
+    ##= man/spec/completion.md#completing
+    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
     ##% values.
-    ##= man/spec/completion.md#asking
-    ##% What can't be completed MUST be answered with nothing, not even an error.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
 
@@ -157,15 +158,14 @@ def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, d
     ],
 )
 def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> None:
-    ##= man/spec/completion.md#asking
-    ##% What can't be completed MUST be answered with nothing, not even an error.
     done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
     assert (done.code, done.err) == (0, "")
 
 
 def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/completion.md#asking
-    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     question = asked("zsh", "uncited", "--spec", "s")
     before = files(kettle)
     assert duvet(environ=question).out == ""
@@ -177,7 +177,7 @@ def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
 
 def test_references(kettle: Path, duvet: Run) -> None:
     duvet("uncited")
-    ids = [id[:SHOWN] for id in Project(str(kettle)).catalogue.ids]
+    ids = [id[:SHORT_ID_DIGITS] for id in Project(str(kettle)).catalogue.ids]
     answers = {word: duvet(environ=asked("bash", "show", word)).out.split() for word in ('""', ids[0][:4], "src/")}
     assert answers == {
         '""': ["plain,spec", *(f"plain,{id}" for id in ids)],

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from duvet.commands.config import config
-from duvet.config.json_schema import json_schema, service_schema
+from duvet.config.explain import json_schema, service_schema
 from duvet.errors import UnreadableError
 
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -51,7 +51,7 @@ def stdout(*args: str) -> str:
 @pytest.mark.usefixtures("project")
 def test_a_table_of_settings() -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     assert stdout() == TABLE
 
 

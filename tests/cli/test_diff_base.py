@@ -15,9 +15,9 @@ __all__ = ["diff", "folder"]  # fixtures, which tests ask for by name
 
 
 def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#base
-    ##% The comparison MUST be with the commit where `HEAD` left BASE, or with BASE itself where `--exact` asks for that or
-    ##% there is no such commit.
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
     began = git(folder, "rev-parse", "HEAD")
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
@@ -46,8 +46,9 @@ def _base(done: Done) -> tuple[str, str, bool]:
 
 
 def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#base
-    ##% Without a BASE, it MUST be the default branch of `origin`, or else `HEAD`.
+    ##= man/spec/diff.md#the-base
+    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
+    ##% fail when `origin` exists and that branch is unknown.
     began = git(folder, "rev-parse", "HEAD")
     git(tmp_path, "clone", "--quiet", str(folder), "work")
     work = tmp_path / "work"
@@ -64,8 +65,9 @@ def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> N
 
 
 def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#reading
-    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
     url = "https://example.org/tea.md"
     config = (
         KETTLE[".duvet/config.toml"]
@@ -102,8 +104,9 @@ now:  1 of 5 applicable requirements done (20 %), 0 excepted
 
 
 def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#reading
-    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
     config = KETTLE[".duvet/config.toml"]
     make(folder, {".gitignore": "/*.md\n", ".duvet/config.toml": f'{config}[[specification]]\nsource = "tea.md"\n'})
     make(folder, {"tea.md": "# Tea\n\nTea MUST be hot.\n", "milk.md": "# Milk\n\nMilk MUST be cold.\n"})
@@ -133,8 +136,9 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#reading
-    ##% In a hook of git, the folder of the project MUST be found in the repository, wherever it is.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
+    ##% disk, also in a git hook.
     folder = history(tmp_path / "all", {f"sub/{name}": text for name, text in KETTLE.items()})
     git(folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     for top in (folder, tmp_path / "tree"):
@@ -146,9 +150,9 @@ def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> 
 
 
 def test_a_revision_without_a_configuration(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#faults
-    ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
-    ##% nothing was required and nothing cited.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+    ##% lacks a part of the revision.
     now = commit(folder)
     git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
     git(folder, "commit", "--quiet", "--message=without")

@@ -42,8 +42,9 @@ SAME = "then: 1 of 3 applicable requirements done (33 %), 0 excepted\n"
 
 
 def test_nothing_has_changed(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#base
-    ##% The commit that the project is compared with MUST be named in the output.
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
     head = git(folder, "rev-parse", "--short=12", "HEAD")
     before = files(folder)
     assert diff() == Done(
@@ -69,8 +70,8 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Sn
 
 
 def test_a_moved_file(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#citations
-    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     (folder / "src" / "a.rs").unlink()
     make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
     done = diff("--fail-on", "regression", "--fail-on", "new")

@@ -20,8 +20,9 @@ def failed(message: str, place: str = "", hint: str = "") -> Done:
 
 
 def test_an_unknown_revision(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#faults
-    ##% An unknown revision MUST be told with the names that are most like it.
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
     git(folder, "branch", "feature/steam")
     git(folder, "tag", "v1.0")
     assert diff("mian") == failed('there is no revision "mian"', hint="did you mean main?")
@@ -43,8 +44,9 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 
 
 def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#faults
-    ##% Where a clone lacks a part of a revision, the comparison MUST fail.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+    ##% lacks a part of the revision.
     make(folder, {"src/a.rs": KETTLE["src/a.rs"] + "\n"})
     commit(folder)
     git(folder, "config", "uploadpack.allowFilter", "true")
@@ -60,9 +62,9 @@ def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 
 
 def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#base
-    ##% A gate without a BASE MUST fail where there is an `origin` whose default branch is not known: compared with `HEAD`,
-    ##% what was committed could not fail it.
+    ##= man/spec/diff.md#the-base
+    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
+    ##% fail when `origin` exists and that branch is unknown.
     git(folder, "remote", "add", "origin", str(folder))
     hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
     assert diff("--fail-on", "regression") == failed("the default branch of origin is not known here", hint=hint)
@@ -70,8 +72,9 @@ def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
 
 
 def test_no_commits(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#faults
-    ##% Where there is nothing to compare with, that MUST be said.
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
     folder = make(tmp_path / "kettle", KETTLE)
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
@@ -80,8 +83,6 @@ def test_no_commits(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_no_repository(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#faults
-    ##% Where there is nothing to compare with, that MUST be said.
     folder = make(tmp_path / "kettle", KETTLE)
     environ = {**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
     done = run(duvet_command, folder, "diff", environ=environ)
@@ -89,17 +90,18 @@ def test_no_repository(tmp_path: Path, duvet_command: str) -> None:
 
 
 def test_no_git(folder: Path, duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#faults
-    ##% Where git is not installed, that MUST be said.
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
     (tmp_path / "bin").mkdir()
     done = run(duvet_command, folder, "diff", environ={**ENVIRON, "PATH": str(tmp_path / "bin")})
     assert done == failed("git was not found", hint="install git: earlier revisions are read with it")
 
 
 def test_no_such_folder_then(folder: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#faults
-    ##% A revision without the folder of the project or without a configuration MUST be taken for one in which
-    ##% nothing was required and nothing cited.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+    ##% lacks a part of the revision.
     new = make(folder / "new", KETTLE)
     done = run(duvet_command, new, "diff", "main", "--fail-on", "regression", environ=ENVIRON)
     assert done.code == 0
@@ -108,8 +110,6 @@ def test_no_such_folder_then(folder: Path, duvet_command: str) -> None:
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#faults
-    ##% What is wrong with the configuration of a revision MUST be told with the name of the revision.
     make(folder, {".duvet/config.toml": "[[source]]\npattrn = 1\n"})
     commit(folder)
     git(folder, "branch", "broken")

@@ -14,11 +14,9 @@ __all__ = ["diff", "folder"]  # fixtures, which tests ask for by name
 
 
 def test_a_deleted_citation(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
-    ##% stale.
-    ##= man/spec/diff.md#gate
-    ##% Without `--fail-on`, a difference MUST NOT change the exit code.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
     make(folder, {"src/a.rs": SOURCE.partition("\n\n")[0]})
     assert (diff().code, diff("--fail-on", "new").code) == (0, 0)
     done = diff("--fail-on", "regression")
@@ -28,9 +26,9 @@ def test_a_deleted_citation(folder: Path, diff: Run) -> None:
 
 
 def test_a_stale_citation(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on regression`, the exit code MUST be 1 where a requirement has lost coverage or a citation has gone
-    ##% stale.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
     title = "\n//= spec.md#pouring\n"
     make(folder, {"src/a.rs": SOURCE + title})
     commit(folder)
@@ -40,9 +38,9 @@ def test_a_stale_citation(folder: Path, diff: Run) -> None:
 
 
 def test_annotations_on_github(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and the difference is written as text, what fails the gate
-    ##% MUST be written as workflow commands, too.
+    ##= man/spec/problems.md#formats
+    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     make(folder, {"spec.md": KETTLE["spec.md"].replace("boil water.", "boil all water. It MUST sing.")})
     environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
@@ -60,8 +58,9 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
 
 
 def test_a_new_requirement(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#gate
-    ##% With `--fail-on new`, the exit code MUST be 1 where a requirement was added and is not cited.
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
     make(folder, {"spec.md": KETTLE["spec.md"] + "\nIt MUST be red.\n"})
     assert diff("--fail-on", "regression").code == 0
     done = diff("--fail-on", "new", "--fail-on", "regression")

@@ -32,8 +32,6 @@ def urls(held: Held, kettle: Path) -> list[str]:
 
 
 def test_a_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% On a terminal, downloads SHOULD be shown on one line that is gone when they are over.
     terminal = Terminal(duvet_command, kettle, "extract", "--allow-http", "-f", "auto", urls[0])
     terminal.until(" Downloading                      0/1 0 bytes kettle")
     held.doors[PATHS[0]].set()
@@ -82,8 +80,6 @@ def test_a_narrow_terminal(
 
 
 def test_an_interruption(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% On a terminal, downloads SHOULD be shown on one line that is gone when they are over.
     terminal = Terminal(duvet_command, kettle, "report", "--allow-http")
     terminal.until(" Downloading                      0/3 0 bytes kettle, spout, lid")
     terminal.process.send_signal(signal.SIGINT)

@@ -67,7 +67,7 @@ def kept(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", DAMAGE)
 def test_an_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% An input MUST NOT cause a traceback.
+    ##% An input MUST NOT cause a traceback or control the terminal.
     DAMAGE[name](reported)
     before = kept(reported)
     code, out, err = duvet("-q", "report")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.upkeep.votes import submit
+from duvet.knowledge.maintenance.feedback import submit_vote
 from tests.cli.made import make
 from tests.cli.running import Run, runner
 from tests.unit.knowledge.upkeep.made import CLOCK, places, vote
@@ -36,8 +36,8 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def duvet(duvet_command: str, project: Path) -> Run:
     kept = places(project)
-    submit(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
-    submit(kept, vote("b.md::1", -0.5))
+    submit_vote(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
+    submit_vote(kept, vote("b.md::1", -0.5))
     return runner(duvet_command, project)
 
 
@@ -50,19 +50,21 @@ def test_the_list(duvet: Run) -> None:
 
 
 def test_the_order(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `duvet feedback` MUST order what was said by its time, also what a backup has brought back.
-    submit(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
+    submit_vote(places(project), replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
     chunks = [line.split("\t")[2] for line in duvet("feedback").out.splitlines()]
     assert chunks == ["b.md::1", "a.md::0", "first.md::0"]
     assert json.loads(duvet("feedback", "export").out.splitlines()[0])["chunk_id"] == "first.md::0"
 
 
 def test_all_of_it(duvet: Run) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `duvet feedback export` MUST write all feedback with everything that was said, as JSON Lines, CSV or JSON.
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
     assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
     assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]
     rows = list(csv.DictReader(io.StringIO(duvet("feedback", "export", "--format", "csv").out)))

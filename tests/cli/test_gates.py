@@ -71,8 +71,9 @@ def test_a_snapshot_that_is_missing(reported: Path, duvet: Run) -> None:
 
 
 def test_a_snapshot_that_differs(reported: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--ci`, a configured snapshot MUST be compared instead of written.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
+    ##% instead of writing it.
     before = files(make(reported, {"src/a.rs": SOURCE.partition("\n\n")[0]}))
     assert duvet("-q", "report", "--ci") == Done(1, "", DIFFERS)
     after = files(reported)
@@ -99,8 +100,9 @@ def test_a_snapshot_that_differs(reported: Path, duvet: Run) -> None:
 def test_when_a_snapshot_is_checked(
     environ: dict[str, str], args: tuple[str, ...], code: int, kettle: Path, duvet: Run
 ) -> None:
-    ##= man/spec/trace.md#gates
-    ##% Where the environment variable `CI` says so, a configured snapshot MUST be compared without `--ci`, too.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
+    ##% instead of writing it.
     done = duvet("-q", "report", *args, environ=environ)
     assert (done.code, done.out, done.err) == (code, "", MISSING if code else "")
     assert (kettle / SNAPSHOT).exists() == (code == 0)
@@ -122,10 +124,9 @@ def test_requirements_do_not_matter_to_a_snapshot(args: tuple[str, ...], kettle:
     ],
 )
 def test_without_a_snapshot(args: tuple[str, ...], problems: list[str], kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
-    ##= man/spec/trace.md#gates
-    ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
     make(kettle, {**WITHOUT_SNAPSHOT, "spec.md": lines, "src/a.rs": SOURCE.partition("\n\n")[0]})
     count = f"encountered {len(problems)} errors\n" if problems else ""

@@ -20,15 +20,15 @@ from tests.unit.specs.serving import at_work
 
 PROGRAM = """
 import json, sys
-from duvet.cli import run
-code = run(sys.argv[1:])
+from duvet.cli import run_command_line
+code = run_command_line(sys.argv[1:])
 sys.stdout.flush()
 print()
 print(json.dumps([code, list(sys.modules)]))
 """
 UNTIL_THE_SDK = """
 import json, os, sys
-from duvet.cli import run
+from duvet.cli import run_command_line
 
 def stop(event, args):
     if event == "import" and args[0].split(".")[0] in ("anyio", "asyncio", "mcp", "mcp_types", "pydantic"):
@@ -36,7 +36,7 @@ def stop(event, args):
         os._exit(0)
 
 sys.addaudithook(stop)
-run(["mcp"])
+run_command_line(["mcp"])
 """
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
 READ = "blake3 click msgspec"
@@ -66,7 +66,7 @@ COMMANDS = {
     ("search", "water"): READ,
     ("ingest", "--dry-run"): READ,
     ("merge", "--help"): "click msgspec",
-    ("recipe", "run", "--help"): "click msgspec",
+    ("recipe", "run", "--help"): READ,
 }
 COMPLETED = {"duvet ": "click msgspec", "duvet show ": READ}
 """What shells ask, and what the answer to it imports."""
@@ -122,7 +122,8 @@ def test_completion_imports_only_what_it_needs(words: str, kettle: Path) -> None
 def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The answer to an `initialize` that comes first MUST NOT wait for the import of the SDK, nor for the project.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n"
     command = [sys.executable, "-I", "-c", UNTIL_THE_SDK]
     for _ in ("the first run fills the cache", "the second run reads it"):

@@ -48,7 +48,7 @@ main()
 def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: bool) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where the extra `symbols` is not installed, and nobody has said that there are to be none, `duvet ingest` MUST name it.
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false, symbols: {symbols}}}\n"})
     command = [sys.executable, "-c", WITHOUT_SYMBOLS]
     done = subprocess.run(command, cwd=ledger, env=environment(), capture_output=True, text=True, check=False)
@@ -58,15 +58,15 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
 WITHOUT_NUMPY = """
 import sys
 sys.modules["numpy"] = None
-from duvet.cli import run
-sys.exit(run(sys.argv[1:]))
+from duvet.cli import run_command_line
+sys.exit(run_command_line(sys.argv[1:]))
 """
 
 
 def test_stand_ins_need_no_extra(ledger: Path) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% Vectors that stand in for those of a model MUST be made and compared without the extra `semantic`.
+    ##% duvet MUST compute vectors with what is installed, without the network.
     (ledger / "duvet.config.yaml").unlink()
 
     def without(*words: str) -> subprocess.CompletedProcess[str]:
@@ -113,9 +113,9 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     written(ledger, {"src/app/mail/send.py": "def other(): ...\n"})
     said = run(duvet_command, ledger, "-q", "ingest", "--dry-run", "--format", "json")
     assert json.loads(said.out)["changed_files"] == ["src/app/mail/send.py"]
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A dry run MUST tell what would change, and change nothing.
+    ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     told = run(duvet_command, ledger, "ingest", "--dry-run")
     assert run(duvet_command, ledger, "-q", "ingest", "--dry-run") == (0, told.out, "")
     assert re.fullmatch(r"1 new, 1 changed, 2 removed; \d+\.\d\d s", told.err.splitlines()[-1].strip())
@@ -137,10 +137,6 @@ def test_mistakes(ledger: Path, duvet_command: str) -> None:
 
 
 def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% In a folder that is no project, below one that is, `duvet ingest` and the error that nothing was taken in yet MUST name
-    ##% that one, and `-C`.
     inner = ledger / "src/app"
     asked = run(duvet_command, inner, "call", "--pack", "knowledge", "km-search", "--query", "x")
     assert asked.code == 1 and "nothing was taken in" in asked.err and "`duvet -C ../.. call`" in asked.err

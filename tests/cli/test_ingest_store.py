@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.opening import open_store
+from duvet.store.location import open_store
 from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known, ledger
 from tests.cli.running import NOBODY, run
 from tests.unit.knowledge.ingest.made import opened, written
@@ -22,8 +22,8 @@ __all__ = ["ledger"]  # fixtures, which tests ask for by name
 def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
-    ##% name alone; the last one with a warning.
+    ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
+    ##% whose name is not UTF-8.
     written(public, {"secret.md": "x", **WITHOUT_VECTORS})
     (public / "secret.md").chmod(0)
     done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)
@@ -47,9 +47,6 @@ def torn(data: bytes) -> bytes:
 def test_a_store_that_is_damaged_is_replaced(
     damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
 ) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% With `--full`, a store that is damaged MUST be replaced, unless it may be a file of another program.
     assert run(duvet_command, ledger, "ingest").code == 0
     before = known(ledger)
     for elsewhere in (False, True):
@@ -71,9 +68,10 @@ def test_a_store_that_is_damaged_is_replaced(
 
 
 def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% A dry run MUST take a store that the next run replaces for one that isn't there.
+    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file and
+    ##% not the index of a newer version.
     run(duvet_command, ledger, "ingest")
     with closing(sqlite3.connect(ledger / STORE)) as database:
         database.execute("PRAGMA user_version=1")

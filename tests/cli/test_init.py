@@ -45,8 +45,9 @@ def test_a_new_project(tmp_path: Path, init: Run) -> None:
 
 
 def test_what_is_there_is_left_alone(tmp_path: Path, init: Run) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% `duvet init` MUST leave alone a file that is there already.
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
     make(tmp_path, {CONFIG: "mine"})
     (tmp_path / GITIGNORE).symlink_to("nowhere")
     done = init("init", "--lang-python")
@@ -55,8 +56,6 @@ def test_what_is_there_is_left_alone(tmp_path: Path, init: Run) -> None:
 
 
 def test_the_languages_of_the_folder(tmp_path: Path, init: Run) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% `duvet init` without a language MUST take the languages whose files stand in the folder.
     make(tmp_path, {"go.mod": "", "setup.py": ""})
     assert init("-q", "init", "--specification", "spec.md") == Done(0, "", "")
     assert (tmp_path / CONFIG).read_text() == UPSTREAM
@@ -64,8 +63,9 @@ def test_the_languages_of_the_folder(tmp_path: Path, init: Run) -> None:
 
 @pytest.mark.parametrize("args", [(), ("--extended",)])
 def test_what_is_written_can_be_reported_on(args: tuple[str, ...], tmp_path: Path, init: Run) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% A configuration that `duvet init` writes MUST be one that duvet reads.
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
     make(tmp_path, {"Cargo.toml": ""})
     assert init("-q", "init", *args) == Done(0, "", "")
     assert init("-q", "report") == Done(0, "", "")

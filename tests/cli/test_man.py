@@ -11,11 +11,9 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.cli import cli
-from duvet.config.json_schema import json_schema, service_schema
+from duvet.config.explain import json_schema, service_schema
 from duvet.config.languages import Language
-from duvet.terminal.man import command_pages
-from duvet.terminal.man_config import config_page
-from duvet.terminal.man_service import service_page
+from man.build import make_command_pages, make_config_page, make_service_page
 from tests.conftest import ROOT
 
 MAN = ROOT / "man"
@@ -27,10 +25,10 @@ def made_pages() -> dict[str, str]:
     for language in Language:
         styles.setdefault(language.style, []).append(language.value)
     number = version("duvet-cli")
-    config = config_page(json_schema(extended=False), json_schema(extended=True), styles, number)
+    config = make_config_page(json_schema(extended=False), json_schema(extended=True), styles, number)
     examples = {path.name: path.read_text().rstrip() for path in sorted((MAN / "examples").glob("duvet.config.*"))}
-    service = service_page(service_schema(), examples, number)
-    return {**command_pages(cli, number), "duvet-config.toml.5": config, "duvet.config.5": service}
+    service = make_service_page(service_schema(), examples, number)
+    return {**make_command_pages(cli, number), "duvet-config.toml.5": config, "duvet.config.5": service}
 
 
 PAGES = made_pages()

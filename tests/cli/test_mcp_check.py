@@ -50,7 +50,8 @@ def duvet(duvet_command: str, project: Path) -> Run:
 def test_what_would_be_served(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
     assert duvet("mcp", "--check").out.splitlines()[:2] == [
         "configuration  none (defaults)",
         "server         duvet 0.1.0, stdio",
@@ -78,13 +79,14 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
-    ##= man/spec/service.md#packs
+    ##= man/spec/service.md#configuration
     ##= type=test
-    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
-    ##% them are.
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% `duvet mcp --check` MUST fail where the configuration is wrong, and otherwise show what would be served.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
     make(project, {"duvet.config.yaml": text})
     done = duvet("mcp", "--check")
     assert (done.code, WRONG[text] in done.err, "Traceback" in done.err) == (1, True, False)
@@ -160,10 +162,6 @@ encountered 5 errors
 
 
 def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) -> None:
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% A pack or a tool that is named in the configuration and isn't there MUST be an error with its place, as all of
-    ##% them are.
     make(project, {"duvet.config.yaml": MISNAMED})
     done = duvet("mcp", "--check", "--pack", "introspekt")
     assert (done.code, done.out, done.err) == (1, "", TOLD)
@@ -172,8 +170,7 @@ def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
-    ##% A workflow with a fault MUST NOT be offered as a tool, and `duvet mcp --check` MUST list the faults with their
-    ##% places.
+    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(project, {"duvet.config.yaml": GOOD.rstrip() + bad})
     tools = json.loads(duvet("tools", "--format", "json").out)
@@ -200,8 +197,8 @@ def test_the_server_starts_as_it_is_configured(duvet_command: str, project: Path
         for name in ("workflow.audit", "workflow_audit"):
             ##= man/spec/service.md#workflows
             ##= type=test
-            ##% A workflow MUST be the tool `workflow.NAME`, found as `workflow_NAME` too, which only those may call who
-            ##% may call every tool in it.
+            ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may
+            ##% call every tool in it.
             result = wire.ask("tools/call", {"name": name, "arguments": {}})["result"]
             assert result["structuredContent"]["status"] == "success"
     finally:

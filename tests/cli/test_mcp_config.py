@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duvet.terminal.clients import CLIENTS
+from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
 from tests.cli.running import Run, environment, run, runner
 from tests.unit.server.wire import hello
@@ -30,7 +30,8 @@ def parsed(client: str, text: str) -> dict[str, Any]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% What `duvet mcp --print-config` prints MUST start the server for this project, wherever the client runs.
+    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
+    ##% from any folder.
     done = duvet("mcp", "--print-config", client)
     assert (done.code, done.err) == (
         0,

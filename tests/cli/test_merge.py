@@ -9,10 +9,9 @@ from click.testing import CliRunner, Result
 
 from duvet.commands.merge import merge
 from duvet.errors import DuvetError
-from duvet.reports.v2_codec import encode
-from duvet.reports.v2_records import Report
+from duvet.reports.json_v2_records import V2Report, encode_v2_report
 
-ONE, OTHER, BOTH = (encode(Report(issue_links=links)) for links in (("a",), ("b",), ("a", "b")))
+ONE, OTHER, BOTH = (encode_v2_report(V2Report(issue_links=links)) for links in (("a",), ("b",), ("a", "b")))
 
 
 @pytest.fixture

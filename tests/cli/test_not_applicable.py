@@ -105,8 +105,8 @@ def ended(done: Done) -> str:
 
 def test_the_end_of_a_report(kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     configured(kettle, EXTENDED + ENTRY.format(day=FUTURE))
     first, again = duvet("report"), duvet("report")
     assert (first.code, ended(first)) == (again.code, ended(again)) == (0, SUMMARY)
@@ -115,8 +115,8 @@ def test_the_end_of_a_report(kettle: Path, duvet: Run) -> None:
 
 def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry that has expired MUST be reported where its date is written, and its requirements MUST be applicable
-    ##% again.
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
     configured(kettle, EXTENDED + ENTRY.format(day=PAST))
     assert duvet("-q", "report") == Done(1, "", EXPIRED)
     assert ended(duvet("report")) == EXPIRED_SUMMARY
@@ -126,8 +126,8 @@ def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
 
 def test_everything_that_is_wrong(kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A target or a quote that leads to no requirement MUST be reported where it is written, and SHOULD be reported
-    ##% with what is most like it.
+    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
+    ##% similar.
     configured(kettle, EXTENDED + WRONG)
     assert duvet("-q", "report") == Done(1, "", WRONG_SAID)
 
@@ -135,7 +135,7 @@ def test_everything_that_is_wrong(kettle: Path, duvet: Run) -> None:
 @pytest.mark.parametrize(("day", "left"), [(FUTURE, 1), (PAST, 1)])
 def test_gates_do_not_ask_for_it(day: str, left: int, kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A gate MUST NOT ask for code or tests of what is not applicable.
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     configured(kettle, WITHOUT_SNAPSHOT + ENTRY.format(day=day))
     done = duvet("-q", "report", "--ci", "--require-citations", "spec.md")
     codes = [line[-7:-1] for line in done.err.splitlines() if line.startswith("error")]
@@ -164,7 +164,7 @@ def test_reports_of_packages_are_merged(kettle: Path, duvet: Run) -> None:
 
 def test_a_configuration_shows_it(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     configured(kettle, EXTENDED + ENTRY.format(day=FUTURE))
     rows = [line.split(None, 1) for line in duvet("config").out.splitlines() if line.startswith("not-applicable")]
     assert [(key, " ".join(rest.split())) for key, rest in rows] == [

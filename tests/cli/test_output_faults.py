@@ -50,7 +50,7 @@ def changed(reported: Path) -> Path:
 @pytest.mark.parametrize("place", PLACES)
 def test_a_place_that_takes_no_file(place: str, option: str, changed: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
     damage, path, message = PLACES[place]
     damage(changed)
     before = files(changed)
@@ -95,7 +95,7 @@ def small_disk(changed: Path) -> Iterator[Path]:
 
 def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
     before = files(small_disk)
     message = refused("No space left on device (os error 28)", ".duvet/reports/report.json")
     assert duvet("-q", "report") == Done(1, "", message)

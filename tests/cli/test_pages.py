@@ -15,9 +15,9 @@ __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 
 
 def test_the_list(duvet: Run) -> None:
-    ##= man/spec/pages.md#command
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `duvet pages` MUST list all pages, the newest first, and say how many there are.
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
     rows = [
@@ -62,10 +62,9 @@ Requirements
 
 
 def test_a_page(duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#command
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `duvet pages show` MUST show a page with its text, its links in both directions, the requirements that it names and
-    ##% the code that cites these.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
     done = duvet("pages", "show", "kettle")
     assert (done.code, done.err) == (0, "")
@@ -92,10 +91,10 @@ def test_what_drives_a_terminal(duvet: Run, folder: Path) -> None:
 
 
 def test_what_is_wrong(duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#command
+    ##= man/spec/pages.md#checks
     ##= type=test
-    ##% `duvet pages check` MUST list links that lead nowhere, slugs that clash and pages that can't be read, and MUST exit
-    ##% with 1 if there are any.
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
     assert duvet("pages", "check") == (1, "", f"{DANGLING}checked 2 pages with 3 links: 1 problem\n")
     make(folder, {"docs/cups.md": "# Cups\n"})
     assert duvet("pages", "check") == (0, "", "checked 2 pages with 2 links: no problems\n")

@@ -46,10 +46,9 @@ pages:
 
 
 def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#files
+    ##= man/spec/service.md#configuration
     ##= type=test
-    ##% What is wrong with other tables of the configuration of the service, or a variable that is not set, MUST NOT keep
-    ##% its table `pages` from being in force.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
     make(
         folder, {"duvet.config.yaml": f"{UNSET}nonsense: 1\n", "notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n"}
     )
@@ -72,7 +71,8 @@ FAULTS = {
 def test_pages_that_nobody_can_tell(text: str, args: tuple[str, ...], duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#files
     ##= type=test
-    ##% A configuration of the service that can't tell which files are pages MUST be an error that names it.
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
     make(folder, {"duvet.config.yaml": text})
     for more in ((), ("--no-cache",)):
         done = duvet(*more, *args)

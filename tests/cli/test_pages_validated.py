@@ -15,7 +15,8 @@ __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 def test_validate(duvet: Run) -> None:
     ##= man/spec/pages.md#checks
     ##= type=test
-    ##% `duvet validate` MUST list what is wrong with pages, too.
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
     expected = (0, "", f"{DANGLING}checked 3 annotations in 2 files: 1 warning\n")
     assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == expected
     assert duvet("validate", "--strict").code == 1
@@ -34,7 +35,8 @@ def test_an_edit_of_a_page_is_in_the_next_answer(duvet: Run, folder: Path) -> No
 def test_validate_with_mending_and_with_standard_input(duvet: Run, folder: Path, tmp_path: Path) -> None:
     ##= man/spec/pages.md#checks
     ##= type=test
-    ##% It MUST do so with `--fix` and `--diff` as well, and of a page that it is given on standard input.
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
     expected = (0, "", f"{DANGLING}checked 3 annotations in 2 files: 1 warning\n")
     assert duvet("validate", "--diff") == duvet("validate", "--fix") == expected
     make(tmp_path, {"elsewhere/secret.md": "[[nowhere]]", "tea/docs/d.md": "---\nslug: cups\n---\n"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files, runner
@@ -50,12 +50,11 @@ def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: 
     ],
 )
 def test_prompts(name: str, args: tuple[str, ...], tea: Run, snapshot: Snapshot) -> None:
-    ##= man/spec/queries.md#prompts
-    ##% `duvet prioritize --prompt` MUST write a prompt about the most urgent requirement, and nothing else, to standard
-    ##% output.
-    ##= man/spec/queries.md#prompts
-    ##% A prompt about a requirement MUST hold its text, its id, its target, its level, its status, and each of its
-    ##% citations with the code around it.
+    ##= man/spec/queries.md#priorities
+    ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% around them, and show the comments to write.
     done = tea("prioritize", *args)
     assert (done.code, done.err) == (0, "")
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "prioritize"
@@ -76,7 +75,8 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template(tea: Run, tmp_path: P
 
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
     asked = tea("prioritize", "--all", "--section", "serving", "--format", "csv").out.splitlines()

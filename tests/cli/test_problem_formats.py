@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.problem_format import ProblemFormat
+from duvet.reports.problems import ProblemFormat
 from tests.cli.examples import examples
 from tests.cli.made import SOURCE, make
 from tests.cli.running import Done, Run, files
@@ -39,10 +39,8 @@ def wrong(kettle: Path) -> Path:
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
-    ##% nothing is wrong.
-    ##= man/spec/problems.md#formats
-    ##% Problems MUST be told as text on standard error, unless they were asked for on standard output.
+    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
+    ##% standard output or the file of `--output`.
     done = duvet("report", "--format", format)
     assert done.code == 1
     assert done.err.endswith("\nFAIL: 3 problems, 3 requirements not cited\n")
@@ -54,8 +52,8 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% A format other than text MUST be written to standard output, or to the file that `--output` names, also when
-    ##% nothing is wrong.
+    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
+    ##% standard output or the file of `--output`.
     expected = (ROOT / f"tests/gold/problems/none.{SUFFIXES[format]}").read_text()
     assert duvet("-q", "report", "--format", format) == Done(0, expected, "")
     assert duvet("-q", "report", "--format", format, "--output", "new/x") == Done(0, "", "")
@@ -65,7 +63,8 @@ def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> No
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_a_file_holds_the_same_and_people_read_on(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% Problems MUST be told as text on standard error, unless they were asked for on standard output.
+    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
+    ##% standard output or the file of `--output`.
     poured = duvet("-q", "report", "--format", format, "--output", "-")
     written = duvet("-q", "report", "--format", format, "--output", "problems")
     assert (poured.code, written.code, written.out, poured.err) == (1, 1, "", "")
@@ -84,8 +83,6 @@ def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: R
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_an_earlier_run_gives_the_same(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% What is written MUST NOT depend on whether it was found out in this run or in an earlier one.
     options = ("report", "--format", format, "--output", "-")
     found, known, uncached = duvet(*options), duvet(*options), duvet("--no-cache", *options)
     assert "Checked that nothing has changed" in known.err
@@ -103,7 +100,8 @@ def test_strict_makes_errors_of_warnings(kettle: Path, duvet: Run) -> None:
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% What keeps a run from its end MUST be written in the format that was asked for.
+    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
+    ##% problems.
     make(kettle, {".duvet/config.toml": "'$schema' = 1\nwhat = 2\n"})
     done = duvet("report", "--format", format)
     assert (done.code, done.err) == (1, "")
@@ -112,8 +110,8 @@ def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path
 
 def test_on_github(wrong: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
-    ##% to standard output, unless another result does.
+    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     done = duvet("report", environ=ON_GITHUB)
     assert done.out == duvet("report", "--format", "github").out
     assert done.err.count(TEXT) == 1
@@ -143,17 +141,15 @@ def test_no_workflow_commands(args: tuple[str, ...], environ: dict[str, str], wr
 
 
 def test_on_github_another_result_has_standard_output(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, workflow commands MUST go
-    ##% to standard output, unless another result does.
     make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
     done = duvet("report", "--json", "-", environ=ON_GITHUB)
     assert list(json.loads(done.out)) == list(json.loads(files(kettle)[".duvet/reports/report.json"]))
 
 
 def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#github
-    ##% The path of a workflow command MUST begin at the root of the repository.
+    ##= man/spec/problems.md#github-and-junit
+    ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+    ##% expects.
     workspace = {"GITHUB_WORKSPACE": str(tmp_path)}
     inside = COMMAND.replace("src/", "kettle/src/")
     assert COMMAND in duvet("report", "--format", "github", environ={"GITHUB_WORKSPACE": str(tmp_path / "kett")}).out
@@ -175,7 +171,7 @@ def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> No
 )
 def test_two_results_for_standard_output(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% Two results for standard output MUST be wrong usage.
+    ##% duvet MUST refuse to write two results to standard output.
     before = files(kettle)
     assert duvet("report", *args) == Done(2, "", TWO_RESULTS)
     assert files(kettle) == before
@@ -189,7 +185,8 @@ def test_a_result_and_problems_in_a_file(kettle: Path, duvet: Run) -> None:
 
 def test_a_file_that_cannot_be_written(wrong: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
-    ##% Problems that can't be written MUST be told.
+    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
+    ##% problems.
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
     assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err

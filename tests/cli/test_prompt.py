@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import ServerRule
-from duvet.prompts.library import prompts
-from duvet.server.instructions import rendered_instructions
+from duvet.config.settings import ServerRule
+from duvet.prompts.library import load_prompts
+from duvet.server.messages import render_instructions
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files, runner
@@ -29,7 +29,7 @@ def test_the_list(duvet: Run) -> None:
     done = duvet("prompt")
     assert (done.code, done.err, done) == (0, "", duvet("prompt", "--format", "plain"))
     assert done.out.splitlines()[2].split("\t")[:2] == ["review_citations", "[spec] [file]"]
-    assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in prompts()]
+    assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in load_prompts()]
 
 
 def test_the_list_for_programs(duvet: Run) -> None:
@@ -52,13 +52,13 @@ def test_the_list_for_programs(duvet: Run) -> None:
 def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
     bare = runner(duvet_command, tmp_path)
     assert bare("prompt") == duvet("prompt")
-    assert bare("prompt", "system") == Done(0, rendered_instructions(ServerRule()), "")
+    assert bare("prompt", "system") == Done(0, render_instructions(ServerRule()), "")
 
 
 def test_what_the_configuration_says_of_the_server(duvet: Run, kettle: Path) -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[server]\ntitle = 'Tea'\npacks = []\n"
     make(kettle, {".duvet/config.toml": config})
-    assert duvet("prompt", "system").out == rendered_instructions(ServerRule(title="Tea", packs=()))
+    assert duvet("prompt", "system").out == render_instructions(ServerRule(title="Tea", packs=()))
 
 
 def test_the_same_as_of_what_is_next(tea: Run) -> None:
@@ -120,8 +120,9 @@ def test_nothing_is_written_but_the_cache(tea: Run, tmp_path: Path) -> None:
     ],
 )
 def test_shells_complete_names_arguments_and_values(words: tuple[str, ...], answer: str, tea: Run) -> None:
-    ##= man/spec/completion.md#asking
-    ##% Names of a project MUST be completed from the cache, and MUST NOT be looked for elsewhere.
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
     tea("uncited")
     told = tea(environ=asked("bash", *words)).out.split()
     assert " ".join(line.removeprefix("plain,") for line in told) == answer

@@ -12,9 +12,7 @@ from pathlib import Path
 import yaml
 from msgspec.structs import fields
 
-from duvet.config.service.ingest import IngestSection, StoreSection
-from duvet.config.service.search import SearchSection
-from duvet.config.service.uploads import UploadsSection
+from duvet.config.service_tables import IngestSection, SearchSection, StoreSection, UploadsSection
 from tests.conftest import ROOT
 from tests.unit.server.wire import Wire
 

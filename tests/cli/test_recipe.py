@@ -26,8 +26,8 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
     done = duvet("recipe", "list", "--format", "text")
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% `duvet recipe list` MUST tell on standard error what is wrong with files that are no recipes, and that they are left
-    ##% out.
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     assert "recipes/broken.yaml:1:8" in done.err
     assert done.err.endswith("left out, for it is no recipe: recipes/broken.yaml\n")
@@ -47,10 +47,6 @@ def test_one_of_them(duvet: Run, project: Path) -> None:
 
 
 def test_one_that_becomes_the_projects(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% `duvet recipe show --output` MUST write the file whole, after the recipe was found, so that a recipe of duvet's
-    ##% becomes one of the project.
     text = duvet("recipe", "show", "release-prep").out
     for _ in range(2):
         assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")
@@ -90,8 +86,8 @@ def test_misuse(duvet: Run, words: tuple[str, ...], code: int, message: str) -> 
 def test_a_dry_run(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% With `--dry-run`, `duvet recipe run` MUST check the recipe and what it is told, show what each step would call with
-    ##% what is known by then, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     (project / "recipes" / "look.yaml").write_text(
         LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')
     )

@@ -22,10 +22,6 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
         assert "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n" in done.err
         assert duvet("recipe", "run", "daily-health", "--dry-run").err == done.err
         assert duvet("recipe", "list").code == 0
-        ##= man/spec/gateway.md#recipes
-        ##= type=test
-        ##% Where the configuration leaves out `km-recipe-run`, `duvet recipe validate` MUST know all tools of the pack
-        ##% `knowledge` all the same, for it runs nothing.
         done = duvet("recipe", "validate", "look", "release-prep")
         here = "none can be run here: the configuration leaves out km-recipe-run"
         assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
@@ -38,10 +34,11 @@ AWAY = {"KM_GATEWAY_URL": "http://127.0.0.1:9"}
 
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
 def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
-    ##= man/spec/gateway.md#recipes
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% With `KM_GATEWAY_URL`, `duvet recipe run` MUST be refused, also with `--dry-run`, and `duvet recipe list` MUST say on
-    ##% standard error that it lists the recipes that are here.
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
     environ = {**AWAY, **token}
     error = "error: with KM_GATEWAY_URL, recipes are run by that server\n"
     for more in ((), ("--dry-run",)):

@@ -18,8 +18,8 @@ __all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
 def test_a_run(duvet: Run) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% `duvet recipe run` MUST show what came of every step and of the whole, and exit with 0 where it was done, with 1 where
-    ##% it has failed, and with 2 where it was told what it can't be told.
+    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and 2
+    ##% for wrong variables.
     done = duvet("recipe", "run", "look", "--var", "only=km-help")
     assert (done.code, done.err) == (0, "")
     lines = [line.split()[:2] for line in done.out.splitlines()]
@@ -48,7 +48,7 @@ def test_a_run_that_fails(duvet: Run) -> None:
 def test_a_release(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     config = '{"ingest": {"semantic": false}}'
     make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
     done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")

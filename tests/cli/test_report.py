@@ -19,20 +19,20 @@ def problems(done: Done) -> list[tuple[str, str]]:
 
 def test_a_report_on_standard_output(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
+    ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
     done = duvet("-q", "report", "--json", "-")
     assert done == Done(0, (kettle / ".duvet/reports/report.json").read_text(), "")
 
 
 def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
-    ##= man/spec/trace.md#reports
-    ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
-    ##= man/spec/trace.md#targets
-    ##% A target that leads nowhere MUST be reported where it is written.
-    ##= man/spec/trace.md#quotes
-    ##% A quote that is found nowhere in its section MUST be reported where it is written.
+    ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
+    ##% snapshot.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a quote that its section does not contain.
     make(reported, {"src/a.rs": WRONG, "src/b.rs": f"{WRONG}\n//= nothing.md#here\n"})
     before = files(reported)
     done = duvet("report", "--json", "new.json", "--json-v2", "v2.json", "--lcov", "lcov")
@@ -45,8 +45,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
 
 def test_problems_of_every_kind_are_in_one_order(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
-    ##% place.
+    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     make(reported, {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": WRONG})
     stale = ".duvet/requirements/spec/pouring.toml"
     found = [("DUV036", f"{stale}:1"), ("DUV050", f"{stale}:9:9"), ("DUV050", "src/a.rs:2:5")]
@@ -55,7 +54,7 @@ def test_problems_of_every_kind_are_in_one_order(reported: Path, duvet: Run) -> 
 
 def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
+    ##% An input MUST NOT cause a traceback or control the terminal.
     evil = "\x1b[31m"
     config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "\\u001b[31m.json"\n')
     specification = SPECIFICATION.replace("drip", f"{evil}drip")

@@ -40,9 +40,9 @@ def shown(browser: Path) -> list[str]:
 
 
 def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
-    ##= man/spec/page.md#opening
-    ##% With `--open`, `duvet report` MUST open the page in the browser once it is written, or is known to be what it
-    ##% would be.
+    ##= man/spec/page.md#working-with-the-report
+    ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+    ##% report is written.
     environ = {"BROWSER": str(browser)}
     assert duvet("report").code == 0
     assert shown(browser) == []
@@ -65,8 +65,9 @@ def test_a_run_that_fails(kettle: Path, duvet: Run, browser: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--html", "-")])
 def test_no_page(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
-    ##= man/spec/page.md#opening
-    ##% Where no page is written, `--open` MUST fail and say how to have one.
+    ##= man/spec/page.md#working-with-the-report
+    ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+    ##% report is written.
     (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
     done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
     assert (done.code, shown(browser)) == (1, [])
@@ -93,8 +94,9 @@ def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
 
 
 def test_watching(kettle: Path, duvet: Run, browser: Path, watch: Watch) -> None:
-    ##= man/spec/page.md#opening
-    ##% With `--watch`, the page MUST be opened once.
+    ##= man/spec/page.md#working-with-the-report
+    ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+    ##% report is written.
     watched = watch("report", "--watch", "--open", BROWSER=str(browser))
     watched.until()
     save_by_rename("src/a.rs", "")(kettle)

@@ -62,9 +62,9 @@ WRONG = """\
 
 def test_all_is_well(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write nothing to standard output unless a report or a format of problems is sent there.
+    ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
     ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST end with a summary on standard error, unless only errors are asked for.
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     before = files(kettle)
     assert duvet("report") == Done(0, "", PROGRESS + SUMMARY)
     assert sorted(files(kettle).keys() - before.keys()) == WRITTEN
@@ -89,7 +89,8 @@ def test_the_same_again_writes_the_same(reported: Path, duvet: Run) -> None:
 
 def test_requirements_that_stay_are_not_written_again(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST NOT be written when its bytes are what they should be.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     for path in (reported / ".duvet/requirements/spec").iterdir():
         os.utime(path, ns=(1, 1))
     make(reported, {"spec.md": SPECIFICATION.replace("drip", "leak")})
@@ -100,9 +101,8 @@ def test_requirements_that_stay_are_not_written_again(reported: Path, duvet: Run
 
 def test_wrong_content_shows_on_the_page_alone(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
-    ##% When an annotation is wrong, JSON, LCOV and the snapshot MUST NOT be written.
-    ##= man/spec/trace.md#reports
-    ##% When an annotation is wrong, the page MUST be written with the verdict and every problem.
+    ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
+    ##% snapshot.
     before = files(make(reported, {"src/a.rs": WRONG}))
     done = duvet("report", "--json", "new.json")
     after = files(reported)
@@ -118,8 +118,7 @@ def test_wrong_content_shows_on_the_page_alone(reported: Path, duvet: Run) -> No
 
 def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% Once the configuration can be read, all problems of all phases MUST be reported in one run, sorted by path and
-    ##% place.
+    ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
     make(kettle, {".duvet/config.toml": CONFIG + more, ".duvet/todos/a.toml": "todo = 1\n", "src/b.rs": WRONG})
     make(kettle, {"src/a.rs": "//# stray\n\n" + SOURCE.replace("The kettle MUST boil", "The kettle MUST b0il")})

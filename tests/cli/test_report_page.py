@@ -14,8 +14,8 @@ PAGE = ".duvet/reports/report.html"
 
 
 def test_the_page_follows_the_commit(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#provenance
-    ##% The page MUST name the commit that is checked out, and MUST be made anew when that changes.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     history(kettle, {".gitignore": ".duvet/reports/\n.duvet/cache/\n"})
     duvet("report")
     first = git(kettle, "rev-parse", "HEAD")[:12]
@@ -38,8 +38,9 @@ def test_the_page_follows_the_commit(kettle: Path, duvet: Run) -> None:
 
 
 def test_the_page_follows_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#code
-    ##% The page MUST show the first lines of the code below each comment that cites, as many as `snippet-lines` says.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
     duvet("report")
     assert "<pre>fn boil() {}</pre>" in (kettle / PAGE).read_text()
     (kettle / "src/a.rs").write_text(SOURCE.replace("fn boil()", "fn cook()"))
@@ -51,9 +52,9 @@ def test_the_page_follows_the_code_below_a_comment(kettle: Path, duvet: Run) -> 
 
 
 def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     (kettle / "src/a.rs").write_text(SOURCE.partition("\n\n")[0])
     duvet("report")
     history(kettle, {})
@@ -95,10 +96,11 @@ def embedded(page: Path) -> list[object]:
 
 
 def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#settings
-    ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
-    ##= man/spec/page.md#settings
-    ##% `title` and `logo` of `[report.html]` MUST stand on the page.
+    ##= man/spec/page.md#working-with-the-report
+    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
     (kettle / ".duvet/config.toml").write_text(EMBEDDED)
     text = "It MUST say </script><!-- & \u2028."
     (kettle / "spec.md").write_text(f"# Kettle\n\n## Heating\n\n{text}\n")

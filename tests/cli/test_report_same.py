@@ -31,8 +31,8 @@ ELSEWHERE = {
 @pytest.mark.skipif(sys.platform == "win32", reason="time zones and locales")
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
-    ##= man/spec/page.md#settings
-    ##% The page MUST be the same for the same inputs, whatever the folder, the time, the language and the time zone are.
+    ##= man/spec/page.md#working-with-the-report
+    ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
     here = make(
         tmp_path / "here/kettle",
         {

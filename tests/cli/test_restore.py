@@ -20,10 +20,10 @@ __all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
 
 
 def test_there_and_back(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it
-    ##% open, and MUST keep what was there before as another backup, unless `--force` is given.
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     before = duvet("call", "km-ingest-status").out
     done = duvet("backup")
     (archive,) = backups(project)
@@ -53,10 +53,10 @@ def test_there_and_back(duvet: Run, project: Path) -> None:
 
 
 def test_from_standard_input(duvet: Run, duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
-    ##% is closed.
+    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+    ##% input.
     assert duvet("backup", "-o", "a.tgz").code == 0
     (project / STORE).unlink()
     for data, code in ((b"no archive", 1), ((project / "a.tgz").read_bytes(), 0)):
@@ -73,10 +73,6 @@ def test_from_standard_input(duvet: Run, duvet_command: str, project: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such names and shells")
 def test_names_of_standard_input(duvet: Run, duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
-    ##% is closed.
     def shell(words: str) -> tuple[int, str]:
         done = subprocess.run(
             ["bash", "-c", words.format(f"{duvet_command} restore")],
@@ -97,9 +93,6 @@ def test_names_of_standard_input(duvet: Run, duvet_command: str, project: Path) 
 
 
 def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% `duvet restore` MUST warn in such a folder as `duvet ingest` does, before it changes anything.
     assert duvet("backup", "-o", "my own.tgz").code == 0
     inside = runner(duvet_command, project / "src")
     done = inside("backup")
@@ -118,9 +111,9 @@ def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
 def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% Where the disk is full, that MUST be said, whichever way sqlite puts it.
+    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
     assert duvet("backup", "-o", str(tmp_path / "a.tgz")).code == 0
     kept = project / KEPT
     size = (project / STORE).stat().st_size
@@ -173,10 +166,6 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
 
 
 def test_another_configuration(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `duvet ingest`, `duvet backup`, `duvet restore` and `duvet feedback` MUST be about the store of the configuration that
-    ##% `--config` names, as the other commands of the service are.
     other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
     make(project, {"conf/team.json": json.dumps(other)})
     config = ("--config", "conf/team.json")

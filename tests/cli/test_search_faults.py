@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.search.query import MOST
+from duvet.queries.full_text import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
 from tests.cli.running import Done, Run, runner
 from tests.cli.searching import find, tea
@@ -71,8 +71,8 @@ def test_raw_that_would_drive_the_terminal(find: Run) -> None:
 def test_a_query_that_is_too_long(find: Run) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Of a query that is too long, duvet MUST say how much of it counts.
-    done = find("search", "warm " * MOST)
+    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    done = find("search", "warm " * MAX_QUERY_CHARACTERS)
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
 
 
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_told(find: Run, tea: Path) -> None:
 def test_without_fts5(name: str, find: Run, tmp_path: Path) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Where the Python that runs duvet has no sqlite with FTS5, duvet MUST say so.
+    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     module, reason = WITHOUT_FTS5[name]
     make(tmp_path, {"modules/sqlite3.py": module})
     done = find("search", "pot", environ={"PYTHONPATH": str(tmp_path / "modules")})
@@ -144,7 +144,8 @@ def test_without_fts5(name: str, find: Run, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_near_where_nothing_is_found(query: str, hint: str, find: Run) -> None:
-    ##= man/spec/search.md#references
+    ##= man/spec/search.md#results
     ##= type=test
-    ##% Where a single word finds nothing, duvet MUST say which names are most like it.
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
     assert find("search", query) == Done(1, "", f"nothing found{hint}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files
@@ -41,7 +41,8 @@ def test_examples(example: list[str], find: Run) -> None:
 def test_some_of_many(find: Run) -> None:
     ##= man/spec/search.md#results
     ##= type=test
-    ##% Where there are more results than are shown, duvet MUST say how many there are.
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
     done = find("search", "must", "--limit", "2")
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
     assert find("search", "must", "--limit", "0").err == ""
@@ -56,14 +57,15 @@ def test_any_word(find: Run) -> None:
 def test_exit_codes(find: Run) -> None:
     ##= man/spec/search.md#results
     ##= type=test
-    ##% The exit code MUST be 0 with results and 1 without.
+    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
     assert [find("search", query).code for query in ("pot", "coffee", "the of", "***")] == [0, 1, 1, 2]
 
 
 def test_nothing_is_written_but_the_cache(find: Run, tea: Path) -> None:
-    ##= man/spec/search.md#results
+    ##= man/spec/trace.md#reports
     ##= type=test
-    ##% `duvet search` MUST NOT write anything but the cache.
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
     before = files(tea)
     assert find("search", "pot").code == 0
     assert files(tea) == before

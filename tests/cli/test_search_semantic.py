@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.made import make
 from tests.cli.running import Run, environment, files
 from tests.cli.searching import find, gold, tea
@@ -21,8 +21,8 @@ __all__ = ["find", "gold", "tea"]  # fixtures, which tests ask for by name
 WITHOUT = """
 import sys
 sys.modules["numpy"] = None
-from duvet.cli import run
-sys.exit(run(["search", "--semantic", "water"]))
+from duvet.cli import run_command_line
+sys.exit(run_command_line(["search", "--semantic", "water"]))
 """
 
 
@@ -52,9 +52,10 @@ def test_the_answer_is_the_same_from_the_cache(find: Run, tea: Path) -> None:
 
 
 def test_an_expression_has_no_meaning(find: Run) -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% `--raw` and `--semantic` together MUST be refused.
+    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `--semantic`.
     done = find("search", "--raw", "--semantic", "text: pot")
     assert (done.code, done.out) == (2, "")
     assert "--raw and --semantic can't go together" in done.err

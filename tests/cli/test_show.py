@@ -10,8 +10,8 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import Project
-from duvet.trace.states import Status
-from duvet.trace.totals import totals
+from duvet.trace.coverage import compute_totals
+from duvet.trace.records import Status
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
@@ -57,16 +57,12 @@ def duvet(duvet_command: str, tea: Path) -> Run:
 @pytest.mark.parametrize("name", THINGS)
 def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/show.md#details
-    ##% Of a requirement that stands in several places, the place with the worst status MUST be shown, and all of them
-    ##% MUST be listed.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     ##= man/spec/show.md#details
-    ##% A requirement MUST be shown with the reason of its status.
-    ##= man/spec/show.md#details
-    ##% The citations of a requirement MUST be shown by their type, each with its place and the code around it.
-    ##= man/spec/show.md#details
-    ##% The text of a section MUST be shown without the headers and footers of pages.
-    ##= man/spec/show.md#details
-    ##% A citation MUST be shown with what is wrong with it.
+    ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
+    ##% with its place, its problems and the code around it.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     snapshot.snapshot_dir = GOLD
     for format, ending in ENDINGS.items():
         code, out, err = duvet("show", THINGS[name], "--format", format)
@@ -77,7 +73,8 @@ def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -
 @pytest.mark.parametrize("format", ENDINGS)
 def test_why_a_requirement_is_not_owed(format: str, duvet: Run, tea: Path, snapshot: Snapshot) -> None:
     ##= man/spec/show.md#details
-    ##% A requirement MUST be shown with the reason of its status.
+    ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
+    ##% with its place, its problems and the code around it.
     entry = """\
 [[not-applicable]]
 target = "tea.md#pot"
@@ -103,8 +100,9 @@ def test_context(context: str, numbers: list[int], duvet: Run) -> None:
 
 
 def test_nothing_is_written(duvet: Run, tea: Path) -> None:
-    ##= man/spec/show.md#details
-    ##% `duvet show` MUST NOT write anything into the project but downloads and the cache.
+    ##= man/spec/trace.md#reports
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
     before = files(tea)
     for reference in THINGS.values():
         assert duvet("show", reference).code == 0
@@ -112,9 +110,9 @@ def test_nothing_is_written(duvet: Run, tea: Path) -> None:
 
 
 def test_the_numbers_are_those_of_a_report(duvet: Run, tea: Path) -> None:
-    ##= man/spec/show.md#details
-    ##% The numbers of a specification MUST be those of a report.
-    for total in totals(Project(str(tea)).requirements):
+    ##= man/spec/trace.md#coverage
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
+    for total in compute_totals(Project(str(tea)).requirements):
         if total.specification is None or total.level is not None:
             continue
         shown = json.loads(duvet("show", total.specification.id, "--format", "json").out)

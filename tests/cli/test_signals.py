@@ -46,7 +46,7 @@ def test_while_downloading(silent_server: int, reported: Path, duvet_command: st
 
 def test_while_downloading_several(held: Held, reported: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     held.held = {"/good/slow", "/good/stuck"}
     urls = [f"{held.url}/good/{name}" for name in ("slow", "quick", "stuck")]
     configured = "[[specification]]\n".join(f'source = "{url}"\n' for url in urls)
@@ -66,8 +66,7 @@ def test_while_downloading_several(held: Held, reported: Path, duvet_command: st
 
 def test_while_writing(reported: Path, duvet_command: str) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% The exit code MUST be 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet and 130 for an
-    ##% interruption.
+    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
     make(reported, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST boil water.\n" * 2000})
     before = files(reported)
     os.mkfifo(reported / "pipe")

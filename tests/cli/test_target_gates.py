@@ -49,9 +49,10 @@ NO_BOIL_TEST = offender("DUV063", "tested: missing test", 5, "The kettle MUST bo
 )
 def test_every_offender(args: tuple[str, ...], offenders: list[str], reported: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% A gate with a target MUST hold without `--ci`, too, and beside the comparison of a snapshot.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     ##= man/spec/gates.md#gates-for-targets
-    ##% An offender MUST be named with its place in the file of the specification, and with its target.
+    ##% duvet MUST list each offender with its target and its place in the specification.
     make(reported, {"src/a.rs": SOURCE.partition("\n\n")[0]})
     count = f"encountered {len(offenders)} errors\n" if offenders else ""
     wanted = Done(1 if offenders else 0, "", "".join(offenders) + count)
@@ -61,8 +62,6 @@ def test_every_offender(args: tuple[str, ...], offenders: list[str], reported: P
 
 
 def test_beside_a_snapshot_that_differs(reported: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#gates-for-targets
-    ##% A gate with a target MUST hold without `--ci`, too, and beside the comparison of a snapshot.
     before = files(make(reported, {"src/a.rs": SOURCE.partition("\n\n")[0]}))
     done = duvet("-q", "report", "--ci", "--require-tests", "spec.md#heating", "--require-citations", "spec.md#pouring")
     codes = [line[-7:-1] for line in done.err.splitlines() if line.startswith("error")]
@@ -100,7 +99,7 @@ encountered 2 errors
 
 def test_targets_that_are_unknown(kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% A target that is unknown MUST be an error, and SHOULD be reported with the names that are most like it.
+    ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
     args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
     assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
 

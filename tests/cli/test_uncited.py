@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.listing import ListFormat
+from duvet.reports.tables import ListFormat
 from tests.cli.examples import examples
 from tests.cli.made import CONFIG, SOURCE, make
 from tests.cli.running import Done, Run, files, runner
@@ -37,9 +37,8 @@ ERRORS = "1 error in the project, so not everything counts; `duvet validate` lis
 )
 def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, snapshot: Snapshot) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section.
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST say how many it has found, and among how many.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     done = tea("uncited", *args, "--format", format)
     assert (done.code, done.err) == (0, said)
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "uncited"
@@ -77,7 +76,8 @@ def test_what_is_listed(args: tuple[str, ...], said: str, count: int, tea: Run) 
 
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     entry = "[[not-applicable]]\ntarget = 'tea.md#brewing'\nreason = 'Nobody brews.'\n"
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
     rest = "3 of 4 requirements uncited; 8 not applicable; 1 listed\n"
@@ -102,8 +102,8 @@ def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
 )
 def test_the_gate(args: tuple[str, ...], code: int, verdict: str, tea: Run) -> None:
     ##= man/spec/queries.md#uncited
-    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if a requirement of that level or a stronger one is on the
-    ##% list, even if `--limit` cuts it off.
+    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
+    ##% even beyond `--limit`, or if the project has errors.
     listed = tea("uncited", *args[2:])
     assert tea("uncited", *args) == Done(code, listed.out, listed.err + verdict)
     cut = tea("uncited", *args, "--limit", "1")
@@ -113,9 +113,9 @@ def test_the_gate(args: tuple[str, ...], code: int, verdict: str, tea: Run) -> N
 
 
 def test_the_gate_on_github(tea: Run) -> None:
-    ##= man/spec/queries.md#uncited
-    ##% Where the environment variable `GITHUB_ACTIONS` is `true` and no format is asked for, each requirement that breaks a
-    ##% gate on citations or tests MUST be written as a workflow command, too.
+    ##= man/spec/problems.md#formats
+    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     environ = {"GITHUB_ACTIONS": "true"}
     before = tea("uncited", "--fail-on", "must", "--limit", "1")
     done = tea("uncited", "--fail-on", "must", "--limit", "1", environ=environ)
@@ -138,7 +138,8 @@ def test_the_gate_on_github(tea: Run) -> None:
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path) -> None:
     ##= man/spec/queries.md#uncited
-    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if the project has errors, for these may hide requirements.
+    ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
+    ##% even beyond `--limit`, or if the project has errors.
     make(tmp_path / "tea", WRONG)
     verdict = "FAIL: --fail-on must can't hold while the project has 1 error\n"
     said = "" if quiet else f"{ERRORS}0 of 0 requirements uncited\n"

@@ -38,12 +38,12 @@ __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 )
 def test_what_is_checked(names: tuple[str, ...], code: int, said: str, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
     ##= man/spec/validate.md#choosing-files
-    ##% A file that is no input MUST be left out, and that MUST be said on standard error.
-    ##= man/spec/validate.md#outcome
-    ##% `duvet validate` MUST end with how much it checked and what that came to, on standard error, unless only errors are
-    ##% asked for.
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     done = duvet("validate", *names)
     assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
     quiet = duvet("-q", "validate", *names)
@@ -58,16 +58,15 @@ def test_names_without_end(folder: Path, duvet: Run) -> None:
 
 
 def test_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-    ##% separators of Windows.
+    ##= man/spec/show.md#references
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     for name in ("src/right.py", str(folder / "src/right.py")):
         assert run(duvet_command, folder.parent, "-C", "tea", "validate", name) == Done(0, "", RIGHT_COUNT)
 
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% A path that does not exist MUST be an error.
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     assert duvet("validate", "src/gone.rs", "src/right.py") == Done(
         1,
         "",
@@ -80,8 +79,6 @@ def test_a_path_that_does_not_exist(duvet: Run) -> None:
 
 
 def test_the_configuration_counts_whatever_is_named(folder: Path, duvet: Run) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
     config = folder / ".duvet/config.toml"
     config.write_text(FILES[".duvet/config.toml"] + "[[specification]]\nsource = 'gone.md'\n")
     done = duvet("validate", "src/right.py")
@@ -101,7 +98,7 @@ def piped(duvet: Run, tmp_path: Path, data: bytes, *args: str) -> Done:
 @pytest.mark.parametrize("path", ["src/right.py", "./src/right.py", "src/new/file.py"])
 def test_standard_input(path: str, folder: Path, tmp_path: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% With `-`, the text on standard input MUST be checked as if it stood in the file that `--stdin-path` names.
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     before = files(folder)
     assert piped(duvet, tmp_path, RIGHT.encode(), "--stdin-path", path, "-") == Done(0, "", RIGHT_COUNT)
     wrong = RIGHT.replace("boil", "cook").encode()

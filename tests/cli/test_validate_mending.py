@@ -20,8 +20,8 @@ __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 
 
 def test_what_would_be_done(folder: Path, duvet: Run, snapshot: Snapshot) -> None:
-    ##= man/spec/validate.md#mending
-    ##% With `--diff`, what `--fix` would do MUST be shown as a unified diff on standard output, and nothing written.
+    ##= man/spec/validate.md#fixes
+    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
     before = files(folder)
     done = duvet("validate", "--diff", "src/broken.rs")
     assert files(folder) == before
@@ -44,10 +44,11 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 
 def test_mending(folder: Path, duvet: Run, snapshot: Snapshot) -> None:
-    ##= man/spec/validate.md#mending
-    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
-    ##= man/spec/validate.md#mending
-    ##% After mending, all that is still wrong MUST be reported.
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
+    ##% exactly one correction fits.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST report the problems that remain.
     before = files(folder)
     done = duvet("validate", "--fix", "src")
     snapshot.snapshot_dir = GOLD
@@ -72,8 +73,9 @@ def test_only_what_is_named_is_mended(folder: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize("fault", ["read-only file", "read-only folder"])
 def test_a_file_that_must_not_be_written(fault: str, public: Path, duvet_command: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A file that changed after it was read, or that must not be written to, MUST be left alone.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
+    ##% alone a file that is read-only or has changed since it was read.
     wrong = "//= spec.md#heating\n//# The kettle MUST boil the water.\n"
     path = make(public, {"src/a.rs": wrong}) / "src/a.rs"
     os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))

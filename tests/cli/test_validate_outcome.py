@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.reports.problem_format import ProblemFormat
+from duvet.reports.problems import ProblemFormat
 from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files
@@ -29,16 +29,18 @@ def kept(folder: Path) -> bool:
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_formats(format: ProblemFormat, folder: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% Without a name of a file, all inputs of the project MUST be checked.
-    ##= man/spec/validate.md#outcome
-    ##% `duvet validate` MUST exit with 0 if nothing is an error, and with 1 otherwise.
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
+    ##= man/spec/validate.md#exit-code
+    ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     before = files(folder)
     done = duvet("validate", "--format", format, "--output", "-")
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(done.out, f"all.{format}.txt")
     assert (done.code, done.err) == (1, ALL_COUNT)
-    ##= man/spec/validate.md#outcome
-    ##% Where nothing has changed since the last run, `duvet validate` MUST give the same answer without reading the sources.
+    ##= man/spec/cache.md#freshness
+    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
+    ##% alone, and `duvet validate` MUST NOT read the sources again.
     assert kept(folder) and files(folder) == before
     assert duvet("validate", "--format", format, "--output", "-") == done
     assert duvet("--no-cache", "validate", "--format", format, "--output", "-") == done
@@ -57,8 +59,8 @@ def test_without_a_configuration(folder: Path, duvet: Run) -> None:
 
 
 def test_warnings(folder: Path, duvet: Run) -> None:
-    ##= man/spec/validate.md#outcome
-    ##% With `--strict`, `duvet validate` MUST take a warning as an error.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     (folder / "src/right.py").write_text(RIGHT + RIGHT)
     done = duvet("validate", "src/right.py")
     assert (done.code, done.err.splitlines()[-1]) == (0, "checked 2 annotations in 1 file: 1 warning")
@@ -68,8 +70,6 @@ def test_warnings(folder: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize("edit", ["src/right.py", "tea.md", ".duvet/config.toml", "src/new.py"])
 def test_what_is_known_is_forgotten_when_anything_changes(edit: str, folder: Path, duvet: Run) -> None:
-    ##= man/spec/validate.md#outcome
-    ##% Where nothing has changed since the last run, `duvet validate` MUST give the same answer without reading the sources.
     duvet("validate")
     path = folder / edit
     path.write_text(
@@ -96,8 +96,8 @@ def test_wrong_usage(args: tuple[str, ...], message: str, duvet: Run) -> None:
 
 
 def test_the_page_of_a_rule(duvet: Run) -> None:
-    ##= man/spec/validate.md#outcome
-    ##% `duvet validate --explain` MUST print the page of a rule.
+    ##= man/spec/problems.md#rules
+    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
     assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")

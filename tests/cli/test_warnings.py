@@ -89,8 +89,9 @@ def problems(err: str) -> str:
 
 
 def test_doubts(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
     make(kettle, {"src/a.rs": DOUBTFUL})
     done = duvet("report")
     assert (done.code, done.out, problems(done.err)) == (0, "", f"{WARNINGS}3 warnings\n")
@@ -98,8 +99,8 @@ def test_doubts(kettle: Path, duvet: Run) -> None:
 
 
 def test_doubts_are_errors_where_it_is_strict(reported: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--strict`, a warning MUST fail the run.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
     errors = WARNINGS.replace("warning:", "error:")
     assert duvet("-q", "report", "--strict") == Done(1, "", f"{errors}encountered 3 errors\n")
@@ -108,8 +109,8 @@ def test_doubts_are_errors_where_it_is_strict(reported: Path, duvet: Run) -> Non
 
 
 def test_one_rfc_in_two_spellings(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#targets
-    ##% Two spellings of one specification SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet SHOULD warn about two spellings of one specification.
     old, new = "https://tools.ietf.org/rfc/rfc9999", "https://www.rfc-editor.org/rfc/rfc9999"
     quote = "#section-1\n//# A teapot MUST NOT brew coffee.\n"
     sources = {"src/a.rs": f"//= {old}{quote}", "src/b.rs": f"//= {new}{quote}"}
@@ -141,8 +142,6 @@ def stale(reported: Path) -> Path:
 
 
 def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
     text = (stale / SPOUT).read_text()
     # It still stands in the section, so that nothing but its age is wrong with it.
     make(stale, {SPOUT: text.replace("The spout MAY drip.", "drip.")})
@@ -153,7 +152,8 @@ def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
 
 def test_pruning(stale: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     before = files(stale)
     done = duvet("report", "--prune")
     assert (done.code, done.out) == (0, "")
@@ -173,8 +173,6 @@ BY_HAND: dict[str, tuple[str, Callable[[str], str]]] = {
 
 @pytest.mark.parametrize("what", BY_HAND)
 def test_what_people_wrote_is_not_pruned(what: str, stale: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
     name, change = BY_HAND[what]
     text = (stale / SPOUT).read_text()
     (stale / SPOUT).unlink()
@@ -205,7 +203,8 @@ def left(reported: Path) -> Path:
 def test_a_specification_that_is_configured_no_more(left: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#requirements
     ##= type=test
-    ##% A file that was extracted from a specification that is configured no more SHOULD cause a warning.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     done = duvet("report")
     assert (done.code, problems(done.err)) == (0, LEFT + "1 warning\n")
     before = files(left)
@@ -230,9 +229,6 @@ ELSEWHERE = ".duvet/requirements/by/hand.toml"
     ],
 )
 def test_what_people_keep_there_is_not_pruned(change: dict[str, str], left: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##= type=test
-    ##% With `--prune`, such files MUST be removed, and no other file.
     text = (left / SPOUT).read_text()
     (left / SPOUT).unlink()
     make(left, {path: content.replace("{}", text) for path, content in change.items()})

@@ -24,12 +24,14 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 
 
 def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
+    ##= man/spec/watch.md#noticing-changes
+    ##= type=test
+    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
+    ##% match other files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% With `--watch`, `duvet report` MUST report again after each change until it is interrupted.
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% Each further run MUST begin with the names of some files that have changed.
+    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
+    ##% files first.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
     once = [run(duvet_command, other, "report").err]
     for text in (HALF, WRONG):
@@ -78,9 +80,10 @@ STEPS: dict[str, tuple[Edit, Told]] = {
 
 @pytest.mark.parametrize("edit, told", STEPS.values(), ids=STEPS)
 def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
+    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
+    ##% match other files, until it is interrupted.
     watched = watch("report", "--watch")
     watched.until()
     edit(kettle)
@@ -90,9 +93,10 @@ def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% What a run itself has written MUST NOT be taken for a change.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
+    ##% effect.
     # Patterns look through the folders that the reports are written to.
     text = (
         CONFIG.replace("src/**", "**") + "[[requirement]]\npattern = '**/todos/*.toml'\n[report.html]\nenabled = true\n"
@@ -112,8 +116,8 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for that
-    ##% before something that it is made from has changed.
+    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
+    ##% an input changes.
     report = kettle / ".duvet" / "reports" / "report.json"
     watched = watch("report", "--watch")
     watched.until()
@@ -130,7 +134,7 @@ def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% What is wrong with the configuration or with annotations MUST be told, and MUST NOT end the watching.
+    ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
     watched = watch("report", "--watch")
     watched.until()
     save_by_rename(".duvet/config.toml", "nothing =\n")(kettle)
@@ -161,7 +165,8 @@ def test_wrong_from_the_start(kettle: Path, watch: Watch) -> None:
 def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% Changes that come together SHOULD cause one run.
+    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
+    ##% files first.
     (kettle / "away").mkdir()
     for count in range(5):
         create(f"away/{count}.rs")(kettle)

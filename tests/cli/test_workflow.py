@@ -99,9 +99,9 @@ def slow(project: Path, provider: Wire) -> Path:
 
 
 def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% People at a terminal MUST be told of each step before it begins.
+    ##% The engine MUST announce each step before it begins, and the end of the run.
     terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
     terminal.until("1/2 summary")
     terminal.process.send_signal(signal.SIGINT)
@@ -109,9 +109,10 @@ def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
 
 
 def test_an_interruption(slow: Path, duvet_command: str) -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#output
     ##= type=test
-    ##% Who interrupts a run MUST be shown what was done.
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
     process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")
     assert process.stderr is not None
     assert any(line == "1/2 summary\n" for line in process.stderr)

@@ -12,8 +12,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
-from duvet.server.protocol.levels import tell
-from duvet.server.protocol.parts import Request
+from duvet.server.protocol.session import ServerRequest, send_log_message
 
 PIXEL = bytes([255, 0, 0])
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
@@ -80,12 +79,12 @@ class Fixtures:
     """Answers what is asked of it, and lets the product answer everything else."""
 
     def __init__(self) -> None:
-        self._product: Callable[[str], Callable[[Request, Any], Any]]
+        self._product: Callable[[str], Callable[[ServerRequest, Any], Any]]
 
     def register(self, server: Server[Any]) -> None:
         known = {method: server.get_request_handler(method) for method in _ANSWERED}
 
-        def product(method: str) -> Callable[[Request, Any], Any]:
+        def product(method: str) -> Callable[[ServerRequest, Any], Any]:
             entry = known[method]
             assert entry, f"the product does not answer {method}"
             return entry.handler
@@ -94,32 +93,32 @@ class Fixtures:
         for method, (params, name) in _ANSWERED.items():
             server.add_request_handler(method, params, getattr(self, name))
 
-    async def tools(self, request: Request, params: types.PaginatedRequestParams) -> types.ListToolsResult:
+    async def tools(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         found: types.ListToolsResult = await self._product("tools/list")(request, params)
         own = [types.Tool(name=name, description=f"Fixture {name}", input_schema=_NO_ARGUMENTS) for name in CONTENTS]
         return types.ListToolsResult(tools=[*found.tools, *own])
 
-    async def call(self, request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, request: ServerRequest, params: types.CallToolRequestParams) -> types.CallToolResult:
         name = params.name
         if name not in CONTENTS:
             answer: types.CallToolResult = await self._product("tools/call")(request, params)
             return answer
         if name == "test_tool_with_logging":
             for words in TOLD:
-                await tell(request, "info", words)
+                await send_log_message(request, "info", words)
         if name == "test_tool_with_progress":
             for done in (0, 50, 100):
                 await request.session.report_progress(done, 100)
         return types.CallToolResult(content=list(CONTENTS[name]), is_error=name == "test_error_handling")
 
-    async def read(self, request: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         contents = _contents(params.uri)
         if contents is None:
             found: types.ReadResourceResult = await self._product("resources/read")(request, params)
             return found
         return types.ReadResourceResult(contents=[contents])
 
-    async def prompts(self, request: Request, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+    async def prompts(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
         found: types.ListPromptsResult = await self._product("prompts/list")(request, params)
         own = [
             types.Prompt(
@@ -131,7 +130,7 @@ class Fixtures:
         ]
         return types.ListPromptsResult(prompts=[*found.prompts, *own])
 
-    async def prompt(self, request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def prompt(self, request: ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name not in PROMPTS:
             found: types.GetPromptResult = await self._product("prompts/get")(request, params)
             return found

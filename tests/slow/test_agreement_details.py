@@ -8,12 +8,12 @@ import re
 from msgspec import to_builtins
 
 from duvet import rules
-from duvet.project import Project
-from duvet.queries.citations import Citations
-from duvet.queries.detailing import Material, detail_of
-from duvet.queries.details import RequirementDetail
-from duvet.queries.places import Files
-from duvet.queries.references import find
+from duvet.project.project import Project
+from duvet.queries.citations import CitationReader
+from duvet.queries.details import DetailMaterial, make_detail
+from duvet.queries.records import RequirementDetail
+from duvet.queries.references import resolve_reference
+from duvet.trace.locations import ProjectFiles
 from tests.golden_projects import STATUSES, Golden, Key, Row, golden, key_of, numbers_of
 
 # pytest looks for the fixture by its name here.
@@ -35,11 +35,11 @@ def test_show(golden: Golden) -> None:
 def test_each_requirement_that_is_shown(golden: Golden) -> None:
     """Through the library: there are too many for as many processes."""
     project = Project(str(golden.folder))
-    files = Files(project.tree, project.root)
-    material = Material(project.catalogue, Citations(project.catalogue, files, 0), project.specification)
+    files = ProjectFiles(project.tree, project.root)
+    material = DetailMaterial(project.catalogue, CitationReader(project.catalogue, files, 0), project.specification)
     shown: dict[Key, tuple[str, str | None]] = {}
     for id in set(project.catalogue.ids):
-        detail = detail_of(material, find(project.catalogue, id, files))
+        detail = make_detail(material, resolve_reference(project.catalogue, id, files))
         assert isinstance(detail, RequirementDetail)
         assert detail.status == min((place.status for place in detail.places), key=STATUSES.index)
         places = [key_of(to_builtins(place)) for place in detail.places]

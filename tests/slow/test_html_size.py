@@ -9,9 +9,9 @@ from tests.unit.reports.test_html_size import elements, many
 
 
 def test_most_elements_are_made_later() -> None:
-    ##= man/spec/page.md#size
-    ##% A browser MUST NOT have to make more than 20,000 elements at first, however many requirements and problems there
-    ##% are.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
+    ##% 200 bytes, apart from its code.
     problem = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "text here", "look again")
     shown = page(finished(many(3000, 1)), problems=(problem,) * 5000)
     assert elements(shown) < 1000
@@ -19,8 +19,6 @@ def test_most_elements_are_made_later() -> None:
 
 
 def test_what_is_made_later_is_there_without_scripts() -> None:
-    ##= man/spec/page.md#size
-    ##% Nothing of the page MUST be out of reach without scripts.
     whole = tree(page(finished(many(3000, 1))))
     assert len([one for one in whole.iter("li") if one.get("class") == "s4"]) == 3000
     assert len([one for one in whole.iter("div") if one.get("class") == "refs"]) == 3000

@@ -18,9 +18,9 @@ __all__ = ["ledger"]  # fixtures, which tests ask for by name
 
 
 def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
+    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     run(duvet_command, ledger, "ingest")
     with closing(opened(ledger)) as store, store.writing():
         waiting = started(duvet_command, ledger)
@@ -31,9 +31,6 @@ def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> Non
 
 
 def test_two_at_once_leave_what_one_would(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
     folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 300)
     both = [started(duvet_command, folder) for _ in range(2)]
     for one in both:

@@ -10,11 +10,11 @@ import click
 import pytest
 
 from duvet.cli import cli
-from duvet.terminal.problem_formats import Answer
-from duvet.terminal.settings import Settings
-from duvet.terminal.watching import run
-from duvet.terminal.wishes import Wishes
-from duvet.watching.changes import Changes
+from duvet.commands.report import run_watched_report
+from duvet.console.problems import ProblemOutput
+from duvet.console.report_run import ReportOptions
+from duvet.console.settings import TerminalSettings
+from duvet.project.changes import ChangeWatcher
 from tests.cli.made import KETTLE, SOURCE, make
 from tests.unit.watching.edits import save_by_rename
 
@@ -39,14 +39,14 @@ WHERE = {
 def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% The memory of a process that watches MUST NOT grow with the number of runs.
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     make(tmp_path, KETTLE)
     monkeypatch.chdir(tmp_path)
     objects, sizes = [], []
     tracemalloc.start()
-    with click.Context(cli, obj=Settings({}, quiet=True, cache=cache)), Changes() as changes:
+    with click.Context(cli, obj=TerminalSettings({}, quiet=True, cache=cache)), ChangeWatcher() as changes:
         for count in range(RUNS):
-            project, _ = run(WHERE, Wishes(html="page.html"), Answer())
+            project, _ = run_watched_report(WHERE, ReportOptions(html="page.html"), ProblemOutput())
             changes.follow(project)
             save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
             assert changes.wait() == ("src/a.rs",)

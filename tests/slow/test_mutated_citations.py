@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Options, Project
+from duvet.project.project import Options, Project
+from duvet.project.validation import fix_project, overlay_project
 from duvet.specs.fetch import Policy
-from duvet.validation.fixing import mended
-from duvet.validation.overlay import overlaid
 from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler
 from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
 
@@ -32,8 +31,6 @@ def golden(shared: Path, name: str) -> Project:
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("name", GOLDEN)
 def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
     project = golden(shared, name)
     counts = hold(project, Spoiler(project).spoil(random.Random(seed)))
     for how, least in LEAST.items():
@@ -47,9 +44,10 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
 def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
     """What is right is left alone."""
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
     project = golden(shared, name)
-    done = mended(project, lambda findings: findings.files)
+    done = fix_project(project, lambda findings: findings.files)
     assert len(done.after) == files
-    assert mended(overlaid(project, done.after), lambda findings: findings.files).after == {}
+    assert fix_project(overlay_project(project, done.after), lambda findings: findings.files).after == {}

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import OutputError
-from duvet.outputs import store, store_changed, together
+from duvet.tree.outputs import store_changed, store_file, store_together
 
 KILLED = """
 import os, signal, sys
-from duvet.outputs import together
-with together() as write:
+from duvet.tree.outputs import store_together
+with store_together() as write:
     write(sys.argv[1], b"never")
     write(sys.argv[2], b"never")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -34,17 +34,17 @@ def listed_names(folder: Path) -> set[str]:
 
 
 def test_nothing_stays_behind(tmp_path: Path) -> None:
-    store(str(tmp_path / "a"), b"1")
-    store(str(tmp_path / "a"), b"2")
+    store_file(str(tmp_path / "a"), b"1")
+    store_file(str(tmp_path / "a"), b"2")
     assert listed(tmp_path) == {"a": b"2"}
 
 
 def test_all_or_none(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
-    ##% The reports of one run MUST be written all of them and whole, or none of them at all.
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OutputError) as caught, together() as write:
+    with pytest.raises(OutputError) as caught, store_together() as write:
         write(str(tmp_path / "a"), b"new")
         write(str(tmp_path / "b"), b"new")
         write(str(tmp_path / "folder"), b"new")
@@ -54,15 +54,13 @@ def test_all_or_none(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_the_work_fails(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), together() as write:
+    with pytest.raises(ZeroDivisionError), store_together() as write:
         write(str(tmp_path / "a"), b"new")
         raise ZeroDivisionError
     assert listed(tmp_path) == {}
 
 
 def test_the_same_bytes_are_not_written_again(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST NOT be written when its bytes are what they should be.
     path = str(tmp_path / "new" / "a")
     assert [store_changed(path, data) for data in (b"1", b"1", b"2", b"22", b"22")] == [True, False, True, True, False]
     assert listed(tmp_path / "new") == {"a": b"22"}
@@ -72,7 +70,7 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "a").chmod(0o640)
     (tmp_path / "link").symlink_to("a")
-    store(str(tmp_path / "link"), b"new")
+    store_file(str(tmp_path / "link"), b"new")
     assert listed(tmp_path) == {"a": b"new", "link": b"new"}
     assert (os.readlink(tmp_path / "link"), stat.S_IMODE((tmp_path / "a").stat().st_mode)) == ("a", 0o640)
 
@@ -81,7 +79,8 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
     ##= type=test
-    ##% What a killed run left unfinished MUST be removed when a later run writes to the same folder.
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
     (tmp_path / ".mine.new").write_bytes(b"mine")
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-c", KILLED, str(tmp_path / "a"), str(tmp_path / ("b" * 90))]
@@ -89,18 +88,15 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     assert len(listed(tmp_path)) == 4
     assert store_changed(str(tmp_path / "a"), b"old") is False
     assert len(listed(tmp_path)) == 4
-    store(str(tmp_path / "a"), b"new")
+    store_file(str(tmp_path / "a"), b"new")
     assert listed(tmp_path) == {"a": b"new", ".mine.new": b"mine"}
 
 
 def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##= type=test
-    ##% A file that a run is still writing MUST NOT be removed by another one.
-    with together() as write:
+    with store_together() as write:
         write(str(tmp_path / "a"), b"slow")
-        store(str(tmp_path / "a"), b"quick")
-        store(str(tmp_path / "b"), b"quick")
+        store_file(str(tmp_path / "a"), b"quick")
+        store_file(str(tmp_path / "b"), b"quick")
     assert listed(tmp_path) == {"a": b"slow", "b": b"quick"}
 
 
@@ -112,7 +108,7 @@ def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
     os.utime(folder, (0, 0))
     for seconds, names in ((3500, {elsewhere.name, folder.name, "b"}), (3700, {folder.name, "b"})):
         os.utime(elsewhere, (time.time() - seconds,) * 2)
-        store(str(tmp_path / "b"), b"1")
+        store_file(str(tmp_path / "b"), b"1")
         assert listed_names(tmp_path) == names
 
 
@@ -129,7 +125,7 @@ def test_elsewhere_the_age_decides(tmp_path: Path) -> None:
 def test_what_can_be_no_file(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(OutputError) as caught:
-        store(f"{tmp_path}/{name}", b"new")
+        store_file(f"{tmp_path}/{name}", b"new")
     assert caught.value.message == f"can't write this file: {reason}"
     assert listed(tmp_path) == {"file": b"old"}
 
@@ -137,8 +133,8 @@ def test_what_can_be_no_file(tmp_path: Path, name: str, reason: str) -> None:
 def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    store(os.devnull, b"nothing")
-    store(str(tmp_path / "pipe"), b"data")
+    store_file(os.devnull, b"nothing")
+    store_file(str(tmp_path / "pipe"), b"data")
     assert (os.read(reader, 9), stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)) == (b"data", True)
     os.close(reader)
 
@@ -146,4 +142,4 @@ def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 def test_a_full_device() -> None:
     with pytest.raises(OutputError, match=r"No space left on device \(os error 28\)"):
-        store("/dev/full", b"data")
+        store_file("/dev/full", b"data")

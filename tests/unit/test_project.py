@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duvet.errors import DuvetError
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.tree.files import MemoryTree
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import files
 
@@ -32,7 +32,8 @@ PIECES = [
 
 def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ##= man/spec/trace.md#reports
-    ##% Reading a project through the library MUST NOT print anything, and MUST NOT write anything but downloads.
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
     make(tmp_path, {**KETTLE, "src/b.rs": "//# stray\n\n//= nothing.md#here\n"})
     before = files(tmp_path)
     project = Project(str(tmp_path))
@@ -63,8 +64,6 @@ def changed(text: str) -> st.SearchStrategy[bytes]:
     changed(REQUIREMENTS) | st.binary(max_size=30),
 )
 def test_any_input_is_read_or_refused(config: bytes, specification: bytes, source: bytes, requirements: bytes) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% An input MUST NOT cause a traceback.
     inputs = (config, specification, source, requirements)
     project = Project("/w", tree=MemoryTree(dict(zip(FILES, inputs, strict=True))))
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progress, Project
-from duvet.specs.resolve import locate
+from duvet.specs.locator import locate_specification
 from tests.made import TEA, in_memory, written
 from tests.unit.specs.serving import Held, text
 from tests.unit.specs.test_fetch import TEXT, Server, server
@@ -71,7 +71,8 @@ def shown(problem: Problem) -> tuple[str, str, int, str]:
 @pytest.mark.parametrize("order", list(permutations(["/good/a", "/bad/b", "/good/c", "/page/d"])))
 def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: Path, order: tuple[str, ...]) -> None:
     ##= man/spec/trace.md#specifications
-    ##% What a run finds MUST NOT depend on the order in which downloads end.
+    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
+    ##% which they arrive.
     paths = ["/good/a", "/bad/b", "/good/c", "/page/d"]
     urls = [f"{held.url}{path}" for path in paths]
     source = "".join(f"//= {url}#tea\n//# The {url[-1]} MUST be warm.\n\n" for url in reversed(urls))
@@ -92,7 +93,7 @@ def test_the_order_in_which_downloads_end_does_not_matter(held: Held, tmp_path: 
 
 def test_what_only_comments_name_is_downloaded_at_once_too(held: Held, tmp_path: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download MUST NOT be tried twice in one run.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     names = ["/good/b", "/bad/c", "/good/d", "/bad/c", "/good/a", "/good/b?again"]
     comments = "".join(f"//= {held.url}{name}#tea\n//# MUST be\n\n" for name in names)
     root = project(tmp_path / "project", [f"{held.url}/good/a", f"{held.url}/bad/e"], comments)
@@ -169,7 +170,7 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     project = Project(str(tmp_path), options, progress=Steps())
     assert (project.downloads, in_memory({}).downloads) == ("kept/specs", "specs")
     with pytest.raises(FetchError, match="downloads are off") as caught:
-        project.library.load(locate(URL))
+        project.library.load(locate_specification(URL))
     assert caught.value.hint == f"put its text into {tmp_path}/kept/specs/host.example/tea.txt"
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import duvet.project
+import duvet.project.project
 from duvet import Kind, Level, MemoryTree, Place, Problem, Progress, Project, Severity, Status
-from duvet.specs.requirement_files import read
+from duvet.specs.requirement_files import read_requirement_file
 from tests.made import CONFIG, FILES, in_memory, written
 
 
@@ -18,7 +18,7 @@ def content(folder: Path) -> dict[str, bytes | None]:
 
 
 def test_the_example_runs() -> None:
-    results = doctest.testmod(duvet.project)
+    results = doctest.testmod(duvet.project.project)
     assert (results.failed, results.attempted) == (0, 5)
 
 
@@ -54,7 +54,9 @@ def test_nothing_is_written(tmp_path: Path) -> None:
 
 def test_what_is_extracted_equals_what_the_next_run_reads(tmp_path: Path) -> None:
     first = Project(str(written(tmp_path)))
-    assert {path: read(path, data)[0] for path, data in first.extraction.files.items()} == first.extraction.annotations
+    assert {
+        path: read_requirement_file(path, data)[0] for path, data in first.extraction.files.items()
+    } == first.extraction.annotations
     trace = first.trace
     written(tmp_path, first.extraction.files)
     assert Project(str(tmp_path)).trace == trace

@@ -8,8 +8,8 @@ import pytest
 
 from duvet.errors import UnreadableError
 from duvet.model import Problem, ProblemsError
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.tree.files import MemoryTree
 
 FILES = {
     ".duvet/config.toml": b"""\

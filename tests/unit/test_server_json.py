@@ -9,7 +9,7 @@ import tomllib
 from click.testing import CliRunner
 
 from duvet.cli import cli
-from duvet.config.schema import ServerRule
+from duvet.config.settings import ServerRule
 from duvet.version import VERSION
 from tests.conftest import ROOT
 

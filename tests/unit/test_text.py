@@ -11,15 +11,15 @@ from duvet.model import Place
 from duvet.text import (
     WHITESPACE,
     byte_length,
-    decode,
-    line_at,
+    decode_utf8,
+    find_line_index,
+    find_place,
+    format_count,
     line_starts,
     path_key,
     path_parts,
-    place_of,
-    plural,
-    quoted,
-    shortened,
+    quote_text,
+    shorten_text,
     trim,
 )
 
@@ -68,13 +68,13 @@ def test_white_space_is_that_of_unicode() -> None:
 
 
 def test_text_has_to_be_utf8() -> None:
-    assert decode("é\n日".encode(), "a") == "é\n日"
+    assert decode_utf8("é\n日".encode(), "a") == "é\n日"
     for data, message in [
         (b"a\n\n\xff", "a:3: invalid utf-8 sequence of 1 bytes from index 3"),
         (b"\xe6\x97", "a:1: incomplete utf-8 byte sequence from index 0"),
     ]:
         with pytest.raises(UnreadableError) as caught:
-            decode(data, "a")
+            decode_utf8(data, "a")
         assert (str(caught.value), caught.value.hint) == (message, "save the file as UTF-8")
 
 
@@ -82,7 +82,9 @@ def test_text_has_to_be_utf8() -> None:
 def test_lines(text: str) -> None:
     starts = line_starts(text)
     assert [text[start:].partition("\n")[0] for start in starts] == text.split("\n")
-    assert [line_at(starts, at) for at in range(len(text))] == [text.count("\n", 0, at) for at in range(len(text))]
+    assert [find_line_index(starts, at) for at in range(len(text))] == [
+        text.count("\n", 0, at) for at in range(len(text))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,11 +99,15 @@ def test_lines(text: str) -> None:
     ],
 )
 def test_places(start: int, end: int, place: Place) -> None:
-    assert place_of("éé\naé\n", start, end) == place
+    assert find_place("éé\naé\n", start, end) == place
 
 
 def test_words_for_people() -> None:
     assert [byte_length(text) for text in ("", "ab", "é日🩸")] == [0, 2, 9]
-    assert [plural(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
-    assert quoted('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
-    assert [shortened(text, 7) for text in ("one two", "one two three", "x" * 9)] == ["one two", "one …", "xxxxxxx …"]
+    assert [format_count(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
+    assert quote_text('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
+    assert [shorten_text(text, 7) for text in ("one two", "one two three", "x" * 9)] == [
+        "one two",
+        "one …",
+        "xxxxxxx …",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duvet.project import Project
+from duvet.project.project import Project
 from tests.conftest import ROOT
 
 

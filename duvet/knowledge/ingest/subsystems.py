@@ -1,28 +1,199 @@
-"""Which subsystem a file belongs to."""
+"""Subsystems of a project, from folders, front matter and a catalogue file."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from duvet.knowledge.ingest.beside import names_beside
-from duvet.knowledge.ingest.catalogue import Subsystem
-from duvet.knowledge.ingest.cited import Cited
-from duvet.knowledge.ingest.imports import Modules
-from duvet.knowledge.ingest.kinds import kind_of
-from duvet.knowledge.ingest.roots import SRC, USUAL, Root
-from duvet.knowledge.ingest.warnings import warning
-from duvet.model import Problem
-from duvet.queries.catalogue import Catalogue
-from duvet.queries.names import nearest_hint
-from duvet.sources.patterns import Matches
-from duvet.store.records import Kind
-from duvet.text import quoted
+from duvet import rules
+from duvet.config.check import DocumentLocation, check_table, sort_problems
+from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document_formats import read_document
+from duvet.config.project_file import build_table
+from duvet.knowledge.days import CRITICALITY
+from duvet.knowledge.ingest.records import detect_kind, make_warning
+from duvet.knowledge.ingest.relations import (
+    SOURCE_FOLDER,
+    USUAL_FOLDERS,
+    CitationNeighbours,
+    ModuleIndex,
+    SourceRoot,
+    guess_subject_names,
+)
+from duvet.model import Place, Problem, ProblemsError
+from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
+from duvet.store.records import FileKind
+from duvet.text import quote_text
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.names import suggest_nearest
+from duvet.tree.files import Tree
+
+_LEVELS = f"it is {', '.join(CRITICALITY)}"
 
 
-class Belongs(Struct, frozen=True):
+def find_entry_faults(at: DocumentLocation, entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> Iterator[Problem]:
+    """The faults of entries, each a name as it is written, how critical it is, and its patterns."""
+    names: dict[str, str] = {}
+    for name, criticality, patterns in entries:
+        here = at / name
+        known = names.setdefault(name.strip().casefold(), name)
+        if not name.strip():
+            yield here.problem(rules.CONFIG_BAD_VALUE, "a subsystem has to have a name", at_key=True)
+        elif known != name:
+            message = f"{quote_text(name)} is the same subsystem as {quote_text(known)}"
+            yield here.problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
+        if criticality and criticality not in CRITICALITY:
+            message = f"{quote_text(criticality)} is no criticality"
+            yield (here / "criticality").problem(
+                rules.CONFIG_BAD_VALUE, message, suggest_nearest(criticality, tuple(CRITICALITY)) or _LEVELS
+            )
+        yield from _bad_patterns(here / "paths", patterns)
+
+
+def _bad_patterns(at: DocumentLocation, patterns: Sequence[str]) -> Iterator[Problem]:
+    for pattern in patterns:
+        try:
+            compile_pattern(pattern)
+        except PatternError as error:
+            yield at.problem(rules.CONFIG_BAD_PATTERN, error.message, error.hint)
+
+
+CATALOGUE_FOLDERS = ("", ".duvet/", ".metadata/", "docs/")
+CATALOGUE_ENDINGS = ("yaml", "yml", "json")
+CATALOGUE_PATHS = tuple(f"{folder}subsystems.{ending}" for folder in CATALOGUE_FOLDERS for ending in CATALOGUE_ENDINGS)
+"""What is looked for, the first one counts."""
+
+_WHOLE = "subsystems"
+_NEEDED = ("dependencies", "depends_on", "depends_on_subsystems")
+_Words = str | tuple[str, ...]
+
+
+class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the file says of a subsystem."""
+
+    description: str = ""
+    criticality: str = ""
+    owner: str = ""
+    domain: str = ""
+    tags: _Words = ()
+    labels: _Words = ()
+    paths: _Words = ()
+    includes: _Words = ()
+    dependencies: _Words = ()
+    depends_on: _Words = ()
+    depends_on_subsystems: _Words = ()
+
+
+class _File(Struct, frozen=True):
+    subsystems: dict[str, CatalogueEntry] = field(default_factory=dict)
+
+
+class SubsystemDependency(Struct, frozen=True):
+    """A subsystem that another one names, and where it does so."""
+
+    name: str
+    path: str
+    place: Place
+
+
+class CatalogueSubsystem(Struct, frozen=True):
+    """A part of the project, as the file has it."""
+
+    name: str
+    description: str = ""
+    criticality: str = ""
+    owner: str = ""
+    domain: str = ""
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    needed: tuple[SubsystemDependency, ...] = ()
+    """The subsystems that it depends on."""
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The names of these."""
+        return tuple(one.name for one in self.needed)
+
+    def matches(self) -> list[tuple[int, PathPredicate]]:
+        """What finds its files, each with how much of a path it says."""
+        return [(len(one), match_any([compile_pattern(one)])) for one in self.paths]
+
+
+def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
+    """The subsystems of the first file that there is; ProblemsError with all that is wrong with it."""
+    ##= man/spec/knowledge.md#subsystems
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+    path = next((path for path in CATALOGUE_PATHS if tree.is_file(path)), None)
+    if path is None:
+        return ()
+    try:
+        document = read_document(tree.read(path), path)
+    except DocumentError as error:
+        problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
+        raise ProblemsError((problem,)) from None
+    part = _Part(document)
+    at = DocumentLocation(part, {})
+    _require_none(check_table(_File, at))
+    found = {name: _subsystem(name, entry, at) for name, entry in build_table(part.values, _File).subsystems.items()}
+    _require_none(find_entry_faults(at / _WHOLE, [(name, one.criticality, one.paths) for name, one in found.items()]))
+    return tuple(found.values())
+
+
+def _require_none(problems: Iterable[Problem]) -> None:
+    if found := sort_problems(problems):
+        raise ProblemsError(found)
+
+
+class _Part:
+    """The file as if its names stood in a table, which they may."""
+
+    def __init__(self, document: DataDocument) -> None:
+        self._document = document
+        self._is_inside = set(document.values) == {_WHOLE}
+        self.path = document.path
+        inside = document.values[_WHOLE] if self._is_inside else document.values
+        self.values: dict[str, Any] = {_WHOLE: inside}
+
+    def value_place(self, *keys: str | int) -> Place:
+        return self._document.value_place(*(keys if self._is_inside else keys[1:]))
+
+    def key_place(self, *keys: str | int) -> Place:
+        return self._document.key_place(*(keys if self._is_inside else keys[1:]))
+
+
+def _subsystem(name: str, entry: CatalogueEntry, at: DocumentLocation) -> CatalogueSubsystem:
+    needed = {one.name: one for key in _NEEDED for one in _needed(getattr(entry, key), at / _WHOLE / name / key)}
+    return CatalogueSubsystem(
+        name.strip(),
+        entry.description,
+        entry.criticality.strip().lower(),
+        entry.owner,
+        entry.domain,
+        _all(entry.tags, entry.labels),
+        _all(entry.paths, entry.includes),
+        tuple(needed.values()),
+    )
+
+
+def _needed(said: _Words, at: DocumentLocation) -> Iterator[SubsystemDependency]:
+    for index, word in enumerate((said,) if isinstance(said, str) else said):
+        if word.strip():
+            place = (at if isinstance(said, str) else at / index).place
+            yield SubsystemDependency(word.strip(), at.document.path, place)
+
+
+def _all(*lists: _Words) -> tuple[str, ...]:
+    words = [word for one in lists for word in ((one,) if isinstance(one, str) else one)]
+    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+
+
+class SubsystemMembership(Struct, frozen=True):
     """What a file has of its subsystem."""
 
     subsystem: str = ""
@@ -30,62 +201,60 @@ class Belongs(Struct, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class Subsystems:
+class SubsystemIndex:
     """All subsystems of a project by the paths of its files and by its catalogue."""
 
     def __init__(
         self,
-        catalogue: Sequence[Subsystem],
-        roots: Sequence[Root],
+        catalogue: Sequence[CatalogueSubsystem],
+        roots: Sequence[SourceRoot],
         paths: Iterable[str],
         trace: Catalogue | None = None,
     ) -> None:
         self.catalogue = {_key(one.name): one for one in catalogue}
         self._roots = [(f"{root.folder}/", root) for root in roots]
-        self._patterns: list[tuple[int, Matches, str]] = sorted(
+        self._patterns: list[tuple[int, PathPredicate, str]] = sorted(
             ((length, matches, one.name) for one in catalogue for length, matches in one.matches()),
             key=lambda found: -found[0],
         )
         self._names = {key: one.name for key, one in self.catalogue.items()}
-        code = (path for path in paths if kind_of(path) in (Kind.CODE, Kind.PROTO))
+        code = (path for path in paths if detect_kind(path) in (FileKind.CODE, FileKind.PROTO))
         self._code = {path: name for path in code if (name := self._placed(path))}
         for name in self._code.values():
             self._names.setdefault(_key(name), name)
-        self._cited = Cited(trace, lambda path: self._code.get(path, "")) if trace else None
+        self._cited = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
 
-    def of(self, path: str, kind: Kind, said: str = "", imports: Sequence[str] = ()) -> Belongs:
+    def of(self, path: str, kind: FileKind, said: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
         """What a file has; `said` is the subsystem that it names itself, and `imports` are the modules that it does."""
-        ##= man/spec/knowledge.md#files
-        ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
-        ##% longest pattern for it, or else to the one that its path names.
+        ##= man/spec/knowledge.md#subsystems
+        ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching
+        ##% pattern, or else that of its path, in any case.
         name = said or self._code.get(path) or self._placed(path) or self._beside(path, kind, imports)
         if not name:
-            return Belongs()
+            return SubsystemMembership()
         key = _key(name)
-        ##= man/spec/knowledge.md#files
-        ##% Names of subsystems that differ in case alone MUST be one, spelt as the catalogue has it.
         one = self.catalogue.get(key)
         if one is None:
-            return Belongs(self._names.setdefault(key, name))
-        return Belongs(one.name, one.criticality, one.tags)
+            return SubsystemMembership(self._names.setdefault(key, name))
+        return SubsystemMembership(one.name, one.criticality, one.tags)
 
     def named(self, name: str) -> str:
         """How a subsystem is spelt; empty where there is none of that name."""
         return self._names.get(_key(name), "")
 
-    def listed(self, name: str) -> Subsystem | None:
+    def listed(self, name: str) -> CatalogueSubsystem | None:
         """What the catalogue says of it."""
         return self.catalogue.get(_key(name))
 
     def unknown(self) -> Iterator[Problem]:
         """What the catalogue names as depended on, and no file belongs to."""
-        ##= man/spec/knowledge.md#files
-        ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
         for one in self.catalogue.values():
             for needed in one.needed:
                 if not self.named(needed.name):
-                    hint = nearest_hint(needed.name, self._names.values())
-                    yield warning(f"there is no subsystem {quoted(needed.name)}", needed.path, needed.place, hint)
+                    hint = suggest_nearest(needed.name, self._names.values())
+                    yield make_warning(
+                        f"there is no subsystem {quote_text(needed.name)}", needed.path, needed.place, hint
+                    )
 
     def _placed(self, path: str) -> str:
         return self._listed(path) or self._derived(path)
@@ -103,22 +272,19 @@ class Subsystems:
                 return root.folder.rpartition("/")[2] if root.is_whole or "/" in root.folder else self._top(root)
         return ""
 
-    def _top(self, root: Root) -> str:
+    def _top(self, root: SourceRoot) -> str:
         return "" if root.folder in _NO_NAMES else root.folder
 
-    def _beside(self, path: str, kind: Kind, imports: Sequence[str]) -> str:
+    def _beside(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
         """The subsystem that a test or a document is about."""
-        ##= man/spec/knowledge.md#files
-        ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of
-        ##% `tests` or `docs`, the innermost first, or else its file, or what that begins with.
-        for name in names_beside(path, kind):
+        ##= man/spec/knowledge.md#subsystems
+        ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+        ##% otherwise to that of its imports or of the requirements that it cites.
+        for name in guess_subject_names(path, kind):
             if found := self.named(name) or self._at_the_top.get(_key(name), ""):
                 return found
-        if kind is not Kind.TEST:
+        if kind is not FileKind.TEST:
             return ""
-        ##= man/spec/knowledge.md#files
-        ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the
-        ##% code that cites the same requirements.
         imported = self._modules.subsystem(imports) if imports else ""
         return imported or (self._cited.subsystem(path) if self._cited else "")
 
@@ -133,9 +299,9 @@ class Subsystems:
         return found
 
     @cached_property
-    def _modules(self) -> Modules:
+    def _modules(self) -> ModuleIndex:
         """The names by which code is imported."""
-        return Modules(((path, list(self._called(path))) for path in self._code), self._code)
+        return ModuleIndex(((path, list(self._called(path))) for path in self._code), self._code)
 
     def _called(self, path: str) -> Iterator[str]:
         yield path
@@ -146,7 +312,7 @@ class Subsystems:
                 yield path.removeprefix(above)
 
 
-_NO_NAMES = frozenset((SRC, *USUAL))
+_NO_NAMES = frozenset((SOURCE_FOLDER, *USUAL_FOLDERS))
 """Folders that say nothing of what is in them."""
 
 

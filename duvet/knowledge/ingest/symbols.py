@@ -1,26 +1,135 @@
-"""What code declares: classes, functions and the like, with the lines that they stand on."""
+"""Symbols that code declares, found by tree-sitter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, get_args
 
-from duvet.knowledge.ingest.languages import (
-    CLASS,
-    FUNCTION,
-    INTERFACE,
-    METHOD,
-    MODULE,
-    TYPE,
-    VALUES,
-    Grammar,
-    grammar_of,
-    parser_of,
-)
-from duvet.store.records import Symbol
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+from duvet.store.records import Symbol, SymbolKind, SymbolLanguage
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
+
+
+_KINDS: tuple[str, ...] = get_args(SymbolKind)
+CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
+
+
+class Grammar(Struct, frozen=True):
+    """How a language declares things."""
+
+    name: SymbolLanguage
+    package: str
+    function: str
+    """What the package calls the language."""
+    kinds: Mapping[str, str]
+    """What nodes declare by their types."""
+    containers: frozenset[str]
+    """The types of nodes in which declarations are looked for, beside those of classes and modules."""
+
+
+_PYTHON = Grammar(
+    "python",
+    "tree_sitter_python",
+    "language",
+    {"class_definition": CLASS, "function_definition": FUNCTION, "type_alias_statement": TYPE},
+    frozenset(
+        (
+            *("module", "block", "decorated_definition", "with_statement"),
+            *("if_statement", "elif_clause", "else_clause", "try_statement", "except_clause", "finally_clause"),
+        )
+    ),
+)
+_SCRIPT = {
+    "class_declaration": CLASS,
+    "class": CLASS,
+    "function_declaration": FUNCTION,
+    "generator_function_declaration": FUNCTION,
+    "method_definition": METHOD,
+    "variable_declarator": "",
+    "field_definition": "",
+}
+_TYPED = {
+    **_SCRIPT,
+    "abstract_class_declaration": CLASS,
+    "interface_declaration": INTERFACE,
+    "type_alias_declaration": TYPE,
+    "enum_declaration": TYPE,
+    "internal_module": MODULE,
+    "module": MODULE,
+    "function_signature": FUNCTION,
+    "method_signature": METHOD,
+    "abstract_method_signature": METHOD,
+    "public_field_definition": "",
+}
+_IN_SCRIPTS = frozenset(
+    (
+        *("program", "export_statement", "statement_block", "class_body", "interface_body", "ambient_declaration"),
+        *("lexical_declaration", "variable_declaration", "if_statement", "expression_statement"),
+    )
+)
+VALUE_KINDS = {
+    **dict.fromkeys(("arrow_function", "function_expression", "function", "generator_function"), FUNCTION),
+    "class": CLASS,
+}
+"""What a name is that stands for such a value."""
+_GO = Grammar(
+    "go",
+    "tree_sitter_go",
+    "language",
+    {
+        "function_declaration": FUNCTION,
+        "method_declaration": METHOD,
+        "type_spec": TYPE,
+        "type_alias": TYPE,
+    },
+    frozenset(("source_file", "type_declaration")),
+)
+_JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript", "language", _SCRIPT, _IN_SCRIPTS)
+_TYPESCRIPT = Grammar("typescript", "tree_sitter_typescript", "language_typescript", _TYPED, _IN_SCRIPTS)
+_TSX = Grammar("tsx", "tree_sitter_typescript", "language_tsx", _TYPED, _IN_SCRIPTS)
+
+_GRAMMARS = {
+    **dict.fromkeys(("py", "pyi"), _PYTHON),
+    **dict.fromkeys(("ts", "mts", "cts"), _TYPESCRIPT),
+    "tsx": _TSX,
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), _JAVASCRIPT),
+    "go": _GO,
+}
+
+
+def wants_symbols(wanted: bool | None) -> bool:
+    """Whether symbols are looked for; a DuvetError where they are wanted and can't be."""
+    packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
+    if wanted is False:
+        return False
+    there = all(find_spec(package) is not None for package in packages)
+    if wanted and not there:
+        ##= man/spec/knowledge.md#files
+        ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+        raise DuvetError("symbols need the extra `symbols`", hint="install it: pip install 'duvet-cli[symbols]'")
+    return there
+
+
+def find_grammar(path: str) -> Grammar | None:
+    """The grammar of a file by its name."""
+    return _GRAMMARS.get(path.rpartition(".")[2])
+
+
+@cache
+def load_parser(grammar_name: str) -> Parser:
+    """What reads a language."""
+    from tree_sitter import Language, Parser
+
+    grammar = next(one for one in _GRAMMARS.values() if one.name == grammar_name)
+    return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
+
 
 _AROUND = (CLASS, INTERFACE, MODULE)
 """What other symbols stand in."""
@@ -32,14 +141,12 @@ _Step = tuple["Node", "Node", str, str]
 """A node, the one whose lines count, the name around it, and the kind of what that names."""
 
 
-def symbols_of(path: str, data: bytes) -> tuple[Symbol, ...]:
+def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
     """What a file declares in the order of its lines; of a language that isn't known, nothing."""
-    grammar = grammar_of(path)
+    grammar = find_grammar(path)
     if grammar is None:
         return ()
-    tree = parser_of(grammar.name).parse(data)
-    ##= man/spec/knowledge.md#files
-    ##% Code that is broken, or nested however deeply, MUST give the symbols that can be made out, and no error.
+    tree = load_parser(grammar.name).parse(data)
     found = sorted(_found(tree.root_node, grammar), key=lambda one: (one.line_start, -one.line_end))
     return tuple(found)
 
@@ -81,7 +188,7 @@ def _kind(node: Node, declared: str, within: str) -> str:
         return INTERFACE if value is not None and value.type == "interface_type" else TYPE
     if not declared:
         value = node.child_by_field_name("value")
-        declared = VALUES.get(value.type, "") if value is not None else ""
+        declared = VALUE_KINDS.get(value.type, "") if value is not None else ""
     return METHOD if declared == FUNCTION and within in (CLASS, INTERFACE) else declared
 
 

@@ -1,1 +1,1 @@
-"""Notes in Markdown that link to one another and to requirements."""
+"""Pages: Markdown notes that link to one another and to requirements."""

@@ -1,1 +1,1 @@
-"""What is missing, stale or left alone among all that was taken in."""
+"""Reports about the index: coverage, lifecycle, history."""

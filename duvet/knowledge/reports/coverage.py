@@ -1,4 +1,4 @@
-"""What is known of the files: how many there are, and which can't be searched."""
+"""The coverage report: indexed files, and files that can't be searched."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from collections import Counter
 
 from msgspec import UNSET, Struct, UnsetType
 
-from duvet.knowledge.reports.facts import ProjectFacts
-from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
-from duvet.store.records import Artifact, Kind
+from duvet.knowledge.reports.facts import (
+    KnowledgeAnswer,
+    PastReport,
+    ProjectFacts,
+    RemovedArtifact,
+    RunReference,
+    format_iso_time,
+    list_removed_artifacts,
+    make_run_reference,
+)
+from duvet.store.records import Artifact, FileKind
 
 
 class ArtifactRow(Struct, frozen=True, kw_only=True):
     """A file."""
 
     path: str
-    artifact_type: Kind
+    artifact_type: FileKind
     subsystem: str
     subsystem_criticality: str
     chunk_count: int
@@ -47,39 +55,39 @@ class CoverageSummary(Struct, frozen=True, kw_only=True):
     freshness: Freshness
 
 
-class CoverageThen(Past, frozen=True, kw_only=True):
+class PastCoverage(PastReport, frozen=True, kw_only=True):
     """What an earlier report has come to."""
 
     summary: CoverageSummary
 
 
-class Coverage(Told, frozen=True, kw_only=True):
+class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
     """The whole report."""
 
     generated_at: float
     generated_at_iso: str
-    run: RunName
+    run: RunReference
     include_patterns: tuple[str, ...]
     summary: CoverageSummary
     artifacts: tuple[ArtifactRow, ...]
     missing_artifacts: tuple[ArtifactRow, ...]
     """Those without a piece that could be found."""
     removed_artifacts: tuple[RemovedArtifact, ...]
-    history: tuple[CoverageThen, ...] | UnsetType = UNSET
+    history: tuple[PastCoverage, ...] | UnsetType = UNSET
 
 
-def coverage(facts: ProjectFacts, now: float) -> Coverage:
+def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     """What these facts come to at that time."""
     ##= man/spec/knowledge.md#reports
-    ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
-    ##% totals MUST be those of its lists.
+    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
+    ##% match its lists.
     rows = tuple(_row(facts.artifacts[path]) for path in sorted(facts.artifacts))
     missing = tuple(row for row in rows if not row.chunk_count)
-    removed = removed_artifacts(facts)
-    return Coverage(
+    removed = list_removed_artifacts(facts)
+    return CoverageReport(
         generated_at=now,
-        generated_at_iso=iso(now),
-        run=run_name(facts.run),
+        generated_at_iso=format_iso_time(now),
+        run=make_run_reference(facts.run),
         include_patterns=facts.rule.include,
         summary=CoverageSummary(
             artifact_total=len(rows),

@@ -1,4 +1,4 @@
-"""What has grown old, stands alone, is not tested, or is gone."""
+"""The lifecycle report: stale, isolated, untested and removed files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 
-from duvet.knowledge.days import DAY
-from duvet.knowledge.reports.facts import Cited, ProjectFacts
-from duvet.knowledge.reports.shapes import Past, RemovedArtifact, RunName, Told, iso, removed_artifacts, run_name
-from duvet.store.records import Label
+from duvet.knowledge.days import DAY_SECONDS
+from duvet.knowledge.reports.facts import (
+    KnowledgeAnswer,
+    PastReport,
+    ProjectFacts,
+    RemovedArtifact,
+    RequirementFiles,
+    RunReference,
+    format_iso_time,
+    list_removed_artifacts,
+    make_run_reference,
+)
+from duvet.store.records import NodeLabel
 
 _PACKAGE = "__init__.py"
 """Most say nothing but what their folder is."""
@@ -38,7 +47,7 @@ class StaleDoc(Struct, frozen=True):
     git_timestamp: float
 
 
-class MissingTests(Struct, frozen=True):
+class UntestedSubsystem(Struct, frozen=True):
     """A subsystem with code and without tests."""
 
     subsystem: str
@@ -74,38 +83,38 @@ class LifecycleSummary(Struct, frozen=True, kw_only=True):
     stale_requirements: int
 
 
-class LifecycleThen(Past, frozen=True, kw_only=True):
+class PastLifecycle(PastReport, frozen=True, kw_only=True):
     """What an earlier report has come to."""
 
     summary: LifecycleSummary
 
 
-class Lifecycle(Told, frozen=True, kw_only=True):
+class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
     """The whole report."""
 
     generated_at: float
     generated_at_iso: str
-    run: RunName
+    run: RunReference
     thresholds: Thresholds
     summary: LifecycleSummary
     isolated: dict[str, tuple[IsolatedNode, ...]]
     """By their labels."""
     stale_docs: tuple[StaleDoc, ...]
-    missing_tests: tuple[MissingTests, ...]
+    missing_tests: tuple[UntestedSubsystem, ...]
     removed_artifacts: tuple[RemovedArtifact, ...]
     stale_requirements: tuple[StaleRequirement, ...]
-    history: tuple[LifecycleThen, ...] | UnsetType = UNSET
+    history: tuple[PastLifecycle, ...] | UnsetType = UNSET
 
 
-def lifecycle(facts: ProjectFacts, now: float) -> Lifecycle:
+def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     """What these facts come to at that time."""
-    before = now - facts.rule.stale_days * DAY
-    docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), removed_artifacts(facts)
+    before = now - facts.rule.stale_days * DAY_SECONDS
+    docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for one in facts.cited if (found := _stale(one, facts, before)))
-    return Lifecycle(
+    return LifecycleReport(
         generated_at=now,
-        generated_at_iso=iso(now),
-        run=run_name(facts.run),
+        generated_at_iso=format_iso_time(now),
+        run=make_run_reference(facts.run),
         thresholds=Thresholds(facts.rule.stale_days),
         summary=LifecycleSummary(
             stale_docs=len(docs),
@@ -124,8 +133,8 @@ def lifecycle(facts: ProjectFacts, now: float) -> Lifecycle:
 
 def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
     ##= man/spec/knowledge.md#reports
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated;
-    ##% one without pieces is not.
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
     found: dict[str, list[IsolatedNode]] = {}
     for node in facts.isolated:
         found.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
@@ -134,37 +143,31 @@ def _isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
 
 def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
     ##= man/spec/knowledge.md#reports
-    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
-    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     docs = [
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
-        if one.label is Label.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
+        if one.label is NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
     ]
     return iter(sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path)))
 
 
-def _untested(facts: ProjectFacts) -> Iterator[MissingTests]:
-    ##= man/spec/knowledge.md#reports
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces
-    ##% don't count, nor does an `__init__.py` of a single one.
+def _untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
     code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
     for one in facts.artifacts.values():
         if one.chunk_count < (2 if one.path.rpartition("/")[2] == _PACKAGE else 1):
             continue
         name = one.subsystem.casefold()
         names.setdefault(name, one.subsystem)
-        code[name] += one.label is Label.SOURCE_FILE
-        tests[name] += one.label is Label.TEST_CASE
+        code[name] += one.label is NodeLabel.SOURCE_FILE
+        tests[name] += one.label is NodeLabel.TEST_CASE
     for name in sorted(names):
         if name and code[name] and not tests[name]:
-            yield MissingTests(names[name], code[name], 0)
+            yield UntestedSubsystem(names[name], code[name], 0)
 
 
-def _stale(one: Cited, facts: ProjectFacts, before: float) -> StaleRequirement | None:
-    ##= man/spec/knowledge.md#reports
-    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
-    ##% `ingest.staleDays` days ago.
+def _stale(one: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
     times = [(path, facts.artifacts[path].git_timestamp) for path in one.files if path in facts.artifacts]
     files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
     if not files or len(files) < len(one.files):

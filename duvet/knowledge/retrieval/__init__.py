@@ -1,1 +1,1 @@
-"""Search over everything that was taken in."""
+"""Search over the index."""

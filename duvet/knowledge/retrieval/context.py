@@ -1,4 +1,4 @@
-"""What a file that was found hangs together with."""
+"""Graph context of a search result: related files and requirements."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.knowledge.graph.shapes import Direction, relationship, shown
-from duvet.knowledge.retrieval.records import CitedRequirement, GraphContext, RelatedArtifact
+from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
+from duvet.knowledge.retrieval.query import CitedRequirement, GraphContext, RelatedArtifact
 from duvet.store.protocol import Store
-from duvet.store.records import Artifact, Chunk, Edge, Label, Node, Relation
+from duvet.store.records import Artifact, Chunk, GraphEdge, GraphNode, NodeLabel, Relation
 
-MOST = 10
+MAX_RELATED = 10
 """So many relationships, related files and requirements are told."""
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _OTHER = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
-_EACH = MOST // 2
+_EACH = MAX_RELATED // 2
 """So many documents of a subsystem are told, and so many tests."""
 _MANY = 100
 """So many requirements of a file are looked at, to tell those first that the lines of a piece cite."""
@@ -31,13 +31,13 @@ class _Surroundings(Struct, frozen=True):
     subsystems: tuple[str, ...] = ()
 
 
-class Context(Struct, frozen=True, kw_only=True):
+class FileContext(Struct, frozen=True, kw_only=True):
     """All that is known of a file besides its text."""
 
-    node: Node | None
-    out: Sequence[tuple[Edge, Node]]
-    inward: Sequence[tuple[Edge, Node]]
-    cited: Sequence[tuple[Edge, Node]]
+    node: GraphNode | None
+    out: Sequence[tuple[GraphEdge, GraphNode]]
+    inward: Sequence[tuple[GraphEdge, GraphNode]]
+    cited: Sequence[tuple[GraphEdge, GraphNode]]
     surroundings: Sequence[_Surroundings]
 
     @property
@@ -48,7 +48,7 @@ class Context(Struct, frozen=True, kw_only=True):
     @property
     def is_cut(self) -> bool:
         """Whether there is more than is told."""
-        return len(self.out) + len(self.inward) > MOST or len(self.cited) > MOST
+        return len(self.out) + len(self.inward) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
     def related(self) -> tuple[RelatedArtifact, ...]:
@@ -59,46 +59,47 @@ class Context(Struct, frozen=True, kw_only=True):
 
     def told(self, chunk: Chunk) -> GraphContext:
         """The part that is told of a piece of it."""
-        ways = [*_ways(self.out, Direction.OUT), *_ways(self.inward, Direction.IN)]
-        direct = [node.key for _, node in (*self.out, *self.inward) if node.label is Label.SUBSYSTEM]
+        ways = [*_ways(self.out, EdgeDirection.OUT), *_ways(self.inward, EdgeDirection.IN)]
+        direct = [node.key for _, node in (*self.out, *self.inward) if node.label is NodeLabel.SUBSYSTEM]
         around = [name for one in self.surroundings for name in one.subsystems]
         return GraphContext(
-            primary_node=shown(self.node) if self.node else None,
-            relationships=tuple(ways[:MOST]),
+            primary_node=make_node_view(self.node) if self.node else None,
+            relationships=tuple(ways[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*direct, *around})),
-            related_artifacts=self.related[:MOST],
-            requirements=tuple(_cited(*one) for one in self._nearest(chunk)[:MOST]),
+            related_artifacts=self.related[:MAX_RELATED],
+            requirements=tuple(_cited(*one) for one in self._nearest(chunk)[:MAX_RELATED]),
         )
 
-    def _nearest(self, chunk: Chunk) -> list[tuple[Edge, Node]]:
+    def _nearest(self, chunk: Chunk) -> list[tuple[GraphEdge, GraphNode]]:
         """The requirements that the lines of the piece cite come first."""
         ##= man/spec/knowledge.md#search
-        ##% Each result MUST tell the requirements that its file cites, those that are cited in the lines of the piece first.
+        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
+        ##% cites, under a unique `request_id`.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
         return sorted(self.cited, key=lambda one: not any(line in inside for line in _lines(one[0])))
 
 
-class Contexts:
+class FileContextFinder:
     """Those of a store as it is after one run."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._subsystems: dict[str, _Surroundings] = {}
-        self._files: dict[str, Context] = {}
+        self._files: dict[str, FileContext] = {}
 
-    def of(self, artifact: Artifact) -> Context:
+    def of(self, artifact: Artifact) -> FileContext:
         if artifact.path not in self._files:
             if len(self._files) >= _KEPT:
                 self._files.clear()
             self._files[artifact.path] = self._found(artifact)
         return self._files[artifact.path]
 
-    def _found(self, artifact: Artifact) -> Context:
+    def _found(self, artifact: Artifact) -> FileContext:
         store, id = self._store, f"{artifact.label}:{artifact.path}"
-        out = store.edges(id, out=True, limit=MOST + 1, relations=_OTHER)
-        inward = store.edges(id, out=False, limit=MOST + 1, relations=_OTHER)
-        owners = dict.fromkeys(node.id for edge, node in out if node.label is Label.SUBSYSTEM)
-        return Context(
+        out = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_OTHER)
+        inward = store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_OTHER)
+        owners = dict.fromkeys(node.id for edge, node in out if node.label is NodeLabel.SUBSYSTEM)
+        return FileContext(
             node=store.node(artifact.label, artifact.path),
             out=out,
             inward=inward,
@@ -118,20 +119,20 @@ class Contexts:
             for relation in _SUPPORTING
             for _, node in self._store.edges(id, out=False, limit=_EACH + 1, relations=(relation,))
         ]
-        needed = self._store.edges(id, out=True, limit=MOST, relations=(Relation.DEPENDS_ON,))
+        needed = self._store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
         return _Surroundings(tuple(artifacts), tuple(node.key for _, node in needed))
 
 
-def _ways(ends: Iterable[tuple[Edge, Node]], direction: Direction) -> list[Any]:
-    return [relationship(edge, node, direction) for edge, node in ends]
+def _ways(ends: Iterable[tuple[GraphEdge, GraphNode]], direction: EdgeDirection) -> list[Any]:
+    return [make_relationship(edge, node, direction) for edge, node in ends]
 
 
-def _lines(edge: Edge) -> Sequence[int]:
+def _lines(edge: GraphEdge) -> Sequence[int]:
     lines: Sequence[int] = edge.properties.get("lines") or ()
     return lines
 
 
-def _cited(edge: Edge, node: Node) -> CitedRequirement:
+def _cited(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
     known = node.properties
     return CitedRequirement(
         id=node.key.rpartition("/")[2],

@@ -1,1 +1,1 @@
-"""The protocol over HTTP, for a team."""
+"""The server over HTTP."""

@@ -1,50 +1,48 @@
-"""`/api/mcp`: the tools as plain HTTP, for programs that don't speak the protocol."""
+"""`/api/mcp` and `/api/v1`: tools and reports as plain HTTP."""
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
 import anyio
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.caller import holder, scopes
-from duvet.server.http.answers import Refusal, answer, refuse
-from duvet.server.http.hosts import headers_named
-from duvet.server.identity import Identity
-from duvet.server.messages import RefusedError, decoded
-from duvet.server.protocol.guard import LOG
-from duvet.text import shortened
-from duvet.tools.ctx import Caller
-from duvet.tools.desk import Desk
-from duvet.tools.errors import Code, MissingArgumentError, ToolError
-from duvet.tools.faces import MCP, REST
-from duvet.tools.gateway.line import AUDIENCE
-from duvet.tools.registry import Registry
-from duvet.tools.results import parts_of
+from duvet.server.backpressure import current_scopes, current_token_holder
+from duvet.server.http.guards import HttpRefusal, get_headers, send_json, send_refusal
+from duvet.server.messages import InvalidMessageError, ServerIdentity, decode_message
+from duvet.server.protocol.session import PROTOCOL_LOGGER
+from duvet.text import shorten_text
+from duvet.tools.call_context import Caller
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.gateway import AUDIENCE_HEADER
+from duvet.tools.knowledge.index import NOTHING_INGESTED
+from duvet.tools.packs import Registry
 from duvet.tools.schemas import input_schema
-from duvet.tools.tool import Tool
+from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, MissingArgumentError, Tool, ToolError, split_answer
 
-PATH = "/api/mcp"
-REQUEST_ID = "x-request-id"
+REST_PATH = "/api/mcp"
+REQUEST_ID_HEADER = "x-request-id"
 _LONGEST_ID = 128
-STATUSES = {
-    Code.INVALID_REQUEST: 400,
-    Code.INVALID_IDENTIFIER: 400,
-    Code.NOT_FOUND: 404,
-    Code.RECIPE_NOT_FOUND: 404,
-    Code.UNAUTHORIZED: 401,
-    Code.FORBIDDEN: 403,
-    Code.UNSUPPORTED_OPERATION: 400,
-    Code.ASSERT_FAILED: 409,
-    Code.TIMEOUT: 504,
+STATUS_BY_CODE = {
+    ErrorCode.INVALID_REQUEST: 400,
+    ErrorCode.INVALID_IDENTIFIER: 400,
+    ErrorCode.NOT_FOUND: 404,
+    ErrorCode.RECIPE_NOT_FOUND: 404,
+    ErrorCode.UNAUTHORIZED: 401,
+    ErrorCode.FORBIDDEN: 403,
+    ErrorCode.UNSUPPORTED_OPERATION: 400,
+    ErrorCode.ASSERT_FAILED: 409,
+    ErrorCode.TIMEOUT: 504,
 }
 _FAILED = 503
 """Something that an answer needs did not do what it should."""
-METHODS = ("GET", "HEAD", "POST")
-UNFORESEEN = Refusal(status=500, code=Code.UPSTREAM_ERROR, message="Internal server error")
+REST_METHODS = ("GET", "HEAD", "POST")
+UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, message="Internal server error")
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -54,10 +52,10 @@ class _Asked(msgspec.Struct, frozen=True):
     input: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Rest:
+class RestEndpoint:
     """Shows which tools there are, and calls them."""
 
-    def __init__(self, desk: Desk, identity: Identity) -> None:
+    def __init__(self, desk: ToolDispatcher, identity: ServerIdentity) -> None:
         self._desk = desk
         self._identity = identity
 
@@ -65,20 +63,19 @@ class Rest:
         if scope["method"] == "POST":
             await self._post_while_there(scope, receive, send)
         else:
-            await answer(send, 200, msgspec.json.encode(self._manifest(await self._desk.tools())))
+            await send_json(send, 200, msgspec.json.encode(self._manifest(await self._desk.tools())))
 
     def _manifest(self, registry: Registry) -> dict[str, Any]:
         ##= man/spec/service.md#rest
-        ##% `GET /api/mcp` MUST list the tools that the caller may call, each with its name, its description and the
-        ##% schema of its input.
-        granted = scopes()
+        ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
+        granted = current_scopes()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
             "description": self._identity.description,
             ##= man/spec/pages.md#tools
-            ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or
-            ##% not, and whether there are pages or not.
+            ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is
+            ##% requested, and always on `/api/mcp`.
             "tools": [_described(tool) for tool in registry.usable() if tool.scope in granted],
         }
 
@@ -86,37 +83,42 @@ class Rest:
         body = (await receive())["body"]
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
-            ##% A call whose client has left MUST be cancelled.
+            ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before
+            ##% it stops with 503 and `Retry-After`.
             tasks.start_soon(_cancel_once_left, receive, tasks.cancel_scope)
             await self._post(scope, body, send)
             tasks.cancel_scope.cancel()
 
     async def _post(self, scope: Scope, body: bytes, send: Send) -> None:
         request = _request_id(scope)
-        told = {REQUEST_ID: request}
+        told = {REQUEST_ID_HEADER: request}
         try:
             asked = _asked(body)
-            caller = Caller(scopes=scopes(), face=REST, behind=_behind(scope), request=request, holder=holder())
+            caller = Caller(
+                scopes=current_scopes(),
+                face=REST_SOURCE,
+                behind=_behind(scope),
+                request=request,
+                holder=current_token_holder(),
+            )
             tool = await self._required(asked, caller)
             found = await self._desk.call(tool.name, asked.input, caller)
         except ToolError as error:
-            await refuse(scope, send, _refusal(error, told))
+            await send_refusal(scope, send, _refusal(error, told))
         except Exception:  # noqa: BLE001 - the caller is told nothing of it
-            ##= man/spec/service.md#rest
-            ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
-            LOG.exception("%s failed", PATH)
-            await refuse(scope, send, UNFORESEEN)
+            PROTOCOL_LOGGER.exception("%s failed", REST_PATH)
+            await send_refusal(scope, send, UNEXPECTED_ERROR)
         else:
             ##= man/spec/service.md#rest
-            ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
-            await answer(send, 200, msgspec.json.encode({"status": "ok", **parts_of(found)}), told)
+            ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
+            await send_json(send, 200, msgspec.json.encode({"status": "ok", **split_answer(found)}), told)
 
     async def _required(self, asked: _Asked, caller: Caller) -> Tool:
         try:
             return await self._desk.require(asked.tool, asked.input, caller)
         except ToolError as error:
-            message = f"Unknown tool: {shortened(asked.tool)}. The tool is not found"
-            raise ToolError(Code.INVALID_REQUEST, message, error.hint) from error
+            message = f"Unknown tool: {shorten_text(asked.tool)}. The tool is not found"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
 
 
 async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> None:
@@ -127,33 +129,33 @@ async def _cancel_once_left(receive: Receive, calling: anyio.CancelScope) -> Non
 
 def _asked(body: bytes) -> _Asked:
     ##= man/spec/service.md#rest
-    ##% A body that is not JSON, an unknown tool, and an input that is wrong or missing MUST be refused with 400 and what
-    ##% is wrong.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     try:
-        value = decoded(body)
-    except RefusedError as error:
-        raise ToolError(Code.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
+        value = decode_message(body)
+    except InvalidMessageError as error:
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
     if not isinstance(value, Mapping):
-        raise ToolError(Code.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
     if not isinstance(value.get("tool"), str) or not value["tool"]:
-        raise ToolError(Code.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Missing 'tool' field: the tool is not found", _SHAPE)
     try:
         # Null is the same as nothing.
         given = {name: value[name] for name in ("tool", "input") if value.get(name) is not None}
         return msgspec.convert(given, _Asked)
     except msgspec.ValidationError as error:
-        raise ToolError(Code.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE) from error
+        raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE) from error
 
 
 _SHAPE = 'send {"tool": NAME, "input": {...}}'
 
 
-def _refusal(error: ToolError, told: Mapping[str, str]) -> Refusal:
+def _refusal(error: ToolError, told: Mapping[str, str]) -> HttpRefusal:
     message = error.message
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
-    return Refusal(
-        status=STATUSES.get(error.code, _FAILED),
+    return HttpRefusal(
+        status=STATUS_BY_CODE.get(error.code, _FAILED),
         code=error.code,
         message=message,
         hint=error.hint,
@@ -174,13 +176,79 @@ def _described(tool: Tool) -> dict[str, Any]:
 
 def _behind(scope: Scope) -> str:
     """The face of a server that has this one called, where its clients pay for each word."""
-    ##= man/spec/gateway.md#access
-    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
-    return MCP if headers_named(scope, AUDIENCE.encode()) == [MCP] else ""
+    ##= man/spec/knowledge.md#answers
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
+    return MCP_SOURCE if get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE] else ""
 
 
 def _request_id(scope: Scope) -> str:
     """What the caller knows the request by, or else we."""
-    given = headers_named(scope, REQUEST_ID.encode())
+    given = get_headers(scope, REQUEST_ID_HEADER.encode())
     is_plain = len(given) == 1 and 0 < len(given[0]) <= _LONGEST_ID and given[0].isascii() and given[0].isprintable()
     return given[0] if is_plain else uuid.uuid4().hex
+
+
+COVERAGE_PATH, LIFECYCLE_PATH, HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
+REPORT_PATHS = (COVERAGE_PATH, LIFECYCLE_PATH, HISTORY_PATH)
+_TOOLS = {
+    COVERAGE_PATH: "km-coverage-summary",
+    LIFECYCLE_PATH: "km-lifecycle-report",
+    HISTORY_PATH: "km-lifecycle-report",
+}
+_USUAL, _MOST = 10, 100
+_NUMBER = re.compile("[0-9]{1,9}")
+
+
+class ReportEndpoint:
+    """Answers with what the tools that report answer."""
+
+    def __init__(self, desk: ToolDispatcher) -> None:
+        self._desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        try:
+            ##= man/spec/gateway.md#access
+            ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
+            ##% callers who may use their tools, and 404 before the first ingest run.
+            found = await self._found(path, _limit(scope) if path == HISTORY_PATH else None)
+        except ToolError as error:
+            await send_refusal(scope, send, _reports_refusal(path, error))
+        except Exception:  # noqa: BLE001 - the caller is told nothing of it
+            ##= man/spec/gateway.md#access
+            ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
+            ##% cannot be read, the folder of the project or the text of exceptions.
+            PROTOCOL_LOGGER.exception("%s failed", path)
+            await send_refusal(scope, send, UNEXPECTED_ERROR)
+        else:
+            await send_json(send, 200, msgspec.json.encode(found))
+
+    async def _found(self, path: str, limit: int | None) -> object:
+        given: dict[str, Any] = {} if limit is None else {"history": limit, "limit": 1}
+        caller = Caller(scopes=current_scopes(), face=REST_SOURCE)
+        value = (await self._desk.call(_TOOLS[path], given, caller)).value
+        return value if limit is None else {"status": "ok", "history": _history(value)}
+
+
+def _history(report: object) -> object:
+    value: Mapping[str, Any] = msgspec.to_builtins(report)
+    return value["history"]
+
+
+def _limit(scope: Scope) -> int:
+    """How many earlier reports are asked for; ToolError where that is no number of them."""
+    given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get("limit", [str(_USUAL)])
+    if len(given) != 1 or not _NUMBER.fullmatch(given[0]) or not 1 <= int(given[0]) <= _MOST:
+        raise ToolError(ErrorCode.INVALID_REQUEST, "limit is no number of reports", f"give one from 1 to {_MOST}")
+    return int(given[0])
+
+
+def _reports_refusal(path: str, error: ToolError) -> HttpRefusal:
+    is_off = error.code is ErrorCode.NOT_FOUND
+    if is_off or error.message == NOTHING_INGESTED:
+        message = f"{'Coverage' if path == COVERAGE_PATH else 'Lifecycle'} report not found"
+        hint = f"{_TOOLS[path]}, of the pack `knowledge`, is switched off" if is_off else error.hint
+        return HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
+    status = STATUS_BY_CODE.get(error.code, 503)
+    return HttpRefusal(status=status, code=error.code, message=error.message, hint=error.hint)

@@ -1,4 +1,4 @@
-"""The secrets that callers show, and what they may do for them."""
+"""Tokens of callers and their scopes."""
 
 from __future__ import annotations
 
@@ -17,39 +17,41 @@ _ADMIN = ("DUVET_ADMIN_TOKEN", "KM_ADMIN_TOKEN")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
-class Holder(Struct, frozen=True):
+class TokenHolder(Struct, frozen=True):
     """Somebody whose token is known, or anybody where there are no tokens."""
 
     name: str
     scopes: frozenset[Scope]
 
 
-READER = Holder("reader", frozenset({Scope.READER}))
-ADMIN = Holder("admin", frozenset(Scope))
+READER_HOLDER = TokenHolder("reader", frozenset({Scope.READER}))
+ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
-class Tokens(Struct, frozen=True):
+class AccessTokens(Struct, frozen=True):
     """Each token, by who shows it; digests, for these are of one length."""
 
-    known: tuple[tuple[bytes, Holder], ...] = ()
+    known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.known)
 
-    def holder(self, token: str) -> Holder | None:
+    def holder(self, token: str) -> TokenHolder | None:
         """Who shows it. Every token is compared, and as a whole, so that time tells nothing."""
         shown = _digest(token)
         found = [holder for digest, holder in self.known if compare_digest(digest, shown)]
         return found[0] if found else None
 
 
-def tokens(environ: Mapping[str, str]) -> Tokens:
+def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
     """The tokens that the environment sets; QueryError where they can't be meant."""
-    reader, admin = written_tokens(environ)
-    return Tokens(tuple((_digest(token), holder) for holder, token in ((ADMIN, admin), (READER, reader)) if token))
+    reader, admin = read_raw_tokens(environ)
+    return AccessTokens(
+        tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
+    )
 
 
-def written_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
+def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
     """The reader's and the admin's as they are written, for who has to show them."""
     reader, admin = _setting(environ, _READER), _setting(environ, _ADMIN)
     if admin and admin == reader:
@@ -61,8 +63,8 @@ def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
     """One setting with two names."""
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
-    ##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
-    ##% anything is listened at.
+    ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two
+    ##% names.
     for name, value in values.items():
         if not _VISIBLE.fullmatch(value):
             fault = "holds what a header can't" if value else "is empty"

@@ -1,1 +1,1 @@
-"""The Model Context Protocol, whatever carries it."""
+"""The Model Context Protocol, independent of the transport."""

@@ -1,1 +1,1 @@
-"""The protocol over standard input and output, for the user's own agent."""
+"""The server over standard input and output."""

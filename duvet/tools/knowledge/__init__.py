@@ -1,1 +1,1 @@
-"""The tools about everything in the project: search, graph, reports."""
+"""The knowledge pack: search, graph, reports, maintenance of the index."""

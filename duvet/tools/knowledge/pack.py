@@ -1,37 +1,37 @@
-"""The tools about all that was taken in of a project."""
+"""The knowledge pack, and `km-help`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
-from duvet.tools.tool import Pack, Tool
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from duvet.knowledge.reports.facts import KnowledgeAnswer
+from duvet.templates import environment, knowledge_template
+from duvet.text import shorten_text
+from duvet.tools.call_context import CallContext
+from duvet.tools.knowledge.index import TOOL_LABELS
+from duvet.tools.schemas import ArgumentLine, input_schema, make_argument_lines, output_schema
+from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 
 
 def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     # Most servers do without, and what these need takes time to import.
-    from duvet.tools.knowledge.km_backup_trigger import BACKUP_TRIGGER
-    from duvet.tools.knowledge.km_coverage_summary import COVERAGE_SUMMARY
-    from duvet.tools.knowledge.km_feedback_submit import FEEDBACK_SUBMIT
-    from duvet.tools.knowledge.km_graph_node import GRAPH_NODE
-    from duvet.tools.knowledge.km_graph_search import GRAPH_SEARCH
-    from duvet.tools.knowledge.km_graph_subsystem import GRAPH_SUBSYSTEM
-    from duvet.tools.knowledge.km_help import HELP
-    from duvet.tools.knowledge.km_ingest_status import INGEST_STATUS
-    from duvet.tools.knowledge.km_ingest_trigger import INGEST_TRIGGER
-    from duvet.tools.knowledge.km_lifecycle_report import LIFECYCLE_REPORT
-    from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
-    from duvet.tools.knowledge.km_search import SEARCH
-    from duvet.tools.knowledge.km_storetext import STORETEXT
-    from duvet.tools.knowledge.km_upload import UPLOAD
+    from duvet.tools.knowledge.graph import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM
+    from duvet.tools.knowledge.maintenance import BACKUP_TRIGGER, FEEDBACK_SUBMIT, INGEST_TRIGGER
+    from duvet.tools.knowledge.recipe_run import RECIPE_RUN
+    from duvet.tools.knowledge.reports import INGEST_STATUS, KM_COVERAGE_SUMMARY, LIFECYCLE_REPORT
+    from duvet.tools.knowledge.search import KM_SEARCH
+    from duvet.tools.knowledge.uploads import STORETEXT, UPLOAD
 
     return (
-        HELP,
-        SEARCH,
+        KM_HELP,
+        KM_SEARCH,
         GRAPH_NODE,
         GRAPH_SUBSYSTEM,
         GRAPH_SEARCH,
-        COVERAGE_SUMMARY,
+        KM_COVERAGE_SUMMARY,
         LIFECYCLE_REPORT,
         INGEST_STATUS,
         INGEST_TRIGGER,
@@ -44,3 +44,77 @@ def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
 
 
 KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements as a graph, searched and reported on")
+
+
+class ToolUsage(Struct, frozen=True):
+    """What a tool is for, and how it is called."""
+
+    description: str
+    details: str
+
+
+def describe_usage(tool: Tool) -> ToolUsage:
+    """The same of a tool."""
+    return ToolUsage(tool.description, "\n".join(_details(tool)))
+
+
+def render_usage(tools: Sequence[Tool]) -> str:
+    """All of them in one document in Markdown."""
+    described = [
+        {"tool": tool, "arguments": list(list_arguments(tool)), "answers": list(output_schema(tool)["properties"])}
+        for tool in tools
+    ]
+    return environment().get_template(knowledge_template()).render(tools=described)
+
+
+def _details(tool: Tool) -> Iterator[str]:
+    for one in list_arguments(tool):
+        yield f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
+    yield f"Scope: {tool.scope}."
+
+
+def list_arguments(tool: Tool) -> Iterator[ArgumentLine]:
+    """What there is to know of its arguments."""
+    return make_argument_lines(input_schema(tool))
+
+
+class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
+    tool: Annotated[
+        str, Meta(description="The name of one of these tools, such as km-search; all where none is named")
+    ] = ""
+    include_spec: Annotated[bool, Meta(description="Whether to add the document about all of them")] = False
+
+
+class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
+    tools: dict[str, ToolUsage] | UnsetType = UNSET
+    tool: str | UnsetType = UNSET
+    usage: ToolUsage | UnsetType = UNSET
+    spec: str | UnsetType = UNSET
+
+
+async def show_help(asked: KmHelpInput, ctx: CallContext) -> ToolAnswer:
+    """How these tools are used."""
+    tools = {tool.name: tool for tool in await ctx.pack()}
+    ##= man/spec/knowledge.md#answers
+    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
+    spec = render_usage(list(tools.values())) if asked.include_spec else UNSET
+    name = asked.tool.strip()
+    if not name:
+        return ToolAnswer(
+            value=KmHelpOutput(tools={one: describe_usage(tool) for one, tool in tools.items()}, spec=spec)
+        )
+    if name not in tools:
+        message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "name one of them, or none for all")
+    return ToolAnswer(value=KmHelpOutput(tool=name, usage=describe_usage(tools[name]), spec=spec))
+
+
+KM_HELP = Tool(
+    name="km-help",
+    title="Help",
+    description="How one of the km-tools is used, or all of them; with include_spec their whole document.",
+    input=KmHelpInput,
+    output=KmHelpOutput,
+    handler=show_help,
+    labels=TOOL_LABELS,
+)

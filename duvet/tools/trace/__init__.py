@@ -1,1 +1,1 @@
-"""What agents ask a trace: one module a tool."""
+"""The trace pack: tools that answer questions about requirements and citations."""

@@ -60,9 +60,9 @@ def found_by(axe: str, page: Page) -> list[str]:
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_nothing_shuts_anybody_out(look: str, visit: Visits, states: Report, axe: str) -> None:
-    ##= man/spec/page.md#accessibility
-    ##% Every view of the page MUST be free of what axe finds against WCAG 2.2 at level AA, in each theme, on wide
-    ##% screens and on narrow ones.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
+    ##% NOT distinguish states by colour alone.
     page = visit(states.url, **LOOKS[look])
     found = {situation: found_by(axe, page) for situation in situations(page)}
     assert len(found) == 10
@@ -110,8 +110,8 @@ def tabbed(page: Page) -> list[list[Any]]:
 
 
 def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Report) -> None:
-    ##= man/spec/page.md#accessibility
-    ##% Everything on the page MUST be within reach of the tab key, and what has the focus MUST be seen to have it.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be usable with the keyboard alone, with a visible focus.
     page = visit(states.url)
     stops = tabbed(page)
     assert stops[0][1] == "skip"

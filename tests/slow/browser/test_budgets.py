@@ -59,8 +59,9 @@ def test_a_real_project_has_few_elements(visit: Visits, s2n: Report) -> None:
 
 
 def test_ten_times_as_many_references_add_no_elements(visit: Visits, reports: Reports, shared: Path) -> None:
-    ##= man/spec/page.md#size
-    ##% The number of elements that a browser makes at first MUST NOT depend on the number of citations.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
+    ##% 200 bytes, apart from its code.
     few, many = (reports.generated(shared, 2000, 200, citations) for citations in (5, 50))
     counts = [visit(one.url).evaluate(ELEMENTS) for one in (few, many)]
     assert abs(counts[1] / counts[0] - 1) <= 0.05
@@ -79,8 +80,6 @@ def cited(report: Report) -> int:
 
 @pytest.mark.parametrize(("lines", "most"), [(0, 200), (6, 450)])
 def test_a_reference_takes_few_bytes(lines: int, most: int, reports: Reports, shared: Path) -> None:
-    ##= man/spec/page.md#size
-    ##% A citation MUST NOT make the page more than 200 bytes longer, its code left aside.
     assert cost(reports, shared, lines) <= most
 
 

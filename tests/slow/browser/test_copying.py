@@ -8,11 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from duvet.model import Annotation, Kind
-from duvet.sources.comments import scan
-from duvet.sources.edit import annotation_lines
-from duvet.sources.enclosing import enclosed, pair_of
-from duvet.sources.style import Style
-from duvet.specs.requirement_files import read
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
+from duvet.specs.requirement_files import read_requirement_file
 from tests.slow.browser.reports import Report, Reports
 from tests.slow.browser.visits import Visits, come_back
 
@@ -66,9 +64,9 @@ KINDS = {
     "todo": Kind.TODO,
 }
 STYLES = {
-    "src/*.rs": Style(),
-    "src/*.c": Style("*=", "*#"),
-    "tests/*.py": Style("##=", "##%", Kind.TEST),
+    "src/*.rs": SourceStyle(),
+    "src/*.c": SourceStyle("*=", "*#"),
+    "tests/*.py": SourceStyle("##=", "##%", Kind.TEST),
 }
 REASON = 'tea is served "iced" in summer, \\ and in winter nobody comes here to drink any of it, hot or not'
 
@@ -105,13 +103,14 @@ def quote_of(page: Page) -> str:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_comments(visit: Visits, tea: Report, style: str, kind: str) -> None:
-    ##= man/spec/page.md#copying
-    ##% What the page copies as a comment or as TOML MUST be read by duvet as an annotation of the same requirement.
+    ##= man/spec/page.md#working-with-the-report
+    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
     text = copied(page, kind)
-    annotations, problems = scan("source", text, STYLES[style])
+    annotations, problems = scan_comments("source", text, STYLES[style])
     reason = REASON if kind == "exception" else ""
     assert [said(one) for one in annotations] == [(KINDS[kind], TARGET, quote_of(page), reason)]
     assert problems == []
@@ -123,9 +122,9 @@ def test_a_comment_is_wrapped_as_duvet_wraps_it(visit: Visits, tea: Report) -> N
     page = opened(visit, tea)
     for pattern, style in STYLES.items():
         page.select_option("#panel .style select", pattern)
-        pair = pair_of(pattern, style.meta)
-        lines = annotation_lines(style, " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
-        written = enclosed(lines, "", pair) if pair else lines
+        pair = find_comment_pair(pattern, style.meta)
+        lines = format_annotation(style, " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
+        written = enclose_lines(lines, "", pair) if pair else lines
         assert copied(page, "test") == "".join(f"{line}\n" for line in written)
 
 
@@ -134,7 +133,7 @@ def test_toml(visit: Visits, tea: Report, reason: str) -> None:
     page = opened(visit, tea)
     page.fill("#panel .reason", reason)
     text = copied(page, "exception", "toml") + copied(page, "todo", "toml")
-    annotations, problems = read("more.toml", text.encode())
+    annotations, problems = read_requirement_file("more.toml", text.encode())
     assert [said(one) for one in annotations] == [
         (Kind.EXCEPTION, TARGET, quote_of(page), reason),
         (Kind.TODO, TARGET, quote_of(page), ""),
@@ -188,15 +187,15 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
 
 
 def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
-    ##= man/spec/page.md#copying
-    ##% Where the browser does not let the page copy, the text MUST be shown selected.
+    ##= man/spec/page.md#working-with-the-report
+    ##% The report MUST show the text selected when the browser does not allow copying.
     page = opened(visit, tea)
     page.add_init_script(f"{WITHOUT_CLIPBOARD}; document.execCommand = () => false")
     page.reload()
     page.click("#panel [data-do=toml][data-kind=todo]")
     area = page.locator("#panel .by-hand")
     expect(area).to_be_focused()
-    annotations, _ = read("more.toml", area.input_value().encode())
+    annotations, _ = read_requirement_file("more.toml", area.input_value().encode())
     assert [said(one) for one in annotations] == [(Kind.TODO, TARGET, quote_of(page), "")]
     assert page.evaluate("getSelection().toString()") == area.input_value()
     page.click("#panel [data-do=toml][data-kind=exception]")

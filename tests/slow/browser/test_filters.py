@@ -71,8 +71,8 @@ def test_another_word_for_to_do(visit: Visits, states: Report) -> None:
 
 
 def test_what_is_chosen_is_in_the_address(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#filters
-    ##% The filters MUST be in the address of the list, and the page MUST say how many requirements they leave.
+    ##= man/spec/page.md#links
+    ##% The report MUST write the filters of a list into its address, and show how many requirements remain.
     page = visit(f"{s2n.url}#requirements")
     page.check("#filters [value=uncited]")
     page.check("#filters [value=to-do]")

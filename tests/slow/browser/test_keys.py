@@ -147,9 +147,8 @@ def test_keys_are_off_with_modifiers(visit: Visits, states: Report, modifier: st
 
 
 def test_keys_can_be_turned_off(visit: Visits, states: Report) -> None:
-    ##= man/spec/page.md#keys
-    ##% Keys MUST do nothing where one writes or chooses, nor together with Ctrl, Alt or Meta, and one MUST be able to turn them
-    ##% off.
+    ##= man/spec/page.md#working-with-the-report
+    ##% Keyboard shortcuts MUST be optional, and MUST NOT act in fields or together with Ctrl, Alt or Meta.
     page = visit(f"{states.url}#tea")
     press(page, "?")
     page.uncheck("#keys-on")

@@ -29,7 +29,7 @@ def test_a_phone_never_scrolls_sideways(fragment: str, visit: Visits, states: Re
 
 
 def test_a_real_project_fits_a_phone(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#accessibility
+    ##= man/spec/page.md#size-and-accessibility
     ##% Every view MUST fit a window that is 390 pixels wide.
     page = visit(s2n.url, viewport=NARROW, has_touch=True, is_mobile=True)
     assert overflow(page) == 0

@@ -12,8 +12,8 @@ from tests.slow.browser.visits import Visits
 
 
 def test_a_page_asks_for_nothing_but_itself(visit: Visits, states: Report) -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT load anything from elsewhere.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     page = visit(states.url)
     assert page.locator("h1").count() == 1
     assert page.title() != ""

@@ -42,8 +42,8 @@ def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> No
 
 
 def test_a_specification_is_printed_whole(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#accessibility
-    ##% On paper a view MUST be whole, with the references of its requirements, and MUST be alone.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% On paper, a view MUST be complete, and without other views.
     page = visit(s2n.url)
     go(page, "#rfc5746")
     lines = page.locator('[id="rfc5746"] section.part > pre').evaluate_all(

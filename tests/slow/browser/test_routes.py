@@ -63,8 +63,9 @@ def test_a_link_to_a_section(visit: Visits, s2n: Report) -> None:
 
 
 def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#places
-    ##% A link to a specification, a section or a requirement MUST lead to its view, with what it names at the top.
+    ##= man/spec/page.md#links
+    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+    ##% contains.
     anchor = a_requirement(visit(s2n.url))
     page = visit(f"{s2n.url}#{anchor}")
     for _ in range(2):
@@ -100,8 +101,8 @@ def test_links_stay_when_other_comments_change(visit: Visits, reports: Reports) 
 
 
 def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#places
-    ##% A link to a place on awslabs duvet's page MUST lead to the same specification and section.
+    ##= man/spec/page.md#links
+    ##% The anchors of awslabs duvet's report MUST lead to the same specification and section.
     found = visit(s2n.url).locator("#rfc8446").get_attribute("data-locator")
     assert found is not None
     locator = quote(found, safe="")
@@ -123,8 +124,9 @@ def test_a_link_to_nothing(visit: Visits, states: Report, hash: str) -> None:
 
 
 def test_a_link_to_a_requirement_that_has_gone(visit: Visits, states: Report) -> None:
-    ##= man/spec/page.md#places
-    ##% A link to what the page does not hold MUST lead to the nearest place that it holds, with a notice that says so.
+    ##= man/spec/page.md#links
+    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+    ##% contains.
     page = visit(f"{states.url}#tea/pot/000000000000")
     assert shown(page) == ["tea"]
     expect(page.locator("#notice")).to_have_text("tea/pot/000000000000 is not in this report.")

@@ -37,8 +37,8 @@ def mistakes(html: str, *, scripting: bool) -> list[object]:
 @pytest.mark.parametrize("scripting", [True, False])
 @pytest.mark.parametrize("name", PROJECTS)
 def test_pages_have_no_mistakes(name: str, scripting: bool, reports: Reports) -> None:
-    ##= man/spec/page.md#size
-    ##% The page MUST be valid HTML, whatever is in it.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     assert mistakes(reports.of(name, PROJECTS[name]).html, scripting=scripting) == []
 
 

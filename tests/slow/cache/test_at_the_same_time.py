@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from duvet.cache.blobs import Blobs
-from duvet.cache.contents import State, contents
-from duvet.tree.disk import CACHE_FOLDER
-from duvet.unfinished import is_unfinished
+from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
+from duvet.tree.files import CACHE_FOLDER
+from duvet.tree.outputs import is_unfinished
 from tests.cli.made import KETTLE, make
 from tests.cli.running import start
 from tests.unit.cache.here import run_here, said
@@ -54,16 +53,16 @@ def without_cache(folder: Path, number: int) -> Answer:
 
 def is_whole(folder: Path) -> bool:
     """Whether everything in the cache is good, and nobody left anything unfinished."""
-    blobs = Blobs(str(folder / CACHE_FOLDER))
+    blobs = BlobStore(str(folder / CACHE_FOLDER))
     unfinished = [path for path in folder.rglob("*") if is_unfinished(path.name)]
-    return {item.state for item in contents(blobs)} == {State.GOOD} and not unfinished
+    return {item.state for item in list_cache_files(blobs)} == {CacheFileState.GOOD} and not unfinished
 
 
 @pytest.mark.parametrize("count", [2, 8])
 def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
+    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     for text in TEXTS[:2]:
@@ -79,10 +78,11 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
 def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% An answer MUST be the same with the cache and without it.
-    ##= man/spec/page.md#code
+    ##% duvet MUST give the same answer with and without the cache.
+    ##= man/spec/page.md#requirements-and-citations
     ##= type=test
-    ##% The code MUST be of the same text of its source as the comment above it, whoever writes to that in between.
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
     right: list[set[Answer]] = [set() for _ in range(8)]
     for text in TEXTS:

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.cache.blobs import Blobs
-from duvet.cache.contents import State, contents
-from duvet.tree.disk import CACHE_FOLDER
-from duvet.unfinished import is_unfinished
+from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
+from duvet.tree.files import CACHE_FOLDER
+from duvet.tree.outputs import is_unfinished
 from tests.cli.running import environment
 from tests.unit.cache import edits, house
 from tests.unit.cache.twins import Twins, state, tick
@@ -74,9 +73,6 @@ def whole(folder: Path) -> dict[str, object]:
 
 
 def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% Runs at the same time, and runs that are killed, MUST NOT spoil the cache for others.
     twins = Twins(tmp_path, house.fill)
     choice = random.Random(KILLS)
     codes: list[int] = []
@@ -96,7 +92,9 @@ def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
         assert (kept, whole(twins.kept)) == (plain, right), codes
         # Nothing but what was there and what is right has been in the place of a report.
         assert [name for name in {**before, **left} if left.get(name) not in (before.get(name), right.get(name))] == []
-        assert {item.state for item in contents(Blobs(str(twins.kept / CACHE_FOLDER)))} <= {State.GOOD}
+        assert {item.state for item in list_cache_files(BlobStore(str(twins.kept / CACHE_FOLDER)))} <= {
+            CacheFileState.GOOD
+        }
         if now is not None:
             tick(tmp_path)
     assert set(codes) <= {-signal.SIGKILL, 0, 1}

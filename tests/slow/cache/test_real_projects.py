@@ -88,9 +88,6 @@ ALL_REPORTS = ("--json", "out.json", "--json-v2", "out2.json", "--html", "page.h
 @pytest.mark.parametrize("seed", range(max(1, SEEDS // 3)))
 @pytest.mark.parametrize("name", GOLDEN)
 def test_random_edits_of_real_projects(name: str, seed: int, shared: Path, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer MUST be the same with the cache and without it.
     origin = shared / "golden" / name / "project"
 
     def fill(folder: Path) -> None:

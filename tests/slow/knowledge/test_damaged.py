@@ -12,18 +12,15 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import NotFoundError
-from duvet.knowledge.graph.node import Which, around
-from duvet.knowledge.graph.search import search
-from duvet.knowledge.graph.subsystem import Wish, subsystem
-from duvet.knowledge.knowledge import Knowledge, OpenStore, Rules
-from duvet.knowledge.reports.coverage import CoverageThen, coverage
-from duvet.knowledge.reports.facts import facts_in
-from duvet.knowledge.reports.history import COVERAGE, LIFECYCLE, history
-from duvet.knowledge.reports.lifecycle import LifecycleThen, lifecycle
-from duvet.knowledge.reports.runs import row
-from duvet.knowledge.retrieval.records import Asked
+from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
+from duvet.knowledge.index import Knowledge, KnowledgeSettings, OpenStore
+from duvet.knowledge.reports.coverage import PastCoverage, make_coverage_report
+from duvet.knowledge.reports.facts import load_facts
+from duvet.knowledge.reports.history import COVERAGE_NAME, LIFECYCLE_NAME, make_run_row, read_report_history
+from duvet.knowledge.reports.lifecycle import PastLifecycle, make_lifecycle_report
+from duvet.knowledge.retrieval.query import SearchRequest
 from duvet.store.errors import StoreError
 from tests.unit.knowledge.ingest.made import LEDGER, taken, written
 
@@ -57,26 +54,29 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _facts(known: OpenStore) -> object:
-    now, facts = time.time(), facts_in(known.store, WANTED)
-    return lifecycle(facts, now), coverage(facts, now)
+    now, facts = time.time(), load_facts(known.store, WANTED)
+    return make_lifecycle_report(facts, now), make_coverage_report(facts, now)
 
 
 def _past(known: OpenStore) -> object:
     store = known.store
-    reports = history(store, COVERAGE, CoverageThen, 9), history(store, LIFECYCLE, LifecycleThen, 9)
-    return reports, [row(run) for run in store.runs()]
+    reports = (
+        read_report_history(store, COVERAGE_NAME, PastCoverage, 9),
+        read_report_history(store, LIFECYCLE_NAME, PastLifecycle, 9),
+    )
+    return reports, [make_run_row(run) for run in store.runs()]
 
 
 def _node(name: str) -> Question:
-    return lambda known: around(known.store, name, Which.ALL, 50)
+    return lambda known: find_node_edges(known.store, name, EdgeSelection.ALL, 50)
 
 
 QUESTIONS: tuple[Question, ...] = (
-    lambda known: known.engine.search(Asked(query="where an entry of the book is balanced")),
+    lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
     _facts,
     _past,
-    lambda known: search(known.store, "book", 9),
-    lambda known: subsystem(known.store, "ledger", Wish(depth=5)),
+    lambda known: search_nodes(known.store, "book", 9),
+    lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
     *map(_node, ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")),
 )
 
@@ -84,7 +84,7 @@ QUESTIONS: tuple[Question, ...] = (
 def ask_everything(folder: Path) -> bool:
     """Whether every question is answered, or told to be about what isn't there."""
     is_well = True
-    knowledge = Knowledge(lambda: Rules(str(folder), WANTED, StoreRule()))
+    knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreRule()))
     for question in QUESTIONS:
         try:
             with suppress(NotFoundError):
@@ -98,10 +98,9 @@ def ask_everything(folder: Path) -> bool:
 
 @pytest.mark.parametrize(("damage", "count"), [(in_each_block, 6), (here_and_there, 60)])
 def test_nothing_else_comes_of_it(damage: Damage, count: int, ledger: Path) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names the file
-    ##% and says what to do.
+    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
     file = ledger / StoreRule().path
     whole, told = file.read_bytes(), 0
     try:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.ingest.taking import take_in
-from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.engine import Engine
-from duvet.knowledge.retrieval.records import FoundChunk
-from duvet.search.vectors.find import find_embedder
-from duvet.store.opening import open_store
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.run import ingest_project
+from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.retrieval.query import FoundChunk, parse_search_request
+from duvet.queries.embeddings import find_embedder
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
 from tests.conftest import ROOT
 from tests.unit.knowledge.ingest.made import project
@@ -26,6 +25,7 @@ SOURCES = (
     "commands",
     "reports",
     "man/spec",
+    "man/build.py",
     "tests/unit/knowledge",
     "tests/unit/tools",
     "pyproject.toml",
@@ -37,23 +37,24 @@ SOME = 40
 MODES = ("lexical", "hybrid")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "which tests are missing for a subsystem": ("duvet/knowledge/reports/lifecycle.py",),
-    "how are subsystems read from the catalogue": (
-        "duvet/knowledge/ingest/catalogue.py",
-        "duvet/knowledge/ingest/subsystems.py",
-    ),
-    "parse the front matter of a page": ("duvet/knowledge/pages/front.py", "duvet/knowledge/ingest/front.py"),
+    "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
+    "parse the front matter of a page": ("duvet/knowledge/pages/page.py", "duvet/knowledge/ingest/chunks.py"),
     "download a specification from the web": ("duvet/specs/",),
-    "a quote that does not stand in its section to the letter": ("duvet/trace/", "duvet/validation/"),
+    "a quote that does not stand in its section to the letter": ("duvet/trace/", "duvet/project/fixes.py"),
     "files that git ignores": ("duvet/sources/",),
     "send a request to the model of a provider": ("duvet/llm/", "man/spec/ask.md"),
     "compare two catalogues of requirements": ("duvet/queries/",),
-    "shell completion": ("duvet/terminal/completing.py", "commands/completion.py"),
-    "nearest vectors by cosine": ("duvet/search/vectors/", "duvet/knowledge/retrieval/"),
-    "render a man page in roff": ("duvet/terminal/",),
+    "shell completion": ("duvet/console/completion.py", "duvet/console/completion_values.py", "commands/completion.py"),
+    "nearest vectors by cosine": (
+        "duvet/queries/vector_matrix.py",
+        "duvet/queries/embeddings.py",
+        "duvet/knowledge/retrieval/",
+    ),
+    "render a man page in roff": ("man/build.py",),
     "the steps of a workflow run one after the other": ("duvet/workflows/", "man/spec/workflows.md"),
-    "slug of a heading": ("duvet/specs/", "duvet/knowledge/pages/slugs.py"),
+    "slug of a heading": ("duvet/specs/", "duvet/knowledge/pages/page.py"),
     "where does a comment that cites go in a source file": ("duvet/sources/",),
-    "watch the folders of a project for changes": ("duvet/watching/",),
+    "watch the folders of a project for changes": ("duvet/project/changes.py", "duvet/tree/file_events.py"),
     "no API key is ever shown in a message": ("duvet/config/", "duvet/llm/"),
 }
 """And where the answers stand."""
@@ -65,21 +66,21 @@ Fits = Callable[[FoundChunk], bool]
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store = open_store(str(tmp_path_factory.mktemp("quality") / "store.db"), create=True)
     # The questions themselves stand in this one.
-    take_in(project(ROOT), store, IngestRule(include=SOURCES, exclude=(_THIS,)))
+    ingest_project(project(ROOT), store, IngestRule(include=SOURCES, exclude=(_THIS,)))
     yield store
     store.close()
 
 
 @pytest.fixture(scope="module", params=MODES)
-def engine(request: pytest.FixtureRequest, sources: Store) -> Engine:
-    return Engine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
+def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
+    return SearchEngine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
 
 
-def ranks(engine: Engine, cases: Mapping[str, Fits]) -> tuple[int, int]:
+def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
     """How often the first result is what is meant, and how often one of the first five."""
     places = []
     for query, fits in cases.items():
-        results = engine.search(asked_of({"query": query, "limit": 5, "include_graph": False})).results
+        results = engine.search(parse_search_request({"query": query, "limit": 5, "include_graph": False})).results
         places.append(next((place for place, one in enumerate(results) if fits(one.chunk)), 5))
     return places.count(0), sum(place < 5 for place in places)
 
@@ -124,11 +125,11 @@ CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
 
 
 @pytest.mark.parametrize("form", [CLASS, FUNCTION])
-def test_names_find_what_is_declared(engine: Engine, sources: Store, form: str) -> None:
+def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% The piece that declares a symbol, and the first one of a file, MUST come first where the query has the name of the
-    ##% symbol, or the path or the name of the file, as a word.
+    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
+    ##% with some.
     cases = definitions(sources, form)
     first, among_five = ranks(engine, cases)
     assert first >= SOME - 2 and among_five >= SOME - 1
@@ -136,7 +137,7 @@ def test_names_find_what_is_declared(engine: Engine, sources: Store, form: str) 
     assert first >= SOME - 2 and among_five >= SOME - 1
 
 
-def test_paths_and_names_of_files(engine: Engine, sources: Store) -> None:
+def test_paths_and_names_of_files(engine: SearchEngine, sources: Store) -> None:
     whole = {path: _is_at(path) for path in paths(sources)}
     assert ranks(engine, whole) == (SOME, SOME)
     last = {path.rpartition("/")[2]: _ends(path.rpartition("/")[2]) for path in whole}
@@ -147,6 +148,6 @@ def test_paths_and_names_of_files(engine: Engine, sources: Store) -> None:
     assert ranks(engine, asked) == (SOME, SOME)
 
 
-def test_questions(engine: Engine) -> None:
+def test_questions(engine: SearchEngine) -> None:
     first, among_five = ranks(engine, {question: _is_at(*where) for question, where in QUESTIONS.items()})
     assert first >= len(QUESTIONS) // 2 and among_five >= len(QUESTIONS) - 3

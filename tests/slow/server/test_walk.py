@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from duvet.project import Project
+from duvet.project.project import Project
 from tests.interop.running import listening
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.server.clients import MODERN, client_of, over_stdio

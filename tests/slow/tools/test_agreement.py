@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import json as msgspec_json
 from msgspec import to_builtins
 
-from duvet.tools.context import Context
-from duvet.tools.paging import MOST_BYTES
-from duvet.tools.registry import Registry
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from duvet.tools.paging import MAX_PAGE_BYTES
 from duvet.tools.schemas import output_schema
 from duvet.tools.tool import Tool
 from tests.cli.made import make
@@ -65,9 +65,9 @@ def brief(rows: list[Row]) -> list[Row]:
 
 
 def test_uncited(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/trace.md#coverage
     ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     tool = "list_uncited_requirements"
     assert every(both.context, tool) == brief(both.rows("uncited", "--limit", "0"))
     must = brief(both.rows("uncited", "--limit", "0", "--level", "must"))
@@ -77,18 +77,12 @@ def test_uncited(both: Both) -> None:
 
 
 def test_search(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
     for query in ("error handling", "must not", "pot", both.context.catalogue.ids[0][:12], "quite zebra error"):
         expected = brief(both.rows("search", "--limit", "0", query))
         assert every(both.context, "search_requirements", query=query) == expected
 
 
 def test_priorities(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
     ranked = [
         {
             "full_path": row["full_path"],
@@ -106,18 +100,12 @@ def test_priorities(both: Both) -> None:
 
 
 def test_status(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
     for row in both.rows("prioritize", "--all", "--limit", "30"):
         found = value(both.context, "get_requirement_status", req_identifier=row["full_path"])
         assert found["status"] == row["status"]
 
 
 def test_invalid(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
     found = every(both.context, "list_invalid_citations")
     problems = json.loads(both.duvet("validate", "--format", "json").out)["problems"]
     told = [one for one in problems if one["severity"] == "error" and "DUV020" <= one["code"] < "DUV060"]
@@ -130,7 +118,8 @@ def test_invalid(both: Both) -> None:
     }
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
     assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
 
 
@@ -148,16 +137,14 @@ def is_about(problem: Row, row: Row) -> bool:
 def test_invalid_citations_are_invalid_one_by_one(both: Both) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
     for row in every(both.context, "list_invalid_citations"):
         verdict = value(both.context, "validate_citation", citation=row["comment_text"])
         assert (verdict["valid"], verdict.get("error")) == (False, row["error"])
 
 
 def test_coverage(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% What tools say of the trace MUST be what the commands say of it.
     found = value(both.context, "coverage_summary")
     rows = both.rows("prioritize", "--all", "--limit", "0")
     assert states_in(found["total"]) == Counter(row["status"] for row in rows)
@@ -186,7 +173,7 @@ def counted(numbers: Row) -> Row:
     return {"requirements": 0, **kept}
 
 
-def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
+def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:
     """A few calls of each tool."""
     catalogue, registry = context.catalogue, Registry()
     first = catalogue.requirements[0]
@@ -215,7 +202,8 @@ def calls(context: Context) -> list[tuple[Tool, dict[str, object]]]:
 def test_results_are_what_the_schemas_say(both: Both) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The structured content of a result MUST be valid against the output schema of its tool.
+    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+    ##% `total` and `next_cursor`.
     for tool, arguments in calls(both.context):
         schema = output_schema(tool)
         Draft202012Validator.check_schema(schema)
@@ -230,4 +218,4 @@ def test_results_are_what_the_schemas_say(both: Both) -> None:
 def test_answers_are_small(both: Both) -> None:
     for tool, arguments in calls(both.context):
         if "limit" not in arguments:
-            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MOST_BYTES
+            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MAX_PAGE_BYTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import json
 
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MAX_PAGE_BYTES
 from tests.unit.tools.made import answer, ask, context_of
 from tests.unit.tools.trace.test_coverage_summary import TOOL, many
 
@@ -18,5 +18,5 @@ def test_what_is_far_too_much_is_cut() -> None:
         "Give spec for the levels of one specification."
     )
     assert 100 < len(shown) < 202 and shown[0]["id"] == "a199"
-    assert len(json.encode(ask(context, TOOL).value)) <= MOST_BYTES
+    assert len(json.encode(ask(context, TOOL).value)) <= MAX_PAGE_BYTES
     assert len(answer(context_of(many(200), page_size=0), TOOL)[0]["specifications"]) == 202

@@ -13,8 +13,8 @@ from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutori
 def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% The pack `trace` MUST be on unless the configuration switches it off, `introspect` and `knowledge` MUST be off
-    ##% unless they are asked for, and a further pack MUST be on once it is installed.
+    ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
+    ##% default.
     install_tutorial(site, tmp_path)
     listed = duvet(duvet_command, project, site, "tools", "--format", "json")
     packs = {row["name"]: row["pack"] for row in json.loads(listed.out)}
@@ -30,9 +30,6 @@ def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, s
 
 
 def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path, site: Path) -> None:
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% Once a further pack is installed, removed or brought up to date, the next server MUST tell agents so.
     def told() -> list[str]:
         wire = Wire(duvet_command, project, PYTHONPATH=str(site))
         try:
@@ -54,8 +51,7 @@ def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path,
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A pack that is `read-only` MUST leave out its tools that write, and a tool that is switched off MUST be left out,
-    ##% on every face.
+    ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every interface.
     install_tutorial(site, tmp_path)
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}
     (project / "duvet.config.json").write_text(json.dumps({"toolPacks": {**wanted, "trace": {"enabled": False}}}))

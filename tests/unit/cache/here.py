@@ -11,18 +11,16 @@ from datetime import date
 from pathlib import Path
 from unittest.mock import patch
 
-from duvet.cache.cache import Cache
-from duvet.cli import run
+from duvet.cli import run_command_line
 from duvet.commands.report import report
+from duvet.console.problems import ProblemOutput, list_error_problems
+from duvet.console.problems import print_problems as tell
+from duvet.console.report_run import ReportOptions, run_report_with_cache
+from duvet.console.settings import TerminalSettings
+from duvet.console.streams import FAILED
 from duvet.errors import DuvetError
-from duvet.terminal.exit_codes import FAILED
-from duvet.terminal.failures import as_problems
-from duvet.terminal.failures import report as tell
-from duvet.terminal.problem_formats import Answer
-from duvet.terminal.recalling import report_with
-from duvet.terminal.settings import Settings
-from duvet.terminal.wishes import Wishes
-from duvet.tree.disk import DiskTree
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 from tests.cli.running import Done, environment
 
 _VERBS = (
@@ -39,7 +37,7 @@ def said(err: str) -> str:
 
 def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None, day: date | None = None) -> Done:
     """The command with these arguments, today or on another day."""
-    return _done(folder, lambda: run([*args], Settings(os.environ, day=day)), environ or {})
+    return _done(folder, lambda: run_command_line([*args], TerminalSettings(os.environ, day=day)), environ or {})
 
 
 def report_here(
@@ -64,14 +62,16 @@ def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> 
 
 
 def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | None) -> int:
-    shown = Settings(os.environ, day=day)
+    shown = TerminalSettings(os.environ, day=day)
     with report.make_context("report", [*args], obj=shown) as ctx:
         where = {
             name: value for name, value in ctx.params.items() if name not in ("opens", "watch", "format", "output")
         }
-        wishes = Wishes(**{name: where.pop(name) for name in Wishes.__struct_fields__})
+        wishes = ReportOptions(**{name: where.pop(name) for name in ReportOptions.__struct_fields__})
         try:
-            return report_with(Cache(disk, shown.environ, now, today=shown.today), where, wishes, Answer())
+            return run_report_with_cache(
+                Cache(disk, shown.environ, now, today=shown.today), where, wishes, ProblemOutput()
+            )
         except DuvetError as error:
-            tell(as_problems(error), shown)
+            tell(list_error_problems(error), shown)
             return FAILED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from duvet.cache.cache import Cache
-from duvet.tree.disk import DiskTree
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 LATER = time.time_ns() + 3600 * 10**9
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PRINT = "from duvet.cache.build import build; print(build().hex())"
+PRINT = "from duvet.tree.cache_files import compute_build_id; print(compute_build_id().hex())"
 
 
 def output_of(program: str, folder: Path) -> str:
@@ -24,9 +24,9 @@ def name_of(package: Path) -> str:
 
 
 def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
+    ##= man/spec/cache.md#storage
     ##= type=test
-    ##% What another build of duvet has kept MUST NOT be used.
+    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     import shutil
 
     import duvet
@@ -43,9 +43,6 @@ def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can become another user")
 def test_another_user_makes_another_build() -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% What another user has kept MUST NOT be used, who may read other files.
     # The other user may not be allowed to read what is imported later.
     step_down = PRINT.replace("print", "import blake3, os; os.setgroups([]); os.setgid(65534); os.setuid(65534); print")
     both = (PRINT, step_down)

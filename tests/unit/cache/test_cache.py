@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.cache.cache import Cache
-from duvet.cache.memory import NoMemory
-from duvet.tree.disk import DiskTree
+from duvet.tree.cache import Cache, NoResultCache
+from duvet.tree.files import DiskTree
 from tests.unit.cache.opened import LATER, Work, opened
 
 
@@ -45,7 +44,7 @@ def test_a_file_is_read_once_in_each_way(root: Path) -> None:
 def test_a_clock_that_jumps_back(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% What was kept at a time that is yet to come MUST NOT be used.
+    ##% duvet MUST give the same answer with and without the cache.
     work = Work()
     run_of_file(root, work, LATER)
     run_of_file(root, work, LATER - 1)
@@ -141,7 +140,7 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
 
 
 def test_where_nothing_is_kept() -> None:
-    work, memory = Work(), NoMemory()
+    work, memory = Work(), NoResultCache()
     for _ in range(2):
         assert list(memory.of_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)) == [
             ("p", "answer")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.disk import DiskTree
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.unit.cache.here import report_here, run_here
 from tests.unit.cache.house import HOUSE
@@ -97,7 +97,8 @@ CHANGES: dict[str, Change] = {
 def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% An answer MUST NOT be kept where an input changed between two looks at it.
+    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
+    ##% during the run.
     choice = random.Random(name)
     for number in range(SAMPLES):
         folder = start(tmp_path / str(number))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.cache.cache import Cache
 from duvet.errors import FetchError, UnreadableError
 from duvet.specs.library import Library
-from duvet.specs.resolve import locate
-from duvet.tree.disk import DiskTree
+from duvet.specs.locator import locate_specification
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 from tests.unit.cache.opened import LATER, Work, opened
 
 
@@ -36,9 +36,6 @@ def test_work_on_a_tree_is_done_once(root: Path) -> None:
 
 
 def test_work_on_a_tree_and_a_clock_that_jumps_back(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% What was kept at a time that is yet to come MUST NOT be used.
     work = Work()
     for now, done in ((LATER, 1), (LATER - 1, 2), (LATER, 2)):
         run_of_tree(root, work, now=now)
@@ -56,7 +53,7 @@ def test_work_that_asked_for_a_variable(root: Path) -> None:
 def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
+    ##% duvet MUST give the same answer with and without the cache.
     work, done = Work(), []
     for number in (30, 31, 31, 30, None, 1, 1, 31):
         today = None if number is None else date(2030, 2 if number == 1 else 1, number)
@@ -84,7 +81,8 @@ def test_work_that_asked_for_all_variables(root: Path) -> None:
 def test_a_fault_is_not_kept(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
+    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
+    ##% during the run.
     work = Work()
     (root / "folder").mkdir()
     for _ in range(2):
@@ -144,12 +142,9 @@ def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
 
 
 def test_a_download_that_fails(tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
     cache = Cache(DiskTree(str(tmp_path)), {})
     library = Library(cache.tree, "specs", lambda wanted: {url: FetchError("no answer") for url in wanted}, "", cache)
     with pytest.raises(FetchError):
-        library.load(locate("https://tea.example/spec.md"))
+        library.load(locate_specification("https://tea.example/spec.md"))
     cache.keep("question", "how", 1)
     assert Cache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None

@@ -20,9 +20,6 @@ STEPS = 40
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_edits(seed: int, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer MUST be the same with the cache and without it.
     twins = Twins(tmp_path, fill)
     choice = random.Random(seed)
     usual = choice.sample(OPTIONS, 2)
@@ -44,9 +41,6 @@ def test_random_edits(seed: int, tmp_path: Path) -> None:
 
 
 def test_days_pass(tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer that depends on whether a day is over MUST NOT be given when that has changed.
     twins = Twins(tmp_path, lambda folder: make(folder, {**HOUSE, ".duvet/config.toml": NOT_OWED}))
     expired = []
     for run, day in enumerate((None, *DAYS, *DAYS[::-1])):

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 
-from duvet.cache.blobs import Blobs
+from duvet.tree.cache_files import BlobStore
 from tests.cli.damage import Damage, directory, holds, link, loop, pipe, unreadable
 from tests.cli.made import KETTLE, SOURCE, make
 from tests.cli.running import Done
@@ -129,16 +129,13 @@ def answer(folder: Path, now: int) -> tuple[Done, dict[str, object]]:
 @pytest.mark.parametrize("name", ["report", "annotations", "all"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file(damage: str, name: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% A cache that is cut off, changed or unreadable MUST count as absent.
     folder = used(tmp_path / "kettle")
     for one in NAMES if name == "all" else (name,):
         DAMAGES[damage](f"{CACHE}/{one}")(folder)
     for run in range(1, 4):
         assert answer(folder, LATER + run) == right
     if damage not in LASTING:
-        blobs = Blobs(str(folder / CACHE))
+        blobs = BlobStore(str(folder / CACHE))
         assert [one for one in NAMES if blobs.load(one, object) is None] == []
         assert "Checked that nothing has changed" in report_here(folder, now=LATER + 5).err
 
@@ -155,9 +152,6 @@ PLACES: dict[str, Damage] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_something_in_the_place_of_the_cache(place: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##= type=test
-    ##% A cache that can't be written MUST NOT keep a run from its answer.
     folder = used(tmp_path / "kettle")
     (folder / CACHE).rename(folder.with_name("elsewhere"))
     PLACES[place](folder)

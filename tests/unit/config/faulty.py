@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.read import read_config
+from duvet.config.project_file import read_config
 from duvet.model import Problem, ProblemsError
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"

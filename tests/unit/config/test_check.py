@@ -83,7 +83,8 @@ report.snapshot = { enabled = {}, path = nan }
 
 def test_wrong_types_everywhere() -> None:
     ##= man/spec/trace.md#configuration
-    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     assert found(WRONG_VALUES) == [
         "3:3+1 DUV004 invalid type: integer `1`, expected a table",
         "4:15+3 DUV004 invalid type: floating point `1.5`, expected a string",

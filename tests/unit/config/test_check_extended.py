@@ -7,7 +7,8 @@ from tests.unit.config.faulty import EXTEND, EXTENDED, found
 
 def test_keys_of_our_schema_are_unknown_in_upstreams() -> None:
     ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
     text = "[[source]]\npattern = ['x']\nlanguage = 'go'\ngitignore = 1\n"
     keys = "`pattern`, `comment-style`, `type`, `blob-link`"
     assert found(text) == [
@@ -70,8 +71,6 @@ def test_what_is_refused_of_what_is_not_applicable() -> None:
 
 
 def test_what_is_not_applicable_is_unknown_in_upstreams_schema() -> None:
-    ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     top = "`source`, `requirement`, `report`, `specification`, `$schema`"
     assert found("[[not-applicable]]\ntarget = 'a'\nreason = 'b'\n") == [
         f"2:3+14 DUV002 unknown field `not-applicable`, expected one of {top}; {EXTEND}"
@@ -108,8 +107,6 @@ def test_what_is_refused_of_the_page() -> None:
     assert found("[report.html]\nsnippet-lines = true\n", EXTENDED) == [
         "3:17+4 DUV004 invalid type: boolean `true`, expected an integer"
     ]
-    ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     assert found("[report.html]\ntitle = 'x'\nsnippet-lines = 99\n") == [
         f"3:1+5 DUV002 unknown field `title`, expected one of {keys}; {EXTEND}",
         f"4:1+13 DUV002 unknown field `snippet-lines`, expected one of {keys}",
@@ -135,7 +132,5 @@ def test_what_is_refused_of_the_server() -> None:
         "6:19+7 DUV005 unknown variant `notes`, expected one of `trace`, `pages`, `knowledge`, `introspect`",
         f"7:1+5 DUV002 unknown field `titel`, expected one of {keys}; did you mean `title`?",
     ]
-    ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     top = "`source`, `requirement`, `report`, `specification`, `$schema`"
     assert found("[server]\nname = 'x'\n") == [f"2:2+6 DUV002 unknown field `server`, expected one of {top}; {EXTEND}"]

@@ -27,9 +27,8 @@ enable = true
 
 def test_unknown_and_missing_keys_at_every_level() -> None:
     ##= man/spec/trace.md#configuration
-    ##% Every key that is unknown, missing or of the wrong type MUST be reported with its place in the file.
-    ##= man/spec/trace.md#configuration
-    ##% A problem with a misspelt key SHOULD name the key that was meant.
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
     keys = "`pattern`, `comment-style`, `type`, `blob-link`"
     top = "`source`, `requirement`, `report`, `specification`, `$schema`"
     assert found(TYPOS) == [

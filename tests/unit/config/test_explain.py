@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from duvet.config.explain import Given, Origin, Setting, explain, explain_file
-from duvet.config.find import CONFIG_PATH
-from duvet.config.read import read_config
-from duvet.config.schema import ServerRule
+from duvet.config.explain import CommandLineValue, Setting, SettingOrigin, explain_config, explain_file
+from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.settings import ServerRule
 from duvet.errors import UnreadableError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from duvet.version import VERSION
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
@@ -33,10 +32,10 @@ REPORTS = [
 ]
 
 
-def explained(text: str, given: Mapping[str, Given] | None = None) -> list[str]:
+def explained(text: str, given: Mapping[str, CommandLineValue] | None = None) -> list[str]:
     """The settings, a line each: `key value origin, line and variables or the option`."""
     config = read_config(text.encode(), CONFIG_PATH, ENVIRON)
-    return [shown(setting) for setting in explain(config, ENVIRON, given or {})]
+    return [shown(setting) for setting in explain_config(config, ENVIRON, given or {})]
 
 
 def shown(setting: Setting) -> str:
@@ -46,7 +45,7 @@ def shown(setting: Setting) -> str:
 
 def test_every_setting_of_upstreams_schema() -> None:
     ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it came from.
+    ##% `duvet config` MUST show each value in force and where it comes from.
     assert explained(TEXT) == [
         "config-path .duvet/config.toml default",
         f"$schema {UPSTREAM} file 1",
@@ -116,7 +115,7 @@ server = { title = "Teas", protocol-version = "2025-06-18", page-size = 0 }
 
 
 def test_the_command_line_wins() -> None:
-    given = {"report.html.issue-link": Given("--issue-link", "https://issues")}
+    given = {"report.html.issue-link": CommandLineValue("--issue-link", "https://issues")}
     lines = [line for line in explained(TEXT, given) if "issue-link" in line]
     assert lines == ["report.html.issue-link https://issues command line --issue-link"]
 
@@ -125,14 +124,14 @@ def test_a_file_that_is_given() -> None:
     tree = MemoryTree({"other.toml": TEXT.encode()})
     settings = explain_file(tree, "other.toml", ENVIRON)
     assert settings[:2] == (
-        Setting("config-path", "other.toml", Origin.COMMAND_LINE, option="--config-path"),
-        Setting("$schema", UPSTREAM, Origin.FILE, "other.toml", 1),
+        Setting("config-path", "other.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
+        Setting("$schema", UPSTREAM, SettingOrigin.FILE, "other.toml", 1),
     )
 
 
 def test_the_file_of_the_folder() -> None:
     tree = MemoryTree({CONFIG_PATH: TEXT.encode()})
-    assert explain_file(tree, None, ENVIRON)[0] == Setting("config-path", CONFIG_PATH, Origin.DEFAULT)
+    assert explain_file(tree, None, ENVIRON)[0] == Setting("config-path", CONFIG_PATH, SettingOrigin.DEFAULT)
 
 
 def test_no_file() -> None:

@@ -8,34 +8,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.config.expressions import Expansion, ExpressionError, expand
+from duvet.config.variables import ExpressionError, TemplateExpansion, expand_template
 
 ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
 
 EXPANSIONS = [
-    ("", Expansion("")),
-    ("https://host/main", Expansion("https://host/main")),
-    ("$REV/${REV}/{{REV}}/}}", Expansion("$REV/${REV}/{{REV}}/}}")),
-    ("x/${{ REV }}/y", Expansion("x/abc/y", ("REV",))),
-    ("${{REV}}${{B}}${{REV}}", Expansion("abczzzabc", ("REV", "B"))),
-    ("${{ NONE || REV || B }}", Expansion("abc", ("REV",))),
-    ("${{NONE||'text'||B}}", Expansion("text")),
-    ("${{ 'x y' }}", Expansion("x y")),
-    ("${{ 'open }}", Expansion("open")),
-    ("${{ 'two''' }}", Expansion("two")),
-    ("${{ '' }}", Expansion("")),
-    ("${{ EMPTY || 'b' }}", Expansion("", ("EMPTY",))),
-    ("${{ BYTES || 'b' }}", Expansion("b")),
-    ("${{ 'a}b' }}}}", Expansion("a}b}}")),
-    ("${{\u00a0REV\u2003}}", Expansion("abc", ("REV",))),
+    ("", TemplateExpansion("")),
+    ("https://host/main", TemplateExpansion("https://host/main")),
+    ("$REV/${REV}/{{REV}}/}}", TemplateExpansion("$REV/${REV}/{{REV}}/}}")),
+    ("x/${{ REV }}/y", TemplateExpansion("x/abc/y", ("REV",))),
+    ("${{REV}}${{B}}${{REV}}", TemplateExpansion("abczzzabc", ("REV", "B"))),
+    ("${{ NONE || REV || B }}", TemplateExpansion("abc", ("REV",))),
+    ("${{NONE||'text'||B}}", TemplateExpansion("text")),
+    ("${{ 'x y' }}", TemplateExpansion("x y")),
+    ("${{ 'open }}", TemplateExpansion("open")),
+    ("${{ 'two''' }}", TemplateExpansion("two")),
+    ("${{ '' }}", TemplateExpansion("")),
+    ("${{ EMPTY || 'b' }}", TemplateExpansion("", ("EMPTY",))),
+    ("${{ BYTES || 'b' }}", TemplateExpansion("b")),
+    ("${{ 'a}b' }}}}", TemplateExpansion("a}b}}")),
+    ("${{\u00a0REV\u2003}}", TemplateExpansion("abc", ("REV",))),
 ]
 
 
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
-def test_expands(template: str, expansion: Expansion) -> None:
+def test_expands(template: str, expansion: TemplateExpansion) -> None:
     ##= man/spec/trace.md#configuration
-    ##% `${{ A || B || 'text' }}` in a link MUST become the first of these that is set.
-    assert expand(template, ENVIRON) == expansion
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
+    assert expand_template(template, ENVIRON) == expansion
 
 
 ERRORS = [
@@ -67,7 +67,7 @@ ERRORS = [
 @pytest.mark.parametrize(("template", "message", "hint"), ERRORS)
 def test_says_why_a_template_has_no_value(template: str, message: str, hint: str) -> None:
     with pytest.raises(ExpressionError) as error:
-        expand(template, ENVIRON)
+        expand_template(template, ENVIRON)
     assert (error.value.message, error.value.hint) == (message, hint)
 
 
@@ -80,20 +80,20 @@ PIECES = st.one_of(TEXTS, st.builds("${{{{ {} || '{}' }}}}".format, NAMES, TEXTS
 @given(st.text())
 def test_any_text_expands_or_says_why(template: str) -> None:
     try:
-        expand(template, {"A": "a"})
+        expand_template(template, {"A": "a"})
     except ExpressionError as error:
         assert error.message.startswith(("expected", "failed"))
 
 
 @given(st.lists(PIECES, max_size=6), ENVIRONS)
 def test_each_expression_expands_on_its_own(pieces: list[str], environ: dict[str, str]) -> None:
-    parts = [expand(piece, environ).text for piece in pieces]
-    assert expand("".join(pieces), environ).text == "".join(parts)
+    parts = [expand_template(piece, environ).text for piece in pieces]
+    assert expand_template("".join(pieces), environ).text == "".join(parts)
 
 
 @given(st.lists(PIECES, max_size=6), ENVIRONS)
 def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
     template = "".join(pieces)
     expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)
-    assert expand(template, environ).text == expected
-    assert set(expand(template, environ).variables) <= set(environ)
+    assert expand_template(template, environ).text == expected
+    assert set(expand_template(template, environ).variables) <= set(environ)

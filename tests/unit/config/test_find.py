@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.find import CONFIG_PATH, find_config, folder_above, require_config
+from duvet.config.project_file import CONFIG_PATH, find_config, find_parent_project, require_config
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import DiskTree, MemoryTree
 
 
 def test_a_file_that_is_given_wins_over_that_of_the_folder() -> None:
     ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` in the working directory, unless another file is named.
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
     tree = MemoryTree({CONFIG_PATH: b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
 
@@ -41,7 +41,7 @@ def test_parents_are_not_searched_but_named(tmp_path: Path) -> None:
 
 
 def test_the_search_ends_at_the_root() -> None:
-    assert folder_above(DiskTree("/")) == ""
+    assert find_parent_project(DiskTree("/")) == ""
 
 
 def test_the_search_ends_where_the_tree_has_no_root() -> None:
@@ -52,4 +52,4 @@ def test_the_search_ends_where_the_tree_has_no_root() -> None:
         def identity(self, folder: str) -> object:
             return folder
 
-    assert folder_above(Endless({})) == ""
+    assert find_parent_project(Endless({})) == ""

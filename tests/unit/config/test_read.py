@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from msgspec import convert, structs
 
-from duvet.config.read import read_config
-from duvet.config.schema import (
+from duvet.config.project_file import read_config
+from duvet.config.settings import (
     BUILT_IN_REQUIREMENTS,
     Config,
     HtmlReport,
@@ -20,13 +20,13 @@ from duvet.config.schema import (
     SourceRule,
     SpecificationRule,
 )
-from duvet.config.toml import Toml
+from duvet.config.toml import TomlDocument
 from duvet.model import Format, Kind, Place
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 EXTENDED = "duvet-cli/config/v1"
 PATH = ".duvet/config.toml"
-NO_TOML = Toml({}, "", "")
+NO_TOML = TomlDocument({}, "", "")
 DEFAULTS = Config(
     path=PATH,
     schema=UPSTREAM,
@@ -88,8 +88,6 @@ def read(text: str, schema: str = UPSTREAM) -> Config:
 
 
 def test_everything_in_upstreams_schema() -> None:
-    ##= man/spec/trace.md#configuration
-    ##% A configuration with the schema of awslabs duvet MUST be read as awslabs duvet reads it.
     assert read(EVERYTHING) == structs.replace(
         DEFAULTS,
         sources=(
@@ -119,7 +117,8 @@ def test_every_name_of_upstreams_schema(name: str) -> None:
 
 def test_our_schema_holds_upstreams_keys() -> None:
     ##= man/spec/trace.md#configuration
-    ##% A configuration with our own schema MUST accept every key of the other one.
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
     ours = read(EVERYTHING, EXTENDED)
     theirs = convert(ours.report, Report, from_attributes=True)
     assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
@@ -167,7 +166,7 @@ def sources(text: str) -> tuple[SourceRule, ...]:
 
 def test_a_language_gives_patterns_and_a_style() -> None:
     ##= man/spec/trace.md#sources
-    ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
+    ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
     assert sources('source = [{ language = "python" }]') == (
         SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
     )
@@ -175,7 +174,7 @@ def test_a_language_gives_patterns_and_a_style() -> None:
 
 def test_a_pattern_and_a_style_win_over_those_of_the_language() -> None:
     ##= man/spec/trace.md#sources
-    ##% With `language`, the comment style and the patterns of that language MUST be used where none are given.
+    ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
     assert sources('source = [{ language = "c", pattern = "*.c", comment-style.meta = "//=" }]') == (
         SourceRule(("*.c",), "//=", "*#", language="c"),
     )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.find import CONFIG_PATH
-from duvet.config.read import read_config
-from duvet.config.schema import OURS, ServerRule
-from duvet.config.server import PackName
-from duvet.config.service.read import service_config
-from duvet.tools.choosing import BUILT_IN, BY_DEFAULT
-from duvet.tree.memory import MemoryTree
+from duvet.config.duvet_tables import PackName
+from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.service import load_service
+from duvet.config.settings import EXTENDED_SCHEMA, ServerRule
+from duvet.tools.packs import BUILT_IN_PACKS, DEFAULT_PACKS
+from duvet.tree.files import MemoryTree
 
-BEGIN = f"'$schema' = '{OURS}'\n"
+BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
 SERVER = """[server]
 name = "tea"
 title = "Tea"
@@ -34,7 +33,7 @@ TEA = ServerRule(
 
 
 def rule(tree: MemoryTree, path: str | None = None) -> ServerRule:
-    return service_config(tree, {}, project_path=path).rule
+    return load_service(tree, {}, project_path=path).rule
 
 
 def quick(text: str) -> ServerRule:
@@ -71,11 +70,12 @@ def test_what_is_wrong_elsewhere_keeps_nothing_from_it(wrong: str) -> None:
 )
 def test_what_is_wrong_in_it_leaves_the_defaults(wrong: str) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     assert quick(BEGIN + wrong) == ServerRule()
     assert rule(MemoryTree({CONFIG_PATH: b"server \xff"})) == ServerRule()
 
 
 def test_packs_are_those_that_there_are() -> None:
-    assert [pack.value for pack in PackName] == list(BUILT_IN)
-    assert ServerRule().packs == BY_DEFAULT
+    assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
+    assert ServerRule().packs == DEFAULT_PACKS

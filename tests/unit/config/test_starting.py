@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.languages import STARTERS, Starter
-from duvet.config.read import read_config
-from duvet.config.schema import Config, SourceRule, SpecificationRule
-from duvet.config.starting import detected, starting_config
+from duvet.config.languages import STARTERS, Starter, detect_languages, render_starting_config
+from duvet.config.project_file import read_config
+from duvet.config.settings import Config, SourceRule, SpecificationRule
 
 ODD = 'a "b"\\c\x7f.md'
 
 
 def written(starters: tuple[Starter, ...], *specifications: str, extended: bool) -> Config:
     """What duvet reads from the configuration that it writes."""
-    return read_config(starting_config(starters, specifications, extended=extended), "config.toml", {})
+    return read_config(render_starting_config(starters, specifications, extended=extended), "config.toml", {})
 
 
 @pytest.mark.parametrize(
@@ -26,15 +25,14 @@ def written(starters: tuple[Starter, ...], *specifications: str, extended: bool)
     ],
 )
 def test_languages_are_known_by_their_files(files: set[str], languages: list[str]) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% `duvet init` without a language MUST take the languages whose files stand in the folder.
-    assert [one.language.value for one in detected(files.__contains__)] == languages
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
+    assert [one.language.value for one in detect_languages(files.__contains__)] == languages
 
 
 @pytest.mark.parametrize("extended", [False, True])
 def test_what_is_written_can_be_read(extended: bool) -> None:
-    ##= man/spec/trace.md#setting-up
-    ##% A configuration that `duvet init` writes MUST be one that duvet reads.
     config = written(STARTERS, "spec.md", ODD, extended=extended)
     assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
         ((starter.pattern,), *starter.language.style) for starter in STARTERS
@@ -44,7 +42,7 @@ def test_what_is_written_can_be_read(extended: bool) -> None:
 
 
 def test_our_schema_leaves_out_what_git_ignores() -> None:
-    (source,) = written(detected({"go.mod"}.__contains__), extended=True).sources
+    (source,) = written(detect_languages({"go.mod"}.__contains__), extended=True).sources
     assert source == SourceRule(("src/**/*.go",), gitignore=True, language="go")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.secret import Secret
-from duvet.config.variables import VariableError, filled_in, is_variable
+from duvet.config.settings import Secret
+from duvet.config.variables import VariableError, expand_variables, is_variable
 
 ENVIRON = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
@@ -23,7 +23,7 @@ ENVIRON = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
     ],
 )
 def test_texts(text: str, expected: str) -> None:
-    assert filled_in(text, ENVIRON) == expected
+    assert expand_variables(text, ENVIRON) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_texts(text: str, expected: str) -> None:
 )
 def test_texts_that_have_no_value(text: str, said: str) -> None:
     with pytest.raises(VariableError) as error:
-        filled_in(text, ENVIRON)
+        expand_variables(text, ENVIRON)
     assert error.value.message == said
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from duvet.config import wording
+from duvet.config import fields
 
 
 def test_fields() -> None:
-    assert wording.unknown_field("x", ["a", "b", "c"]) == "unknown field `x`, expected one of `a`, `b`, `c`"
-    assert wording.unknown_field("x", ["a", "b"]) == "unknown field `x`, expected `a` or `b`"
-    assert wording.unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
-    assert wording.unknown_field("x", []) == "unknown field `x`, there are no fields"
-    assert wording.missing_field("x") == "missing field `x`"
-    assert wording.duplicate_field("x") == "duplicate field `x`"
-    assert wording.unknown_variant("X", ["a"]) == "unknown variant `X`, expected `a`"
+    assert fields.describe_unknown_field("x", ["a", "b", "c"]) == "unknown field `x`, expected one of `a`, `b`, `c`"
+    assert fields.describe_unknown_field("x", ["a", "b"]) == "unknown field `x`, expected `a` or `b`"
+    assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
+    assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
+    assert fields.describe_missing_field("x") == "missing field `x`"
+    assert fields.describe_duplicate_field("x") == "duplicate field `x`"
+    assert fields.describe_unknown_variant("X", ["a"]) == "unknown variant `X`, expected `a`"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_fields() -> None:
     ],
 )
 def test_types(value: Any, words: str) -> None:
-    assert wording.invalid_type(value, "a string") == f"invalid type: {words}, expected a string"
+    assert fields.describe_invalid_type(value, "a string") == f"invalid type: {words}, expected a string"
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,6 @@ def test_types(value: Any, words: str) -> None:
 )
 def test_did_you_mean(word: str, answer: str) -> None:
     ##= man/spec/trace.md#configuration
-    ##% A problem with a misspelt key SHOULD name the key that was meant.
-    assert wording.did_you_mean(word, ["pattern", "type", "TODO"]) == answer
+    ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
+    ##% key that was meant.
+    assert fields.did_you_mean(word, ["pattern", "type", "TODO"]) == answer

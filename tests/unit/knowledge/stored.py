@@ -9,22 +9,22 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.reports.facts import ProjectFacts, facts_of
-from duvet.knowledge.reports.history import keep_reports
-from duvet.store.opening import open_store
+from duvet.config.settings import IngestRule
+from duvet.knowledge.reports.facts import ProjectFacts, gather_facts
+from duvet.knowledge.reports.history import save_reports
+from duvet.store.location import open_store
 from duvet.store.records import (
     Artifact,
-    Edge,
-    Kind,
-    Label,
-    Node,
-    Piece,
+    FileKind,
+    GraphEdge,
+    GraphNode,
+    IngestedFile,
+    IngestRun,
+    NodeLabel,
     Relation,
-    Removed,
-    Run,
+    RemovedFile,
     Symbol,
-    Taken,
+    TextPiece,
 )
 
 DAY = 86_400
@@ -35,7 +35,7 @@ BOIL, POUR = "spec#heating/3b42c44e1122", "spec#pouring/3b42c4990000"
 STORE = ".duvet/knowledge/store.db"
 
 
-def artifact(path: str, kind: Kind, subsystem: str = "", time: float | None = NEW, **more: object) -> Artifact:
+def artifact(path: str, kind: FileKind, subsystem: str = "", time: float | None = NEW, **more: object) -> Artifact:
     return replace(
         Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=f"d-{path}", git_commit="c1"),
         **more,
@@ -43,31 +43,36 @@ def artifact(path: str, kind: Kind, subsystem: str = "", time: float | None = NE
 
 
 ARTIFACTS = (
-    artifact("README.md", Kind.DOC, time=OLD, chunk_count=1),
-    artifact("docs/kettle.md", Kind.DOC, "Kettle", OLD, chunk_count=1),
-    artifact("docs/tea.md", Kind.DOC, "Tea", None, chunk_count=1),
-    artifact("src/kettle/boil.py", Kind.CODE, "Kettle", OLD, criticality="high", chunk_count=2),
-    artifact("src/kettle/empty.py", Kind.CODE, "Kettle", skipped="empty"),
-    artifact("src/odd::name:1.py", Kind.CODE, "", NEW, chunk_count=1),
-    artifact("src/tea/leaf 100%.py", Kind.CODE, "Tea", NEW, chunk_count=1),
-    artifact("tests/test_kettle.py", Kind.TEST, "Kettle", OLD, chunk_count=1),
+    artifact("README.md", FileKind.DOC, time=OLD, chunk_count=1),
+    artifact("docs/kettle.md", FileKind.DOC, "Kettle", OLD, chunk_count=1),
+    artifact("docs/tea.md", FileKind.DOC, "Tea", None, chunk_count=1),
+    artifact("src/kettle/boil.py", FileKind.CODE, "Kettle", OLD, criticality="high", chunk_count=2),
+    artifact("src/kettle/empty.py", FileKind.CODE, "Kettle", skipped="empty"),
+    artifact("src/odd::name:1.py", FileKind.CODE, "", NEW, chunk_count=1),
+    artifact("src/tea/leaf 100%.py", FileKind.CODE, "Tea", NEW, chunk_count=1),
+    artifact("tests/test_kettle.py", FileKind.TEST, "Kettle", OLD, chunk_count=1),
 )
 TEXT = "def boil() -> None:\n    heat()\n"
-_OF_KIND = {Kind.CODE: Relation.BELONGS_TO, Kind.DOC: Relation.DESCRIBES, Kind.TEST: Relation.VALIDATES}
+_OF_KIND = {FileKind.CODE: Relation.BELONGS_TO, FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
-KETTLE = Node(label=Label.SUBSYSTEM, key="Kettle", properties={"description": "Heats water.", "criticality": "high"})
-TEA = Node(label=Label.SUBSYSTEM, key="Tea")
-SPEC = Node(
-    label=Label.SPECIFICATION, key="spec", name="The Kettle", properties={"url": "docs/spec.md", "path": "docs/spec.md"}
+KETTLE = GraphNode(
+    label=NodeLabel.SUBSYSTEM, key="Kettle", properties={"description": "Heats water.", "criticality": "high"}
 )
-HEATING = Node(label=Label.SECTION, key="spec#heating", name="Heating")
-POURING = Node(label=Label.SECTION, key="spec#pouring", name="Pouring")
+TEA = GraphNode(label=NodeLabel.SUBSYSTEM, key="Tea")
+SPEC = GraphNode(
+    label=NodeLabel.SPECIFICATION,
+    key="spec",
+    name="The Kettle",
+    properties={"url": "docs/spec.md", "path": "docs/spec.md"},
+)
+HEATING = GraphNode(label=NodeLabel.SECTION, key="spec#heating", name="Heating")
+POURING = GraphNode(label=NodeLabel.SECTION, key="spec#pouring", name="Pouring")
 
 
-def requirement(key: str, text: str, status: str) -> Node:
+def requirement(key: str, text: str, status: str) -> GraphNode:
     section, _, digits = key.partition("#")[2].partition("/")
-    return Node(
-        label=Label.REQUIREMENT,
+    return GraphNode(
+        label=NodeLabel.REQUIREMENT,
         key=key,
         name=text[:80],
         properties={
@@ -87,20 +92,20 @@ MUST_BOIL = requirement(
 MUST_POUR = requirement(POUR, "The kettle MUST pour.", "not started")
 
 
-def _nodes() -> list[Node]:
-    files = [Node(label=one.label, key=one.path) for one in ARTIFACTS]
+def _nodes() -> list[GraphNode]:
+    files = [GraphNode(label=one.label, key=one.path) for one in ARTIFACTS]
     return [KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR, *files]
 
 
-def _edges() -> list[Edge]:
+def _edges() -> list[GraphEdge]:
     known = {one.key: one.id for one in NODES}
     owned = [
-        Edge(source=known[one.path], relation=_OF_KIND[one.kind], target=f"Subsystem:{one.subsystem}")
+        GraphEdge(source=known[one.path], relation=_OF_KIND[one.kind], target=f"Subsystem:{one.subsystem}")
         for one in ARTIFACTS
         if one.subsystem
     ]
     cites = [
-        Edge(
+        GraphEdge(
             source=known[path],
             relation=Relation.CITES,
             target=MUST_BOIL.id,
@@ -109,15 +114,15 @@ def _edges() -> list[Edge]:
         for path, kind in (("src/kettle/boil.py", "implementation"), ("tests/test_kettle.py", "test"))
     ]
     parts = [
-        Edge(source=child.id, relation=Relation.PART_OF, target=parent.id)
+        GraphEdge(source=child.id, relation=Relation.PART_OF, target=parent.id)
         for child, parent in ((MUST_BOIL, HEATING), (MUST_POUR, POURING), (HEATING, SPEC), (POURING, SPEC))
     ]
-    return [*owned, *cites, *parts, Edge(source=TEA.id, relation=Relation.DEPENDS_ON, target=KETTLE.id)]
+    return [*owned, *cites, *parts, GraphEdge(source=TEA.id, relation=Relation.DEPENDS_ON, target=KETTLE.id)]
 
 
 NODES = _nodes()
 EDGES = _edges()
-RUN = Run(
+RUN = IngestRun(
     run_id="r1",
     profile="local",
     started_at=NOW - 60,
@@ -127,15 +132,15 @@ RUN = Run(
     repo_head="c1",
     changed=8,
     removed=(
-        Removed(path="docs/gone.md", kind=Kind.DOC, subsystem="Tea", digest="d-gone"),
-        Removed(path="a.py", kind=Kind.CODE, digest="d-a", status="renamed", renamed_to="src/kettle/boil.py"),
+        RemovedFile(path="docs/gone.md", kind=FileKind.DOC, subsystem="Tea", digest="d-gone"),
+        RemovedFile(path="a.py", kind=FileKind.CODE, digest="d-a", status="renamed", renamed_to="src/kettle/boil.py"),
     ),
 )
 
 
 def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - frozen
     """What reports are made of, before it is stored."""
-    return facts_of(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
+    return gather_facts(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
 
 
 def plain(value: object) -> Any:
@@ -143,22 +148,22 @@ def plain(value: object) -> Any:
     return json.decode(json.encode(value))
 
 
-def taken(one: Artifact) -> Taken:
+def taken(one: Artifact) -> IngestedFile:
     """A file with its pieces, each a line or the whole."""
     pieces = [
-        Piece(start=0, end=20, line_start=1, line_end=1, title=one.path),
-        Piece(start=20, end=len(TEXT), line_start=2, line_end=2),
+        TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
+        TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
     ]
     symbol = Symbol(name="boil", qualified_name="boil", kind="function", language="python", line_start=1, line_end=2)
-    return Taken(
+    return IngestedFile(
         artifact=one,
         text=TEXT if one.chunk_count else "",
         pieces=tuple(pieces[: one.chunk_count]),
-        symbols=(symbol,) if one.kind is Kind.CODE and one.chunk_count else (),
+        symbols=(symbol,) if one.kind is FileKind.CODE and one.chunk_count else (),
     )
 
 
-def fill(folder: Path, runs: Sequence[Run] = (RUN,)) -> Path:
+def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
     """Take the project in, once for each run; the folder."""
     path = folder / STORE
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +175,7 @@ def fill(folder: Path, runs: Sequence[Run] = (RUN,)) -> Path:
                     writing.put(taken(one))
                 writing.replace_graph(NODES, EDGES)
                 writing.put_run(run)
-                keep_reports(writing, replace(facts(), run=run), NOW + number)
+                save_reports(writing, replace(facts(), run=run), NOW + number)
     finally:
         store.close()
     return folder

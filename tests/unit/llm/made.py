@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from duvet.cache.blobs import Blobs
-from duvet.config.read import as_table
-from duvet.config.secret import Secret
-from duvet.config.service.tables import ServiceConfig
-from duvet.llm.errors import ModelError
-from duvet.llm.provider import Sampler
-from duvet.llm.records import ModelRequest, ModelResponse
+from duvet.config.project_file import build_table
+from duvet.config.service_schema import ServiceConfig
+from duvet.config.settings import Secret
+from duvet.llm.providers import Sampler
+from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
+from duvet.tree.cache_files import BlobStore
 from tests.unit.llm.wire import Wire, openai_says
 
 KEY = "sk-very-secret-1234"
@@ -46,11 +45,11 @@ class Made:
         config: Mapping[str, Any],
         environ: Mapping[str, str] | None = None,
         *,
-        blobs: Blobs | None = None,
+        blobs: BlobStore | None = None,
         sampler: Sampler | None = None,
     ) -> None:
         environ = environ or {}
-        service = as_table(dict(config), ServiceConfig, lambda kind, text: Secret(environ[text.strip("${}")]))
+        service = build_table(dict(config), ServiceConfig, lambda kind, text: Secret(environ[text.strip("${}")]))
         self.clock = FakeClock()
         self.log: list[str] = []
         self.router = StaticRouter(

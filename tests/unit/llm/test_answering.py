@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.llm.errors import Fault, ModelError, NoModelError
-from duvet.llm.provider import Sampler
-from duvet.llm.records import ModelRequest, ModelResponse, Resolved, Said, Usage
+from duvet.llm.providers import Sampler
+from duvet.llm.records import (
+    ModelError,
+    ModelFault,
+    ModelRequest,
+    ModelResponse,
+    NoModelError,
+    ProviderAnswer,
+    ResolvedModel,
+    TokenUsage,
+)
 from tests.unit.llm.made import at, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
@@ -14,9 +22,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_fallback_answers(wire: Wire, other: Wire) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% Where a fallback answers, a warning MUST say so, both in the log and in the response.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"))
     config = {
@@ -25,7 +34,7 @@ async def test_a_fallback_answers(wire: Wire, other: Wire) -> None:
     }
     async with routing(config) as made:
         words = "two/small answers instead: one refuses the key (401): no"
-        assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", Usage(12, 3), (words,))
+        assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", TokenUsage(12, 3), (words,))
         assert made.log == [words]
     assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
 
@@ -40,7 +49,7 @@ async def test_nobody_answers(wire: Wire, other: Wire) -> None:
     async with routing(config) as made:
         with pytest.raises(ModelError) as caught:
             await made.ask(task="ask")
-    assert caught.value.code is Fault.MALFORMED
+    assert caught.value.code is ModelFault.MALFORMED
     assert caught.value.message == (
         "one refuses the key (401): no; two answers not what the protocol has: Object missing required field `content`"
     )
@@ -50,18 +59,18 @@ async def test_what_is_resolved_is_invoked(wire: Wire) -> None:
     wire.plan(openai_says("Hi"))
     async with routing({"providers": {"one": at(wire)}}) as made:
         request = ModelRequest(prompt="Hi")
-        response = await made.router.invoke(request, Resolved("one", "other", "because", warnings=("beware",)))
-        assert response == ModelResponse("Hi", "one", "other", Usage(12, 3), ("beware",))
+        response = await made.router.invoke(request, ResolvedModel("one", "other", "because", warnings=("beware",)))
+        assert response == ModelResponse("Hi", "one", "other", TokenUsage(12, 3), ("beware",))
         with pytest.raises(NoModelError, match="two/x: there is no such provider"):
-            await made.router.invoke(request, Resolved("two", "x", "because"))
+            await made.router.invoke(request, ResolvedModel("two", "x", "because"))
 
 
 def client_that(answers: str, heard: list[ModelRequest]) -> Sampler:
     """A client with a model of its own."""
 
-    async def sample(request: ModelRequest) -> Said:
+    async def sample(request: ModelRequest) -> ProviderAnswer:
         heard.append(request)
-        return Said(answers)
+        return ProviderAnswer(answers)
 
     return sample
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.llm.citing import checked
+from duvet.llm.ask import check_source_numbers
 
 KNOWN = range(1, 4)
 
@@ -35,8 +35,9 @@ KNOWN = range(1, 4)
 def test_numbers(text: str, shown: str, named: set[int], made_up: tuple[str, ...]) -> None:
     ##= man/spec/ask.md#answers
     ##= type=test
-    ##% Numbers that name no source MUST be dropped from an answer, and a warning MUST name them.
-    found = checked(text, KNOWN)
+    ##% `duvet ask` MUST remove references to sources that do not exist, warn about them, and flag an answer that names
+    ##% no source.
+    found = check_source_numbers(text, KNOWN)
     assert (found.text, set(found.named), found.made_up) == (shown, named, made_up)
 
 
@@ -53,4 +54,4 @@ def test_numbers(text: str, shown: str, named: set[int], made_up: tuple[str, ...
     ],
 )
 def test_hostile_answers(text: str) -> None:
-    checked(text, KNOWN)
+    check_source_numbers(text, KNOWN)

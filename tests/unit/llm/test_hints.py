@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.llm.hints import Hint, hints_in
+from duvet.llm.router import ModelHint, parse_model_hints
 
 
 @pytest.mark.parametrize(
@@ -12,24 +12,25 @@ from duvet.llm.hints import Hint, hints_in
     [
         ("", ()),
         ("# Only a name", ()),
-        ("## Models\n- [a](b)", (Hint("a", "b", ""),)),
-        ("## Models\n* [a](b): c d ", (Hint("a", "b", "c d"),)),
-        ("- [Our model](b)", (Hint("Our model", "b", ""),)),
+        ("## Models\n- [a](b)", (ModelHint("a", "b", ""),)),
+        ("## Models\n* [a](b): c d ", (ModelHint("a", "b", "c d"),)),
+        ("- [Our model](b)", (ModelHint("Our model", "b", ""),)),
         ("- [a](b): remodelled", ()),
-        ("## Models\n- [\x1b\x07](b)\n- [x\u202ey](b)", (Hint("xy", "b", ""),)),
-        ("## Models\r\n- [a](b): c\r\n", (Hint("a", "b", "c"),)),
+        ("## Models\n- [\x1b\x07](b)\n- [x\u202ey](b)", (ModelHint("xy", "b", ""),)),
+        ("## Models\r\n- [a](b): c\r\n", (ModelHint("a", "b", "c"),)),
         ("## Models\n## Other\n- [a](b)", ()),
         ("## Models\n- [a]()\n- [](b)\n- a\n- [a] (b)\n[a](b)", ()),
     ],
 )
-def test_links(text: str, found: tuple[Hint, ...]) -> None:
-    assert hints_in(text) == found
+def test_links(text: str, found: tuple[ModelHint, ...]) -> None:
+    assert parse_model_hints(text) == found
 
 
 def test_what_is_long_is_cut() -> None:
     ##= man/spec/ask.md#discovery
     ##= type=test
-    ##% Hints MUST be cut, MUST be free of control characters, and MUST NOT become part of a prompt.
+    ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and keep
+    ##% the hints in it out of prompts.
     long = f"## Models\n- [{'n' * 300}]({'u' * 900}): {'t' * 9000}\x00\n"
-    assert hints_in(long) == (Hint("n" * 99 + "…", "u" * 199 + "…", "t" * 199 + "…"),)
-    assert len(hints_in("## Models\n" + "- [a](b)\n" * 1000)) == 100
+    assert parse_model_hints(long) == (ModelHint("n" * 99 + "…", "u" * 199 + "…", "t" * 199 + "…"),)
+    assert len(parse_model_hints("## Models\n" + "- [a](b)\n" * 1000)) == 100

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 from msgspec import json
 
-from duvet.llm.errors import Fault, ModelError
-from duvet.llm.words import plain
+from duvet.llm.records import ModelError, ModelFault, strip_invisible
 from tests.unit.llm.made import FINE, KEY, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
@@ -18,9 +17,6 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("said", [f"key {KEY} is wrong", f"{KEY[:5]}\x00{KEY[5:]}", f"{KEY}{KEY}", "x" * 190 + KEY])
 async def test_a_key_that_is_said_again(said: str, wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(refuses(401, said))
     async with routing({"providers": {"one": at(wire, apiKey="$K")}}, {"K": KEY}) as made:
         with pytest.raises(ModelError) as caught:
@@ -32,9 +28,6 @@ async def test_a_key_that_is_said_again(said: str, wire: Wire) -> None:
 
 
 async def test_a_key_that_is_in_an_answer(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(openai_says(f"Your key is {KEY}."))
     wire.files = {"/v1/models": Reply(body=json.encode({"data": [{"id": f"model-{KEY}"}]}))}
     async with routing({"providers": {"one": at(wire, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
@@ -52,15 +45,12 @@ WRITTEN = [KEY.replace("-", "\\u002d"), f"\\u0073{KEY[1:]}", f"{KEY[:5]}\\u0000{
 async def test_a_key_that_an_answer_writes_in_another_way(
     kind: str, says: Callable[[str], Reply], written: str, wire: Wire
 ) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(Reply(body=says("Your key is KEY.").body.replace(b"KEY", written.encode())))
     wire.files = {"/v1/models": Reply(body=f'{{"data": [{{"id": "model-{written}"}}]}}'.encode())}
     async with routing({"providers": {"one": at(wire, kind, apiKey="$K", discover=True)}}, {"K": KEY}) as made:
         assert (await made.ask()).text == "Your key is ***."
         assert [one.model for one in made.router.known_models()] == ["small", "model-***"]
-        assert plain("".join(made.log)).find(KEY) == -1
+        assert strip_invisible("".join(made.log)).find(KEY) == -1
 
 
 async def test_a_slash_of_a_key_may_be_written_in_two_ways(wire: Wire) -> None:
@@ -70,9 +60,6 @@ async def test_a_slash_of_a_key_may_be_written_in_two_ways(wire: Wire) -> None:
 
 
 async def test_a_key_that_stands_among_hints(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% A key MUST NOT be shown or logged, whatever a provider answers.
     wire.plan(FINE)
     hidden = f"{KEY[:5]}\x00{KEY[5:]}"
     text = f"## Models\n- [model {KEY}](https://h/{KEY}): {'x' * 190} {KEY}\n- [{hidden}](u): {hidden}\n"
@@ -91,19 +78,14 @@ async def test_nobody_listens() -> None:
         taken.bind(("127.0.0.1", 0))
         ##= man/spec/ask.md#keys
         ##= type=test
-        ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret
-        ##% in its path.
+        ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         base = f"http://127.0.0.1:{taken.getsockname()[1]}"
         error, waits = await fails({"baseUrl": base, "defaultModel": "m"})
-    assert (error.code, error.message) == (Fault.UNAVAILABLE, "one can't be reached: ConnectError")
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "one can't be reached: ConnectError")
     assert (error.hint, waits) == ("is `providers.one.baseUrl` right, and up?", [0.5, 1.0])
 
 
 async def test_a_host_and_a_path_that_are_said_again(wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% The `baseUrl` of a provider MUST NOT be shown or logged where a call goes wrong, neither its host nor a secret in
-    ##% its path.
     host, port = wire.url.removeprefix("http://").split(":")
     base = f"{wire.url}/tenant-7c3e/v1"
     wire.plan(refuses(404, f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"))

@@ -7,23 +7,29 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service.providers import ProviderKind
-from duvet.llm.endpoint import Endpoint
-from duvet.llm.errors import Fault, ModelError
-from duvet.llm.http import Http
-from duvet.llm.key import USUAL, Key
-from duvet.llm.openai import OpenAi
-from duvet.llm.records import Message, ModelRequest, ModelResponse, Said, Usage
+from duvet.config.service_tables import ProviderKind
+from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderKey
+from duvet.llm.http import ProviderClient
+from duvet.llm.providers import OpenAiProvider
+from duvet.llm.records import (
+    ModelError,
+    ModelFault,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ProviderAnswer,
+    TokenUsage,
+)
 from duvet.version import VERSION
 from tests.unit.llm.made import KEY, FakeClock, at, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says
 
 pytestmark = pytest.mark.anyio
-USAGE = Usage(12, 3)
+USAGE = TokenUsage(12, 3)
 FULL: dict[str, Any] = {
     "prompt": "And now?",
     "system": "Be brief.",
-    "messages": (Message("user", "Hi"), Message("assistant", "Hello")),
+    "messages": (ModelMessage("user", "Hi"), ModelMessage("assistant", "Hello")),
     "max_tokens": 7,
     "temperature": 0.0,
 }
@@ -84,7 +90,7 @@ async def test_little_is_sent_where_little_is_asked(kind: str, wire: Wire) -> No
     assert {"authorization", "x-api-key", "cookie"}.isdisjoint(asked.headers)
 
 
-class Kept(Http):
+class Kept(ProviderClient):
     """Sends nothing, and keeps what would be sent."""
 
     async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
@@ -94,8 +100,10 @@ class Kept(Http):
 
 async def test_openai_itself() -> None:
     http = Kept(FakeClock())
-    endpoint = Endpoint("one", USUAL[ProviderKind.OPENAI].base_url, Key(KEY), 60.0, 2)
-    assert await OpenAi(endpoint, http).complete("big", ModelRequest(prompt="Hi")) == Said("Hi", USAGE)
+    endpoint = Endpoint("one", PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url, ProviderKey(KEY), 60.0, 2)
+    assert await OpenAiProvider(endpoint, http).complete("big", ModelRequest(prompt="Hi")) == ProviderAnswer(
+        "Hi", USAGE
+    )
     assert http.sent == (
         "https://api.openai.com/v1/chat/completions",
         {"authorization": f"Bearer {KEY}"},
@@ -164,10 +172,10 @@ MALFORMED: list[tuple[str, bytes, str]] = [
 async def test_malformed(kind: str, body: bytes, what: str, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that holds no text where the protocol has it MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     wire.plan(Reply(body=body))
     async with routing({"providers": {"one": at(wire, kind)}}) as made:
         with pytest.raises(ModelError) as caught:
             await made.ask()
-    assert (caught.value.code, caught.value.message) == (Fault.MALFORMED, f"one answers {what}")
+    assert (caught.value.code, caught.value.message) == (ModelFault.MALFORMED, f"one answers {what}")
     assert len(wire.asked) == 1

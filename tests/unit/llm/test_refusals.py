@@ -7,8 +7,8 @@ import gzip
 import pytest
 from msgspec import json
 
-from duvet.llm.errors import Fault, ModelError
-from duvet.llm.http import MOST_BYTES
+from duvet.llm.http import MAX_RESPONSE_BYTES
+from duvet.llm.records import ModelError, ModelFault
 from tests.unit.llm.made import FINE, KEY, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, refuses
 
@@ -20,37 +20,37 @@ pytestmark = pytest.mark.anyio
     [
         (
             refuses(401, "bad key"),
-            Fault.UNAUTHORIZED,
+            ModelFault.UNAUTHORIZED,
             "one refuses the key (401): bad key",
             "check the key that `providers.one.apiKey` names",
         ),
         (
             Reply(403),
-            Fault.UNAUTHORIZED,
+            ModelFault.UNAUTHORIZED,
             "one refuses the key (403)",
             "check the key that `providers.one.apiKey` names",
         ),
         (
             refuses(404, "no such model"),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (404): no such model",
             "check `baseUrl` and the model of `providers.one`",
         ),
         (
             Reply(400, b'{"error": "so \\u001b[31mred"}'),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (400): so [31mred",
             "check `baseUrl` and the model of `providers.one`",
         ),
         (
             Reply(204),
-            Fault.REFUSED,
+            ModelFault.REFUSED,
             "one refuses the request (204)",
             "check `baseUrl` and the model of `providers.one`",
         ),
     ],
 )
-async def test_refusals(reply: Reply, code: Fault, message: str, hint: str, wire: Wire) -> None:
+async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire) -> None:
     wire.plan(reply)
     error, waits = await fails(at(wire))
     assert (error.code, error.message, error.hint, waits) == (code, message, hint, [])
@@ -64,9 +64,6 @@ async def test_refusals_without_words(body: bytes, wire: Wire) -> None:
 
 
 async def test_long_words_of_a_provider(wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% What a provider says of an error MUST be shown on one line of at most 200 characters, without control characters.
     wire.plan(refuses(400, "a\n\x1b]0;title\x07\u202e b " + "c" * 5000))
     error, _ = await fails(at(wire))
     assert error.message == "one refuses the request (400): a ]0;title b " + "c" * 186 + "…"
@@ -83,26 +80,26 @@ async def test_what_is_no_text_is_not_sent(wire: Wire) -> None:
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% duvet MUST NOT follow where a provider redirects to.
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     wire.plan(Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}))
     other.plan(FINE)
     error, _ = await fails(at(wire, apiKey="$K"), {"K": KEY})
-    assert (error.code, error.message) == (Fault.REFUSED, "one is elsewhere (307)")
+    assert (error.code, error.message) == (ModelFault.REFUSED, "one is elsewhere (307)")
     assert (len(wire.asked), other.asked) == (1, [])
 
 
-@pytest.mark.parametrize("size", [MOST_BYTES + 1, 3 * MOST_BYTES])
+@pytest.mark.parametrize("size", [MAX_RESPONSE_BYTES + 1, 3 * MAX_RESPONSE_BYTES])
 async def test_huge(size: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     wire.plan(Reply(body=b" " * size))
     error, _ = await fails(at(wire))
-    assert (error.code, error.message) == (Fault.TOO_LARGE, "one answers more than 4,194,304 bytes")
+    assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
 
 
 async def test_as_large_as_it_may_be(wire: Wire) -> None:
-    wire.plan(Reply(body=FINE.body.ljust(MOST_BYTES)))
+    wire.plan(Reply(body=FINE.body.ljust(MAX_RESPONSE_BYTES)))
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert (await made.ask()).text == "Hi"
 
@@ -111,7 +108,7 @@ async def test_as_large_as_it_may_be(wire: Wire) -> None:
 async def test_a_bomb(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% An answer that is larger than 4 MiB, or is compressed although that was not asked for, MUST be an error.
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     bomb = gzip.compress(json.encode({"error": "x" * 20_000_000}))
     wire.plan(Reply(status, bomb, {"content-encoding": "gzip"}))
     error, _ = await fails(at(wire, retries=0))

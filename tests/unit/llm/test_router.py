@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.llm.errors import SETTING_UP, NoModelError
-from duvet.llm.records import Choice, ModelRequest, Resolved
+from duvet.llm.records import SETUP_HINT, ModelChoice, ModelRequest, NoModelError, ResolvedModel
 from tests.unit.llm.made import KEY, Made
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +34,7 @@ PASSED = (
 )
 
 
-def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> Resolved:
+def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> ResolvedModel:
     return Made(config, ENVIRON).router.pick(ModelRequest(**asked))
 
 
@@ -49,10 +48,11 @@ def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> Resolved:
     ],
 )
 async def test_by_name(name: str, provider: str, model: str) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request that names a model or a provider MUST be answered by that one, or not at all.
-    assert picked(model=name, task="ask") == Resolved(provider, model, "it is asked for")
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
+    assert picked(model=name, task="ask") == ResolvedModel(provider, model, "it is asked for")
 
 
 @pytest.mark.parametrize(
@@ -61,36 +61,34 @@ async def test_by_name(name: str, provider: str, model: str) -> None:
         ("off", "it is disabled", "`providers.off.enabled` switches it on"),
         ("keyless/gpt", "it has no key", "set OPENAI_API_KEY, or name another variable as `providers.keyless.apiKey`"),
         ("bare", "it has no `defaultModel`", "name a model as bare/MODEL, or give `providers.bare.defaultModel`"),
-        ("own", "no client offers its model", SETTING_UP),
+        ("own", "no client offers its model", SETUP_HINT),
         ("locale/x", "there is no such provider", "did you mean `local`?"),
         ("zzz", "there is no such provider", "there are off, keyless, bare, own, local, claude"),
     ],
 )
 async def test_by_name_that_can_not_be_asked(name: str, trouble: str, hint: str) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request that names a model or a provider MUST be answered by that one, or not at all.
-    ##= man/spec/ask.md#choosing
-    ##= type=test
-    ##% duvet MUST NOT send anything to a provider that the configuration doesn't name.
+    ##% duvet MUST call only the providers that the configuration names.
     with pytest.raises(NoModelError) as caught:
         picked(model=name)
     assert (caught.value.message, caught.value.hint) == (f"no model can be asked: {name}: {trouble}", hint)
 
 
 async def test_by_task() -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A request for a task with a route MUST be answered by the model of the route, or by the first of its fallbacks that
-    ##% answers.
-    ##= man/spec/ask.md#choosing
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% A provider that is disabled, has no key where it needs one, or has no model MUST be passed over with a warning.
-    assert picked(task="ask") == Resolved(
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
+    assert picked(task="ask") == ResolvedModel(
         "claude",
         "opus",
         "`routing.ask` says so",
-        (Choice("local", "large/v2"), Choice("local", "small")),
+        (ModelChoice("local", "large/v2"), ModelChoice("local", "small")),
         ("keyless is passed over: it has no key",),
     )
 
@@ -103,23 +101,21 @@ async def test_by_task_without_anybody() -> None:
 
 @pytest.mark.parametrize("task", [None, "summarize", ""])
 async def test_the_first(task: str | None) -> None:
-    ##= man/spec/ask.md#choosing
+    ##= man/spec/ask.md#choosing-a-model
     ##= type=test
-    ##% Any other request MUST be answered by the default model of the first provider that can be used.
-    assert picked(task=task) == Resolved(
+    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
+    ##% task's route, otherwise the default model of the first usable provider.
+    assert picked(task=task) == ResolvedModel(
         "local", "small", "its provider is the first that can be used", warnings=PASSED
     )
 
 
 @pytest.mark.parametrize("config", [{}, {"routing": {"ask": {"model": "one"}}}])
 async def test_nobody(config: dict[str, Any]) -> None:
-    ##= man/spec/ask.md#choosing
-    ##= type=test
-    ##% Where no model can be used, duvet MUST say how to set one up.
     with pytest.raises(NoModelError) as caught:
         picked(config, task="ask")
-    assert caught.value.hint == SETTING_UP
-    assert "OPENAI_API_KEY" in SETTING_UP and "duvet.config.toml" in SETTING_UP
+    assert caught.value.hint == SETUP_HINT
+    assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
 
 
 @pytest.mark.parametrize(
@@ -144,7 +140,7 @@ async def test_nobody(config: dict[str, Any]) -> None:
 async def test_a_base_that_nothing_is_sent_to(base: str, trouble: str) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A provider MUST be reached over HTTPS, unless it is on this machine.
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     with pytest.raises(NoModelError) as caught:
         picked({"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}})
     assert caught.value.message == f"no model can be asked: one: {trouble}"
@@ -179,8 +175,8 @@ async def test_a_key_that_no_header_carries(key: str) -> None:
 async def test_keys_of_the_environment(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
-    ##% A key that the environment has, and the configuration doesn't name, MUST be sent to the host of OpenAI or Anthropic
-    ##% that it belongs to, and to no other.
+    ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless the
+    ##% configuration names its variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
     made = Made({"providers": {"one": {**section, "defaultModel": "m"}}}, environ)
     endpoint = made.router._backends["one"].endpoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.llm.errors import Fault
+from duvet.llm.records import ModelFault
 from tests.unit.llm.made import FINE, NOW, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, refuses
 
@@ -17,22 +17,22 @@ DATE = "Tue, 14 Nov 2023 22:13:27 GMT"
 async def test_what_is_out_of_order_is_tried_again(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% What a provider refuses for now, and what fails on the way, MUST be tried again as often as the configuration
-    ##% says.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(refuses(status, "overloaded"), refuses(status, "overloaded"), FINE)
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert (await made.ask()).text == "Hi"
         assert made.clock.waits == [0.5, 1.0]
     wire.replies.appendleft(refuses(status, "overloaded"))
     error, waits = await fails(at(wire, retries=0))
-    assert (error.code, error.message) == (Fault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
     assert waits == []
 
 
 async def test_tried_as_often_as_is_said(wire: Wire) -> None:
     wire.plan(Reply(500))
     error, waits = await fails(at(wire, retries=7))
-    assert (error.code, waits, len(wire.asked)) == (Fault.UNAVAILABLE, [0.5, 1, 2, 4, 8, 8, 8], 8)
+    assert (error.code, waits, len(wire.asked)) == (ModelFault.UNAVAILABLE, [0.5, 1, 2, 4, 8, 8, 8], 8)
 
 
 @pytest.mark.parametrize("reply", [Reply(body=FINE.body, is_cut=True), Reply(500, b"{", is_cut=True)])
@@ -48,7 +48,8 @@ async def test_a_connection_that_is_cut(reply: Reply, wire: Wire) -> None:
 async def test_a_provider_is_waited_for(after: str, waits: list[float], wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error where it is.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(refuses(429, "slow down", retry_after=after), FINE)
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", waits)
@@ -63,12 +64,9 @@ async def test_a_provider_is_waited_for(after: str, waits: list[float], wire: Wi
     ],
 )
 async def test_a_provider_that_wants_to_be_waited_for_too_long(after: str, hint: str, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% The time that a provider asks to wait MUST be waited where it is not too long, and MUST be an error where it is.
     wire.plan(refuses(429, "slow down", retry_after=after), FINE)
     error, waits = await fails(at(wire))
-    assert (error.code, error.message) == (Fault.RATE_LIMITED, "one takes no more for now (429): slow down")
+    assert (error.code, error.message) == (ModelFault.RATE_LIMITED, "one takes no more for now (429): slow down")
     assert (error.hint, waits, len(wire.asked)) == (hint, [], 1)
 
 
@@ -87,17 +85,18 @@ async def test_a_wait_that_makes_no_sense(after: str, wire: Wire) -> None:
 async def test_slow(place: str, status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
-    ##% A call MUST be over within the time limit of its provider, with all that is tried again.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
     wire.plan(Reply(status, FINE.body, stops_before=place))
     error, _ = await fails(at(wire, timeout=0.2))
-    assert (error.code, error.message) == (Fault.TIMEOUT, "one has not answered within 0.2 seconds")
+    assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.2 seconds")
     assert len(wire.asked) == 1
 
 
 async def test_no_wait_is_longer_than_an_answer_may_take(wire: Wire) -> None:
     wire.plan(refuses(429, retry_after="6"), FINE)
     error, waits = await fails(at(wire, timeout=5))
-    assert (error.code, waits) == (Fault.RATE_LIMITED, [])
+    assert (error.code, waits) == (ModelFault.RATE_LIMITED, [])
 
 
 def test_the_date_is_as_said() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.model import Kind
-from duvet.prompts.comments import Comment, comments_for
+from duvet.prompts.content import CitationComment, make_comments
 
 TEXT = "The pot MUST be warm before the water is poured into it, and the lid MUST be on it after that."
 PLAIN = """\
@@ -23,25 +23,28 @@ def starred(comment: str) -> str:
 
 
 def test_each_style_once() -> None:
-    ##= man/spec/queries.md#prompts
-    ##% A prompt MUST hold the comments that cite its requirement, in each style of the sources.
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% around them, and show the comments to write.
     rules = [
         SourceRule(("src/*.rs", "bin/*.rs")),
         SourceRule(("tests/*.rs",), kind=Kind.TEST),
         SourceRule(("lib/*.rs",)),
         SourceRule(("c/*.c",), "*=", "*#"),
     ]
-    assert comments_for(rules, "tea.md#pot", TEXT) == (
-        Comment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
-        Comment("`tests/*.rs`", "", PLAIN),
-        Comment("`c/*.c`", starred(PLAIN), starred(typed("test"))),
+    assert make_comments(rules, "tea.md#pot", TEXT) == (
+        CitationComment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
+        CitationComment("`tests/*.rs`", "", PLAIN),
+        CitationComment("`c/*.c`", starred(PLAIN), starred(typed("test"))),
     )
 
 
 def test_tests_alone() -> None:
     rules = [SourceRule(("tests/*.rs",), kind=Kind.TEST)]
-    assert comments_for(rules, "tea.md#pot", TEXT) == (Comment("`tests/*.rs`", typed("implementation"), PLAIN),)
+    assert make_comments(rules, "tea.md#pot", TEXT) == (
+        CitationComment("`tests/*.rs`", typed("implementation"), PLAIN),
+    )
 
 
 def test_no_sources() -> None:
-    assert comments_for([], "tea.md#pot", TEXT) == ()
+    assert make_comments([], "tea.md#pot", TEXT) == ()

@@ -8,14 +8,18 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
-from duvet.prompts.completing import completions
-from duvet.prompts.filling import filled_about
-from duvet.prompts.library import ABOUT_A_REQUIREMENT, described, prompts
-from duvet.prompts.system import SYSTEM
-from duvet.queries.references import Requirements
-from duvet.text import text_id
-from duvet.tools.context import Context
-from duvet.tools.registry import Registry
+from duvet.prompts.content import fill_requirement_prompt
+from duvet.prompts.library import (
+    REQUIREMENT_PROMPTS,
+    SYSTEM_PROMPT,
+    complete_prompt_argument,
+    describe_prompt,
+    load_prompts,
+)
+from duvet.queries.references import RequirementRef
+from duvet.text import make_text_id
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
 from tests.cli.made_tea import SOURCE, TEA, TEA_PROJECT
 from tests.conftest import ROOT
 from tests.tokens import MOST, tokens
@@ -26,7 +30,7 @@ WARM = "1dd64a535306"
 
 
 @pytest.fixture(scope="module")
-def tea() -> Context:
+def tea() -> ProjectSnapshot:
     return context_of()
 
 
@@ -44,16 +48,16 @@ def tea() -> Context:
         ("section_empty", "explain_section", {"section": "/specifications/tea/sections/sugar"}),
     ],
 )
-def test_text(file: str, name: str, given: dict[str, str], tea: Context, snapshot: Snapshot) -> None:
+def test_text(file: str, name: str, given: dict[str, str], tea: ProjectSnapshot, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
 
 
-def test_a_requirement_that_is_known_already(tea: Context) -> None:
-    asked = Requirements((0,))
-    texts = [filled_about(name, asked, tea, Registry()) for name in ABOUT_A_REQUIREMENT]
+def test_a_requirement_that_is_known_already(tea: ProjectSnapshot) -> None:
+    asked = RequirementRef((0,))
+    texts = [fill_requirement_prompt(name, asked, tea, Registry()) for name in REQUIREMENT_PROMPTS]
     path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
-    assert texts == [text_of(name, tea, requirement=path) for name in ABOUT_A_REQUIREMENT]
+    assert texts == [text_of(name, tea, requirement=path) for name in REQUIREMENT_PROMPTS]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +76,10 @@ def test_a_requirement_that_is_known_already(tea: Context) -> None:
     ],
 )
 def test_arguments_that_can_not_be_understood(
-    name: str, given: dict[str, str], message: str, hint: str, tea: Context
+    name: str, given: dict[str, str], message: str, hint: str, tea: ProjectSnapshot
 ) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(QueryError) as caught:
         text_of(name, tea, **given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
@@ -107,7 +111,7 @@ def test_arguments_that_can_not_be_understood(
         ),
     ],
 )
-def test_what_is_not_there(name: str, given: dict[str, str], message: str, hint: str, tea: Context) -> None:
+def test_what_is_not_there(name: str, given: dict[str, str], message: str, hint: str, tea: ProjectSnapshot) -> None:
     with pytest.raises(NotFoundError) as caught:
         text_of(name, tea, **given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
@@ -123,13 +127,13 @@ def test_everything_at_once_is_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [one.name for one in prompts() if one.name != SYSTEM])
+@pytest.mark.parametrize("name", [one.name for one in load_prompts() if one.name != SYSTEM_PROMPT])
 def test_tools_are_named_where_they_are_switched_on(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
-    wanted = {one.name: given[one.name] for one in described(name).arguments if one.required}
+    wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
     ##= type=test
-    ##% A prompt MUST name the tools to use that are switched on, and the commands that do the same.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
@@ -141,9 +145,6 @@ def test_what_can_not_be_read_is_reviewed() -> None:
     context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
     unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
     stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
-    ##= man/spec/mcp.md#prompts
-    ##= type=test
-    ##% A comment that can't be read MUST be reviewed too, unless the citations of one specification are asked for.
     for given in ({}, {"file": "src"}):
         found = text_of("review_citations", context, **given)
         wrong, _, doubtful = found.partition("## To look at")
@@ -154,12 +155,12 @@ def test_what_can_not_be_read_is_reviewed() -> None:
 
 def test_what_is_too_long_is_left_out_and_counted() -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
     wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
     cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300
     context = context_of(**{"tea.md": TEA + many[8:], "src/pot.rs": wrong, "src/cited.rs": cited})
-    id = text_id("The pot number 1 MUST be warm.")
+    id = make_text_id("The pot number 1 MUST be warm.")
     for name, given, said in (
         ("triage_uncited", {}, "more are left out here: decide"),
         ("review_citations", {}, "more are left out here: mend"),
@@ -206,10 +207,11 @@ def test_a_project_without_anything() -> None:
         ("nothing", "", []),
     ],
 )
-def test_completions(argument: str, value: str, found: list[str], tea: Context) -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% Arguments MUST be completed with the ids, sections, files and levels that the project has.
-    assert completions(tea.catalogue, argument, value) == found
+def test_completions(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
+    ##= man/spec/mcp.md#resources
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
+    assert complete_prompt_argument(tea.catalogue, argument, value) == found
 
 
 def test_a_broken_configuration_is_told() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.queries.citing import CitationChange, StaleCitation
-from duvet.queries.difference import Change, CoverageChange, Difference, compare
-from duvet.queries.rows import RequirementRow
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.queries.difference import (
+    CitationChange,
+    CoverageChange,
+    Difference,
+    RequirementChange,
+    StaleCitation,
+    compare_catalogues,
+)
+from duvet.queries.records import RequirementRow
+from duvet.trace.catalogue import Catalogue
+from duvet.tree.files import MemoryTree
 
 CONFIG = """\
 '$schema' = "duvet-cli/config/v1"
@@ -55,7 +61,7 @@ def catalogue_of(texts: dict[str, str]) -> Catalogue:
 
 def changed(**now: str) -> Difference:
     """What has changed since the project was as it is above."""
-    return compare(catalogue(), catalogue(**now))
+    return compare_catalogues(catalogue(), catalogue(**now))
 
 
 def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
@@ -82,5 +88,5 @@ def _short(one: object) -> object:
             return (one.kind, one.text, one.places)
         case StaleCitation():
             return (f"{one.file_path}:{one.line_number}", one.kind, one.quote, one.message)
-    assert isinstance(one, Change)
+    assert isinstance(one, RequirementChange)
     return (_short(one.then), _short(one.now))

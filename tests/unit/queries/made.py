@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.trace.catalogue import Catalogue
+from duvet.tree.files import MemoryTree
 
 CONFIG = """\
 '$schema' = "duvet-cli/config/v1"

@@ -6,9 +6,9 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import NotFoundError
-from duvet.queries.catalogue import Catalogue
-from duvet.queries.places import Files
-from duvet.queries.references import File, Found, Requirements, Spot, Whole, find
+from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef, resolve_reference
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.locations import ProjectFiles
 from tests.cli.made_tea import TEA_PROJECT
 
 MORE = {
@@ -29,26 +29,26 @@ WARM, ROUND, LID, LEAK = "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c7965
 PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for section in ("pot", "cup")]
 
 
-def found(reference: str) -> Found:
-    return find(CATALOGUE, reference, Files(TREE, ROOT))
+def found(reference: str) -> ResolvedReference:
+    return resolve_reference(CATALOGUE, reference, ProjectFiles(TREE, ROOT))
 
 
-def shown(meant: Found, catalogue: Catalogue = CATALOGUE) -> list[str]:
+def shown(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
     """What is meant, as people would say it."""
     match meant:
-        case Requirements(indexes):
+        case RequirementRef(indexes):
             return [catalogue.full_path_of(catalogue.requirements[index]) for index in indexes]
-        case Spot(specification, section):
+        case SectionRef(specification, section):
             return [f"{catalogue.specifications[specification].id}#{section}"]
-        case Whole(specification):
+        case SpecRef(specification):
             return [catalogue.specifications[specification].id]
-        case File(path, indexes):
+        case FileRef(path, indexes):
             return [path, *(str(catalogue.citations[number].line) for number in indexes)]
     return [catalogue.citations[number].id for number in meant.indexes]
 
 
-def said(reference: str, files: Files | None = None) -> str:
+def said(reference: str, files: ProjectFiles | None = None) -> str:
     """What is said where nothing, or too much, is meant."""
     with pytest.raises(NotFoundError) as caught:
-        find(CATALOGUE, reference, files)
+        resolve_reference(CATALOGUE, reference, files)
     return f"{caught.value.message}\n{caught.value.hint}".rstrip()

@@ -6,8 +6,8 @@ from blake3 import blake3
 from msgspec import msgpack
 
 from duvet.model import Kind, Level
-from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.states import State, Status
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.records import State, Status
 
 SPECIFICATION = SpecificationCard(
     "rfc1", "RFC 1", "https://a.example/rfc1", "", "https://a.example/rfc1", "rfc1.txt", (SectionCard("s-1", "Tea"),)

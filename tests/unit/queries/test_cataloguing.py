@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from duvet.model import Kind, Level
-from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.trace.states import State
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.records import State
 from tests.unit.queries.made import FILES, catalogue_of_files
 
 SPECIFICATIONS = (

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from duvet.queries.code_below import code_below
+from duvet.queries.citations import read_code_below
 
 MOST = 3
 
@@ -14,7 +14,7 @@ MOST = 3
 def below(text: str, most: int = MOST) -> list[str | None]:
     """The code below each `@`, which stands for an annotation."""
     spots = [(number, "src/a.rs", found.span()) for number, found in enumerate(re.finditer("@+", text))]
-    found = code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
+    found = read_code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
     return [found.get(number) for number, _, _ in spots]
 
 
@@ -48,11 +48,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_code(case: str) -> None:
-    ##= man/spec/page.md#code
-    ##% The code MUST end before the next annotation; of annotations without code between them, each MUST have the
-    ##% code below the last one.
-    ##= man/spec/page.md#code
-    ##% Of a line of code that is longer than 160 characters, the beginning MUST be shown, with an ellipsis.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
     text, expected = CASES[case]
     assert below(text) == expected
 
@@ -73,9 +71,9 @@ def test_each_file_is_read_once() -> None:
         return texts.get(path)
 
     spots = [(0, "a", (0, 1)), (1, "b", (0, 1)), (2, "a", (4, 5)), (3, "gone", (0, 1))]
-    assert code_below(spots, text_of, MOST) == {0: "a", 1: "c", 2: "b"}
+    assert read_code_below(spots, text_of, MOST) == {0: "a", 1: "c", 2: "b"}
     assert read == ["a", "b", "gone"]
 
 
 def test_a_file_that_has_become_shorter() -> None:
-    assert code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", MOST) == {1: "y"}
+    assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", MOST) == {1: "y"}

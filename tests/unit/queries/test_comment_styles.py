@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.model import Kind
-from duvet.queries.comment_styles import CommentStyle, comment_styles
+from duvet.queries.citations import CommentStyle, list_comment_styles
 
 
 def test_styles() -> None:
-    ##= man/spec/page.md#comments
-    ##% The page MUST know the styles of comments of all sources, those that need a comment around them with what begins
-    ##% and ends it.
+    ##= man/spec/page.md#working-with-the-report
+    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% comment style of the source.
     rules = [
         SourceRule(("src/**/*.rs", "x/*.rs")),
         SourceRule(("src/**/*.c", "src/**/*.ml", "src/**/*.h"), "*=", "*#"),
         SourceRule(("tests/*.rs",), kind=Kind.TEST),
         SourceRule(("x/*.rs", "y/*.rs"), blob_link="https://x"),
     ]
-    assert comment_styles(rules) == (
+    assert list_comment_styles(rules) == (
         CommentStyle(label="src/**/*.rs, x/*.rs, y/*.rs", meta="//=", content="//#"),
         CommentStyle(label="src/**/*.c, src/**/*.h", meta="*=", content="*#", first="/*", last="*/"),
         CommentStyle(label="src/**/*.ml", meta="*=", content="*#", first="(*", last="*)"),
         CommentStyle(label="tests/*.rs", meta="//=", content="//#", kind=Kind.TEST),
     )
-    assert comment_styles(()) == ()
+    assert list_comment_styles(()) == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.difference import compare
+from duvet.queries.difference import compare_catalogues
 from tests.unit.queries.compared import (
     FILES,
     SOURCE,
@@ -34,14 +34,15 @@ def test_nothing() -> None:
     ids=["renamed", "shifted", "split", "quote wrapped", "specification wrapped"],
 )
 def test_what_is_no_change(now: dict[str, str]) -> None:
-    ##= man/spec/diff.md#citations
-    ##% A file that has another name, and a citation that stands on another line, MUST NOT be told as a change.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     assert told(changed(**now)) == {}
 
 
 def test_requirements_added_and_removed() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A requirement that was not there MUST be told as added, and one that is not there any more as removed.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     now = SPECIFICATION.replace("The cup MAY be chipped.", "Every saucer SHALL match.\nIt MUST NOT leak tea.")
     difference = changed(tea=now)
     assert told(difference) == {
@@ -60,8 +61,9 @@ def test_new_requirements_are_cited_by_anything_but_todos() -> None:
 
 
 def test_a_sentence_moves() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that stands in another section than before MUST be told as moved.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     blue = "The pot SHOULD be blue.\n"
     difference = changed(tea=SPECIFICATION.replace(blue, "") + blue)
     assert told(difference) == {
@@ -86,7 +88,7 @@ def test_a_sentence_moves_within_its_specification() -> None:
     config = FILES[".duvet/config.toml"] + '[[specification]]\nsource = "water.md"\n'
     then = {".duvet/config.toml": config, "tea.md": sentence, "water.md": sentence}
     now = {**then, "tea.md": "# A\n", "water.md": sentence.replace("One", "Two")}
-    assert told(compare(catalogue_of(then), catalogue_of(now))) == {
+    assert told(compare_catalogues(catalogue_of(then), catalogue_of(now))) == {
         "requirements_removed": ["tea.md#one: It MUST be."],
         "requirements_moved": [("water.md#one: It MUST be.", "water.md#two: It MUST be.")],
     }
@@ -99,9 +101,9 @@ def test_a_section_has_another_name() -> None:
 
 
 def test_a_sentence_is_reworded() -> None:
-    ##= man/spec/diff.md#requirements
-    ##% A sentence that resembles an earlier one of its section MUST be told as changed, also where the section or the
-    ##% specification has another name now.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
+    ##% when their section or specification was renamed.
     assert told(changed(tea=SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green"))) == {
         "requirements_changed": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#pot: The pot MUST be blue or green.")]
     }
@@ -125,7 +127,7 @@ def test_a_sentence_is_reworded_in_a_specification_with_another_name() -> None:
         "mug.md": SPECIFICATION.replace("MAY be chipped", "MAY be a little chipped"),
         "pot.rs": SOURCE.replace("tea.md", "mug.md"),
     }
-    assert told(compare(catalogue(), catalogue_of(now))) == {
+    assert told(compare_catalogues(catalogue(), catalogue_of(now))) == {
         "requirements_changed": [
             ("tea.md#cup: The cup MAY be chipped.", "mug.md#cup: The cup MAY be a little chipped.")
         ],
@@ -143,7 +145,7 @@ def test_a_specification_that_is_still_there_has_no_successor() -> None:
         "tea.md": "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n",
         "mug.md": "# Mug\n\n## Pot\n\nThe pot SHOULD be blue.\n\n## Cup\n\nThe cup MAY be a little chipped.\n",
     }
-    assert told(compare(catalogue(pot=""), catalogue_of(now))) == {
+    assert told(compare_catalogues(catalogue(pot=""), catalogue_of(now))) == {
         "requirements_added": ["mug.md#cup: The cup MAY be a little chipped."],
         "requirements_removed": ["tea.md#cup: The cup MAY be chipped."],
         "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "mug.md#pot: The pot SHOULD be blue.")],
@@ -153,7 +155,7 @@ def test_a_specification_that_is_still_there_has_no_successor() -> None:
 def test_the_most_alike_are_the_same() -> None:
     was = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be number {n}.\n" for n in (1, 2, 3))
     now = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be at number {n}.\n" for n in (3, 1, 2))
-    difference = compare(catalogue(tea=was, pot=""), catalogue(tea=now, pot=""))
+    difference = compare_catalogues(catalogue(tea=was, pot=""), catalogue(tea=now, pot=""))
     assert [(one.then.text[5], one.now.text[5]) for one in difference.requirements_changed] == [
         ("3", "3"),
         ("1", "1"),
@@ -169,12 +171,12 @@ def test_a_cited_sentence_is_reworded_and_its_citations_with_it() -> None:
 def test_a_sentence_that_is_stated_binds_more() -> None:
     stated = cites("The cup MAY be chipped.", "spec", "cup")
     was, now = (stated.replace("//#", f"//= level={level}\n//#") for level in ("SHOULD", "MUST"))
-    difference = compare(catalogue(more=was), catalogue(more=now))
+    difference = compare_catalogues(catalogue(more=was), catalogue(more=now))
     assert [(one.then.level, one.now.level) for one in difference.requirements_changed] == [("SHOULD", "MUST")]
     assert list(told(difference)) == ["requirements_changed"]
 
 
 def test_a_large_section_is_reworded_throughout() -> None:
     was = "# Tea\n\n" + "".join(f"The part {n} of every pot MUST be warm at {n}.\n" for n in range(2000))
-    difference = compare(catalogue(tea=was, pot=""), catalogue(tea=was.replace("warm", "very hot"), pot=""))
+    difference = compare_catalogues(catalogue(tea=was, pot=""), catalogue(tea=was.replace("warm", "very hot"), pot=""))
     assert len(difference.requirements_changed) == 2000

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.model import Level
-from duvet.queries.catalogue import Catalogue
-from duvet.queries.difference import compare
-from duvet.trace.states import State
+from duvet.queries.difference import compare_catalogues
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.records import State
 from tests.unit.queries.compared import WARM, catalogue, cites, told
 
 
@@ -25,10 +25,10 @@ from tests.unit.queries.compared import WARM, catalogue, cites, told
     ],
 )
 def test_coverage_is_lost(was: str, now: str, status_then: str, status_now: str, lost: tuple[str, ...]) -> None:
-    ##= man/spec/diff.md#coverage
-    ##% A requirement whose status is lower than it was, or that has lost its implementation or its tests, MUST be told as
-    ##% having lost coverage.
-    difference = compare(_with(was), _with(now))
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
+    ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
+    difference = compare_catalogues(_with(was), _with(now))
     assert told(difference)["coverage_lost"] == [(status_then, status_now, lost, ())]
     assert difference.losses == "1 requirement lost coverage" and not difference.coverage_gained
 
@@ -43,10 +43,10 @@ def test_coverage_is_lost(was: str, now: str, status_then: str, status_now: str,
     ],
 )
 def test_coverage_is_gained(was: str, now: str, status_then: str, status_now: str, gained: tuple[str, ...]) -> None:
-    ##= man/spec/diff.md#coverage
-    ##% A requirement whose status is higher than it was, or that has got an implementation or tests, MUST be told as
-    ##% having gained coverage, unless it has lost some.
-    difference = compare(_with(was), _with(now))
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
+    ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
+    difference = compare_catalogues(_with(was), _with(now))
     assert told(difference)["coverage_gained"] == [(status_then, status_now, (), gained)]
     assert difference.losses == "" and not difference.coverage_lost
 
@@ -61,12 +61,13 @@ def _with(kinds: str) -> Catalogue:
 
 
 def test_what_is_not_applicable_loses_nothing() -> None:
-    ##= man/spec/diff.md#coverage
-    ##% What is or was not applicable MUST NOT be told as a change of coverage.
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
+    ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
     was, now = catalogue(), catalogue(pot="")
     settled = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in now.requirements)
     now = replace(now, requirements=settled)
     for pair in ((was, now), (now, catalogue(pot=""))):
-        difference = compare(*pair)
+        difference = compare_catalogues(*pair)
         assert not difference.coverage_lost and not difference.coverage_gained
     assert {card.level for card in now.requirements} == {Level.MUST, Level.SHOULD, Level.MAY}

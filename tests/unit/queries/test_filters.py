@@ -6,8 +6,8 @@ import pytest
 
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
-from duvet.queries.filters import Filter, selected
-from duvet.trace.states import Status
+from duvet.queries.gaps import RequirementFilter, select_requirements
+from duvet.trace.records import Status
 from tests.unit.queries.made import catalogue_of_files, numbered_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
@@ -17,23 +17,23 @@ NUMBERED_CATALOGUE = numbered_catalogue()
 @pytest.mark.parametrize(
     ("wanted", "indexes"),
     [
-        (Filter(), [*range(12)]),
-        (Filter(specifications=("pot",)), [0, 1]),
-        (Filter(specifications=("./POT.md", "Spoon")), [0, 1]),
-        (Filter(specifications=("pot", "tea")), [*range(12)]),
-        (Filter(specifications=("spoon",)), []),
-        (Filter(sections=("serving",)), [10, 11]),
-        (Filter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
-        (Filter(specifications=("tea",), sections=("pot#lid",)), []),
-        (Filter(sections=("spoon",)), []),
-        (Filter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
-        (Filter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
-        (Filter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
-        (Filter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
+        (RequirementFilter(), [*range(12)]),
+        (RequirementFilter(specifications=("pot",)), [0, 1]),
+        (RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
+        (RequirementFilter(specifications=("spoon",)), []),
+        (RequirementFilter(sections=("serving",)), [10, 11]),
+        (RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
+        (RequirementFilter(sections=("spoon",)), []),
+        (RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (RequirementFilter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
     ],
 )
-def test_what_is_let_through(wanted: Filter, indexes: list[int]) -> None:
-    assert selected(CATALOGUE, wanted) == indexes
+def test_what_is_let_through(wanted: RequirementFilter, indexes: list[int]) -> None:
+    assert select_requirements(CATALOGUE, wanted) == indexes
 
 
 @pytest.mark.parametrize(
@@ -47,34 +47,38 @@ def test_what_is_let_through(wanted: Filter, indexes: list[int]) -> None:
 )
 def test_a_numbered_section_is_those_below_it_too(sections: tuple[str, ...], words: str) -> None:
     ##= man/spec/queries.md#filters
-    ##% A numbered section MUST stand for the sections below it, too.
-    found = selected(NUMBERED_CATALOGUE, Filter(sections=sections))
+    ##% A filter for a numbered section MUST include the sections below it.
+    found = select_requirements(NUMBERED_CATALOGUE, RequirementFilter(sections=sections))
     assert texts(NUMBERED_CATALOGUE, found) == [f"{word} MUST be." for word in words.split()]
 
 
 @pytest.mark.parametrize(
     ("wanted", "message", "hint"),
     [
-        (Filter(specifications=("tee",)), 'there is no specification "tee"', "did you mean tea?"),
-        (Filter(specifications=("kettle",)), 'there is no specification "kettle"', "there are pot, tea, spoon"),
-        (Filter(sections=("brew",)), 'there is no section "brew"', "did you mean brewing?"),
+        (RequirementFilter(specifications=("tee",)), 'there is no specification "tee"', "did you mean tea?"),
         (
-            Filter(sections=("tea#lid",)),
+            RequirementFilter(specifications=("kettle",)),
+            'there is no specification "kettle"',
+            "there are pot, tea, spoon",
+        ),
+        (RequirementFilter(sections=("brew",)), 'there is no section "brew"', "did you mean brewing?"),
+        (
+            RequirementFilter(sections=("tea#lid",)),
             'there is no section "lid" in tea.md',
             "`duvet show tea` lists the sections",
         ),
-        (Filter(sections=("xyz",)), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
+        (RequirementFilter(sections=("xyz",)), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
         (
-            Filter(specifications=("pot",), sections=("lids",)),
+            RequirementFilter(specifications=("pot",), sections=("lids",)),
             'there is no section "lids" in pot.md',
             "did you mean lid?",
         ),
-        (Filter(sections=("tee#lid",)), 'there is no specification "tee"', "did you mean tea?"),
+        (RequirementFilter(sections=("tee#lid",)), 'there is no specification "tee"', "did you mean tea?"),
     ],
 )
-def test_unknown_names(wanted: Filter, message: str, hint: str) -> None:
+def test_unknown_names(wanted: RequirementFilter, message: str, hint: str) -> None:
     with pytest.raises(NotFoundError) as caught:
-        selected(CATALOGUE, wanted)
+        select_requirements(CATALOGUE, wanted)
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -83,5 +87,5 @@ def test_an_unknown_specification_among_many() -> None:
     texts = {f"s{number}.md": f"# {number}\n" for number in range(10, 33)}
     catalogue = catalogue_of_files(**texts, **{".duvet/config.toml": f"'$schema' = 'duvet-cli/config/v1'\n{many}"})
     with pytest.raises(NotFoundError) as caught:
-        selected(catalogue, Filter(specifications=("kettle",)))
+        select_requirements(catalogue, RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"there are {', '.join(f's{number}' for number in range(10, 30))} and 3 more"

@@ -5,25 +5,35 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Kind, Level
-from duvet.queries.filters import Filter
-from duvet.queries.lacking import Lack, Lacking, TodoNote, TodoRow, at_least, lacking, todo_row
-from duvet.trace.states import Status
+from duvet.queries.gaps import (
+    Gap,
+    RequirementFilter,
+    RequirementGaps,
+    TodoNote,
+    TodoRow,
+    find_gaps,
+    make_todo_row,
+    select_at_least_level,
+)
+from duvet.trace.records import Status
 from tests.unit.queries.made import CONFIG, catalogue_of_files
 
 CATALOGUE = catalogue_of_files()
-TEA = Filter(specifications=("tea",))
+TEA = RequirementFilter(specifications=("tea",))
 
 
 def test_uncited() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as uncited if it is not started, and otherwise as cited.
-    assert lacking(CATALOGUE, Filter(), Lack.CITATION) == Lacking((0, 1, 4, 7, 10), 12)
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
+    assert find_gaps(CATALOGUE, RequirementFilter(), Gap.CITATION) == RequirementGaps((0, 1, 4, 7, 10), 12)
 
 
 def test_untested() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as untested if it needs tests, and if it is not done and no test refers to it.
-    assert lacking(CATALOGUE, TEA, Lack.TEST) == Lacking((3, 4, 5, 7, 10, 11), 10)
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
+    assert find_gaps(CATALOGUE, TEA, Gap.TEST) == RequirementGaps((3, 4, 5, 7, 10, 11), 10)
 
 
 def test_what_is_half_tested_needs_tests() -> None:
@@ -31,22 +41,24 @@ def test_what_is_half_tested_needs_tests() -> None:
     catalogue = catalogue_of_files(**{"tests/test_brewing.rs": testing})
     kinds = {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
     assert Kind.TEST in kinds
-    assert 3 in lacking(catalogue, TEA, Lack.TEST).indexes
+    assert 3 in find_gaps(catalogue, TEA, Gap.TEST).indexes
 
 
 def test_to_do() -> None:
     ##= man/spec/queries.md#uncited
-    ##% A requirement MUST count as to do if any todo refers to it.
-    assert lacking(CATALOGUE, Filter(), Lack.TODO) == Lacking((3, 4), 12)
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
+    assert find_gaps(CATALOGUE, RequirementFilter(), Gap.TODO) == RequirementGaps((3, 4), 12)
 
 
-@pytest.mark.parametrize("lack", [*Lack, None])
-def test_what_is_not_applicable(lack: Lack | None) -> None:
+@pytest.mark.parametrize("lack", [*Gap, None])
+def test_what_is_not_applicable(lack: Gap | None) -> None:
     ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST leave out what is not applicable, and say how many requirements that are.
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
-    found = lacking(catalogue, TEA, lack)
+    found = find_gaps(catalogue, TEA, lack)
     assert (found.among, found.not_applicable) == (2, 8)
     assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
 
@@ -56,13 +68,15 @@ def test_what_is_not_applicable(lack: Lack | None) -> None:
     [
         (None, (Status.DONE,), (2, 8, 9)),
         (None, (Status.IN_PROGRESS, Status.NOT_STARTED), (4, 5, 6, 7, 10)),
-        (Lack.TEST, (Status.IN_PROGRESS,), (5,)),
-        (Lack.CITATION, (Status.DONE,), ()),
+        (Gap.TEST, (Status.IN_PROGRESS,), (5,)),
+        (Gap.CITATION, (Status.DONE,), ()),
     ],
 )
-def test_by_status(lack: Lack | None, statuses: tuple[Status, ...], indexes: tuple[int, ...]) -> None:
+def test_by_status(lack: Gap | None, statuses: tuple[Status, ...], indexes: tuple[int, ...]) -> None:
     """Among how many they are does not depend on the status: it is no filter, but what is listed."""
-    assert lacking(CATALOGUE, Filter(specifications=("tea",), statuses=statuses), lack) == Lacking(indexes, 10)
+    assert find_gaps(CATALOGUE, RequirementFilter(specifications=("tea",), statuses=statuses), lack) == RequirementGaps(
+        indexes, 10
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,11 +84,14 @@ def test_by_status(lack: Lack | None, statuses: tuple[Status, ...], indexes: tup
     [(Level.MUST, (1, 4)), (Level.SHOULD, (1, 4, 10)), (Level.MAY, (1, 4, 7, 10)), (Level.AUTO, (0, 1, 4, 7, 10))],
 )
 def test_a_level_and_those_above(level: Level, indexes: tuple[int, ...]) -> None:
-    assert at_least(CATALOGUE, lacking(CATALOGUE, Filter(), Lack.CITATION).indexes, level) == indexes
+    assert (
+        select_at_least_level(CATALOGUE, find_gaps(CATALOGUE, RequirementFilter(), Gap.CITATION).indexes, level)
+        == indexes
+    )
 
 
 def test_a_row_with_todos() -> None:
-    assert todo_row(CATALOGUE, CATALOGUE.requirements[4]) == TodoRow(
+    assert make_todo_row(CATALOGUE, CATALOGUE.requirements[4]) == TodoRow(
         identifier=CATALOGUE.ids[4][:12],
         full_path=f"/specifications/tea/sections/brewing/requirements/{CATALOGUE.ids[4][:12]}",
         specification="tea",

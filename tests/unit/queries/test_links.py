@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.links import blob, fragment, issue, published
+from duvet.queries.records import make_blob_url, make_fragment_link, make_issue_url, make_published_url
 
 RFC = "https://www.rfc-editor.org/rfc/rfc9114"
 
@@ -21,9 +21,9 @@ RFC = "https://www.rfc-editor.org/rfc/rfc9114"
     ],
 )
 def test_sources(base: str | None, path: str, url: str) -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT link to anything but itself and the web.
-    assert blob(base, path) == url
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+    assert make_blob_url(base, path) == url
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_sources(base: str | None, path: str, url: str) -> None:
     ],
 )
 def test_issues(base: str | None, id: str, url: str) -> None:
-    assert issue(base, id) == url
+    assert make_issue_url(base, id) == url
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_issues(base: str | None, id: str, url: str) -> None:
     ],
 )
 def test_specifications(url: str, page: str, section: str) -> None:
-    assert (published(url), published(url, "s")) == (page, section)
+    assert (make_published_url(url), make_published_url(url, "s")) == (page, section)
 
 
 def test_places_on_the_page() -> None:
-    assert fragment('rfc9000/section-8.1/a"<é') == "#rfc9000/section-8.1/a%22%3C%C3%A9"
+    assert make_fragment_link('rfc9000/section-8.1/a"<é') == "#rfc9000/section-8.1/a%22%3C%C3%A9"

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.project import Project
-from duvet.trace.states import NotApplicable, State
+from duvet.project.project import Project
+from duvet.trace.records import NotApplicable, State
 from tests.unit.reports.made import project
 from tests.unit.reports.made_not_owed import ENTRIES, TODAY, with_entries
 
@@ -30,7 +30,8 @@ def freed(entries: str, today: date | None = TODAY) -> list[str]:
 
 def test_whatever_refers_to_them() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% The requirements that `[[not-applicable]]` names MUST be not applicable, whatever refers to them.
+    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
+    ##% count them neither as done nor as applicable.
     before = project(with_entries("")).requirements
     after = settled(entry("tea.md")).requirements
     assert {one.state for one in before} >= {State.COMPLETE, State.EXCEPTION, State.UNCITED}
@@ -63,7 +64,8 @@ def test_entries_are_listed_with_how_many_they_mean() -> None:
 )
 def test_a_quote_is_one_requirement(quote: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A quote MUST stand for the one requirement of the section that says it, however it is wrapped.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
     found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
     assert found.trace.problems == ()
     assert [(one.section.id, one.text) for one in found.requirements if one.state is State.NOT_APPLICABLE] == [
@@ -141,8 +143,8 @@ def test_entries_may_overlap() -> None:
 )
 def test_what_leads_to_no_requirement(entries: str, code: str, message: str, place: Place, hint: str) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A target or a quote that leads to no requirement MUST be reported where it is written, and SHOULD be reported
-    ##% with what is most like it.
+    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
+    ##% similar.
     found = settled(entries)
     assert found.trace.problems == (Problem(code, message, ".duvet/config.toml", place, hint=hint),)
     assert [one.requirements for one in found.not_applicable] == [0]
@@ -162,14 +164,15 @@ UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 )
 def test_a_day_counts_until_its_end(today: date | None, count: int) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST hold until the end of the day on which it expires.
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
     assert len(freed(UNTIL, today)) == count
 
 
 def test_what_has_expired() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% An entry that has expired MUST be reported where its date is written, and its requirements MUST be applicable
-    ##% again.
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
     found = settled(UNTIL, date(2030, 2, 1))
     assert found.trace.problems == (
         Problem(

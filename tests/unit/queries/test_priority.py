@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Kind, Level
-from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
-from duvet.queries.filters import Filter
-from duvet.queries.priority import Priority, PriorityClass, prioritized, priority_of
-from duvet.trace.states import State, Status
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.priority import Priority, PriorityClass, compute_priority, prioritize_requirements
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
+from duvet.trace.records import State, Status
 from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
@@ -37,8 +37,9 @@ CLASSES = {
 
 def test_the_order_of_a_project() -> None:
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
-    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter())) == ORDER
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
+    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter())) == ORDER
 
 
 DONE = ["The water MUST boil.", "Sugar SHOULD be brown.", "A lemon SHOULD be at hand."]
@@ -46,16 +47,17 @@ DONE = ["The water MUST boil.", "Sugar SHOULD be brown.", "A lemon SHOULD be at 
 
 def test_what_is_done_when_it_is_asked_for() -> None:
     ##= man/spec/queries.md#priorities
-    ##% What is done, excepted with a reason or not applicable MUST be left out unless it is asked for.
-    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter(), finished=True)) == [
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
+    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)) == [
         *ORDER[:5], DONE[0], ORDER[5], *DONE[1:], *ORDER[6:]
     ]  # fmt: skip
-    assert texts(CATALOGUE, prioritized(CATALOGUE, Filter(statuses=(Status.DONE,)))) == DONE
+    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter(statuses=(Status.DONE,)))) == DONE
 
 
 def test_a_filter() -> None:
-    wanted = Filter(sections=("serving",), levels=(Level.MAY,))
-    assert texts(CATALOGUE, prioritized(CATALOGUE, wanted)) == ["A biscuit MAY be offered."]
+    wanted = RequirementFilter(sections=("serving",), levels=(Level.MAY,))
+    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, wanted)) == ["A biscuit MAY be offered."]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_a_filter() -> None:
     ],
 )
 def test_what_decides(index: int, priority: Priority) -> None:
-    assert priority_of(CATALOGUE, CATALOGUE.requirements[index]) == priority
+    assert compute_priority(CATALOGUE, CATALOGUE.requirements[index]) == priority
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
@@ -89,14 +91,9 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 @given(CARDS)
 def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
-    ##% Requirements MUST be ranked by level: MUST, SHOULD, MAY, then those without one.
-    ##= man/spec/queries.md#priorities
-    ##% Those of one level MUST be ranked by class: partially implemented, not started, fully implemented.
-    ##= man/spec/queries.md#priorities
-    ##% Those of one class MUST be ranked by how many todos refer to them, most first.
-    ##= man/spec/queries.md#priorities
-    ##% What is alike in all of this MUST be ranked in the order of the specifications.
-    ranked = prioritized(made(cards), Filter(), finished=True)
+    ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
+    ##% implemented ones, then by the number of todos, then by their order in the specifications.
+    ranked = prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
@@ -106,5 +103,5 @@ def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
 
 @given(CARDS)
 def test_what_is_done_is_left_out_of_anything(cards: list[tuple[Level, State, int]]) -> None:
-    left = prioritized(made(cards), Filter())
+    left = prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from duvet.queries.filters import Filter
-from duvet.queries.priority import prioritized
-from duvet.queries.reasons import ExplainedRow, PriorityRow, explained_rows, priority_rows
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.priority import (
+    ExplainedRow,
+    PriorityRow,
+    make_explained_rows,
+    make_priority_rows,
+    prioritize_requirements,
+)
 from tests.unit.queries.made import catalogue_of_files
 
 CATALOGUE = catalogue_of_files()
-RANKED = prioritized(CATALOGUE, Filter(), finished=True)
+RANKED = prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 ID = CATALOGUE.ids[3][:12]
 LEAVES: dict[str, Any] = {
     "identifier": ID,
@@ -33,20 +38,20 @@ LEAVES: dict[str, Any] = {
 
 
 def test_a_row() -> None:
-    assert priority_rows(CATALOGUE, RANKED, 1) == [PriorityRow(**LEAVES)]
+    assert make_priority_rows(CATALOGUE, RANKED, 1) == [PriorityRow(**LEAVES)]
 
 
 def test_an_explained_row() -> None:
     comparison = "same level and class; more todos (1 against 0)"
-    assert explained_rows(CATALOGUE, RANKED, 1) == [
+    assert make_explained_rows(CATALOGUE, RANKED, 1) == [
         ExplainedRow(**LEAVES, key="MUST, partially implemented, 1 todo", before_next=comparison)
     ]
 
 
 def test_reasons() -> None:
     ##= man/spec/queries.md#priorities
-    ##% The reason of each rank MUST be given in words.
-    assert [(row.rank, row.reason) for row in priority_rows(CATALOGUE, RANKED)] == [
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    assert [(row.rank, row.reason) for row in make_priority_rows(CATALOGUE, RANKED)] == [
         (1, "MUST, needs tests: implemented but not tested, 1 todo"),
         (2, "MUST, in progress: only a part of it is cited"),
         (3, "MUST, in progress: tested but not implemented"),
@@ -64,7 +69,7 @@ def test_reasons() -> None:
 
 def test_comparisons() -> None:
     order = "same level, class and todos; stands first in the specifications"
-    assert [row.before_next for row in explained_rows(CATALOGUE, RANKED)] == [
+    assert [row.before_next for row in make_explained_rows(CATALOGUE, RANKED)] == [
         "same level and class; more todos (1 against 0)",
         order,
         "same level; partially implemented comes before not started",

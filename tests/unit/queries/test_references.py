@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from duvet import MemoryTree, Project
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
 from tests.unit.queries.referred import CATALOGUE, LEAK, LID, PLACES, WARM, found, shown
 
 
 @pytest.mark.parametrize("reference", ["1dd64a53", "1DD6", CATALOGUE.ids[0], f" {WARM}\n"])
 def test_an_id_means_a_requirement_in_all_of_its_places(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% Four or more digits that begin the id of one requirement alone MUST mean that requirement, in every place where
-    ##% it stands.
+    ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
     ids = {id[:12]: id for id in CATALOGUE.ids}
     assert shown(found(ids[WARM] if len(reference) == 64 else reference)) == PLACES
 
@@ -32,8 +31,7 @@ def test_an_id_means_a_requirement_in_all_of_its_places(reference: str) -> None:
 )
 def test_resources(reference: str, meant: list[str]) -> None:
     ##= man/spec/show.md#references
-    ##% A file MUST be found by its path with the separators of any system, by its absolute path, and percent-encoded in
-    ##% the path of a resource.
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     assert shown(found(reference)) == meant
 
 
@@ -88,8 +86,7 @@ HTML_URL = "https://datatracker.ietf.org/doc/html/rfc1"
 )
 def test_names_of_several_specifications(reference: str, meant: str) -> None:
     ##= man/spec/show.md#references
-    ##% The specification of an id MUST be meant before one that is only called so, and the one at a URL or a path before
-    ##% one at another spelling of it.
+    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     rules = "".join(f'[[specification]]\nsource = "{name}"\n' for name in [*CLASHING, RFC_URL, HTML_URL])
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
     files = {
@@ -98,7 +95,7 @@ def test_names_of_several_specifications(reference: str, meant: str) -> None:
         ".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n",
     }
     catalogue = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
-    assert shown(find(catalogue, reference), catalogue) == [meant]
+    assert shown(resolve_reference(catalogue, reference), catalogue) == [meant]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +103,6 @@ def test_names_of_several_specifications(reference: str, meant: str) -> None:
 )
 def test_names_that_could_be_ids(reference: str, meant: list[str]) -> None:
     ##= man/spec/show.md#references
-    ##% A name of a specification, a section or a file MUST be taken for that, though it could be the beginning of an
-    ##% id.
+    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     assert shown(found(reference)) == meant
     assert shown(found("5bfbf")) == [f"/specifications/tea/sections/pot/requirements/{LID}"]

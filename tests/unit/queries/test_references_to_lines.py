@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.places import Files
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
+from duvet.trace.locations import ProjectFiles
 from tests.unit.queries.referred import CATALOGUE, PLACES, ROOT, ROUND, TREE, WARM, found, said, shown
 
 
@@ -22,8 +22,7 @@ from tests.unit.queries.referred import CATALOGUE, PLACES, ROOT, ROUND, TREE, WA
 )
 def test_files_by_any_path(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% A file MUST be found by its path with the separators of any system, by its absolute path, and percent-encoded in
-    ##% the path of a resource.
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     assert shown(found(reference)) == ["tests/test_pot.py", "2"]
     assert shown(found(f"{reference}:2")) == ["tests/test_pot.py:2"]
 
@@ -43,12 +42,13 @@ def test_files_by_any_path(reference: str) -> None:
 )
 def test_lines_of_code(reference: str, meant: list[str]) -> None:
     ##= man/spec/show.md#references
-    ##% A line of code MUST mean the annotations right above it, up to the next blank line or annotation.
+    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
+    ##% requirement that begins there.
     assert shown(found(reference)) == meant
 
 
 def test_without_files_the_annotation_that_begins_last_is_meant() -> None:
-    assert shown(find(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
+    assert shown(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,14 @@ def test_without_files_the_annotation_that_begins_last_is_meant() -> None:
 )  # fmt: skip
 def test_lines_that_belong_to_no_annotation(reference: str, words: str) -> None:
     ##= man/spec/show.md#references
-    ##% A line that belongs to no annotation MUST be answered with the annotations that are nearest to it in its file.
-    assert said(reference, Files(TREE, ROOT)) == words
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    assert said(reference, ProjectFiles(TREE, ROOT)) == words
 
 
 def test_lines_of_a_specification() -> None:
     ##= man/spec/show.md#references
-    ##% A line of a specification MUST mean the requirement that begins there.
+    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
+    ##% requirement that begins there.
     assert shown(found("tea.md:13")) == [PLACES[1]]
     assert said("tea.md:9") == "no requirement begins at tea.md:9\nnear are tea.md:7, tea.md:8, tea.md:12"
     assert said("tea.md:7") == (

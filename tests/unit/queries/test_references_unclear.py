@@ -8,13 +8,13 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import NotFoundError
-from duvet.queries.references import find
+from duvet.queries.references import resolve_reference
 from tests.unit.queries.referred import LEAK, PLACES, said
 
 
 def test_what_could_mean_several_things() -> None:
     ##= man/spec/show.md#references
-    ##% What could mean several requirements or sections MUST be answered with a list of them.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     sentences = [f"Pot {number} MUST be warm.\n\n" for number in range(600)]
     config = (
         "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'a.md'\n[[specification]]\nsource = 'b.md'\n"
@@ -27,11 +27,11 @@ def test_what_could_mean_several_things() -> None:
     alike = [index for index, id in enumerate(catalogue.ids) if id.startswith(prefix)]
     lines = [f"{catalogue.ids[index][:12]}  {catalogue.requirements[index].text}" for index in alike]
     with pytest.raises(NotFoundError) as caught:
-        find(catalogue, prefix)
+        resolve_reference(catalogue, prefix)
     assert caught.value.message == f'"{prefix}" could mean {len(alike)} requirements'
     assert caught.value.hint.splitlines() == ["give one of these ids:", *lines]
     with pytest.raises(NotFoundError) as caught:
-        find(catalogue, "many")
+        resolve_reference(catalogue, "many")
     assert f"{caught.value.message}\n{caught.value.hint}" == (
         '"many" could mean 2 sections\ngive one of these:\na#many\nb#many'
     )
@@ -76,5 +76,5 @@ NOT_IN_POT = (
 )
 def test_what_means_nothing(reference: str, words: str) -> None:
     ##= man/spec/show.md#references
-    ##% What means nothing MUST be answered with the names that are most like it.
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     assert said(reference) == words

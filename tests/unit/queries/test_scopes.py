@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import NotFoundError
-from duvet.project import Project
-from duvet.queries.scopes import Scopes
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.trace.gates import RequirementsByTarget
+from duvet.tree.files import MemoryTree
 from tests.unit.queries.made import NUMBERED, RFC, RFC_FILE
 
 CONFIG = f"""\
@@ -29,25 +29,24 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def scopes() -> Scopes:
+def scopes() -> RequirementsByTarget:
     """Those of a project with Markdown, an RFC, a text without requirements, and one that is not there."""
     return Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
 
 
-def texts(scopes: Scopes, target: str, *, below: bool = True) -> list[str]:
+def texts(scopes: RequirementsByTarget, target: str, *, below: bool = True) -> list[str]:
     return [scopes.requirements[index].text for index in scopes.of(target, below=below)]
 
 
 @pytest.mark.parametrize("target", ["tea.md", "./tea.md", "tea", "Tea"])
-def test_a_specification_is_all_of_its_requirements(target: str, scopes: Scopes) -> None:
+def test_a_specification_is_all_of_its_requirements(target: str, scopes: RequirementsByTarget) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A specification as target MUST stand for all of its requirements, and a section for its own.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
     assert texts(scopes, target) == ["It MUST be hot.", "It MUST be warm.", "It MAY be blue.", "It MUST close."]
 
 
-def test_a_section_of_markdown_is_its_own_requirements(scopes: Scopes) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% A specification as target MUST stand for all of its requirements, and a section for its own.
+def test_a_section_of_markdown_is_its_own_requirements(scopes: RequirementsByTarget) -> None:
     assert texts(scopes, "tea.md#pot") == ["It MUST be warm.", "It MAY be blue."]
     assert texts(scopes, "tea.md#tea") == ["It MUST be hot."]
 
@@ -65,19 +64,20 @@ def test_a_section_of_markdown_is_its_own_requirements(scopes: Scopes) -> None:
         ("Saucer", "Five Six"),
     ],
 )
-def test_a_numbered_section_is_those_below_it_too(section: str, found: str, scopes: Scopes) -> None:
+def test_a_numbered_section_is_those_below_it_too(section: str, found: str, scopes: RequirementsByTarget) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A numbered section of IETF text MUST stand for the requirements of the sections below it, too.
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
     assert texts(scopes, f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
     assert texts(scopes, f"rfc7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
 
 
 @pytest.mark.parametrize("name", [f"{RFC}.txt", f"{RFC}.html", "HTTPS://WWW.RFC-EDITOR.ORG/rfc/rfc7", "RFC 7"])
-def test_every_spelling_of_an_rfc(name: str, scopes: Scopes) -> None:
+def test_every_spelling_of_an_rfc(name: str, scopes: RequirementsByTarget) -> None:
     assert texts(scopes, f"{name}#10") == ["Four MUST be."]
 
 
-def test_a_specification_without_requirements(scopes: Scopes) -> None:
+def test_a_specification_without_requirements(scopes: RequirementsByTarget) -> None:
     assert scopes.of("empty.md") == scopes.of("empty.md#empty") == []
 
 
@@ -93,13 +93,13 @@ def test_a_specification_without_requirements(scopes: Scopes) -> None:
         (f"{RFC}#1.2", f'there is no section "1.2" in {RFC}', "`duvet show rfc7` lists the sections"),
     ],
 )
-def test_what_is_not_there(target: str, message: str, hint: str, scopes: Scopes) -> None:
+def test_what_is_not_there(target: str, message: str, hint: str, scopes: RequirementsByTarget) -> None:
     with pytest.raises(NotFoundError) as error:
         scopes.of(target)
     assert (error.value.message, error.value.hint) == (message, hint)
 
 
-def test_what_could_not_be_loaded(scopes: Scopes) -> None:
+def test_what_could_not_be_loaded(scopes: RequirementsByTarget) -> None:
     targets = ("https://host/gone", "https://host/gone#1", "https://HOST/gone", "https://host/other", "tea.md")
     assert [scopes.is_unavailable(target) for target in targets] == [True, True, True, False, False]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.since import Since, SnapshotChange, since
+from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff, compare_snapshots
 
 THEN = """\
 SPECIFICATION: [Tea](tea.md)
@@ -50,10 +50,10 @@ def change(
 
 
 def test_what_has_become_of_lines() -> None:
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
-    assert since(THEN, NOW) == Since(
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
+    assert compare_snapshots(THEN, NOW) == SnapshotDiff(
         gained=(
             change("The water MUST boil.", "implementation", "implementation, test"),
             change("Everybody SHOULD wait.", "", "todo", "serving"),
@@ -80,7 +80,7 @@ def test_what_has_become_of_lines() -> None:
 )
 def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
     then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
-    found = since(then, now)
+    found = compare_snapshots(then, now)
     assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
 
 
@@ -89,15 +89,15 @@ def test_titles_that_are_alike() -> None:
         "SPECIFICATION: [Tea]({})\n  SECTION: [Pot](#pot)\n    TEXT[]: x\n\n  SECTION: [Pot](#pot-1)\n    TEXT[{}]: x\n"
     )
     then, now = ("\n".join(alike.format(name, status) for name in ("a.md", "b.md")) for status in ("", "test"))
-    assert since(then, now) == Since(
+    assert compare_snapshots(then, now) == SnapshotDiff(
         gained=(change("x", "", "test", "pot-1", "a.md"), change("x", "", "test", "pot-1", "b.md"))
     )
 
 
 @pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])
 def test_nothing_has_changed(text: str) -> None:
-    assert since(text, text) == since(text, text.replace("\n", "\r\n")) == Since()
+    assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
 
 
 def test_a_snapshot_that_is_none() -> None:
-    assert since("\x00 TEXT[: ]\n    TEXT[a]: b", "") == Since()
+    assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", "") == SnapshotDiff()

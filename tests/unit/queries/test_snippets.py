@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from duvet import MemoryTree, Project
-from duvet.queries.citations import Citations
-from duvet.queries.places import Files
-from duvet.queries.snippets import Snippet, comment_of, snippet, text_of
+from duvet.queries.citations import CitationReader
+from duvet.trace.locations import ProjectFiles, Snippet, make_snippet, read_comment, split_source_text
 from tests.cli.made_tea import TEA_PROJECT
 
 CATALOGUE = Project(tree=MemoryTree({path: text.encode() for path, text in TEA_PROJECT.items()})).catalogue
@@ -28,28 +27,30 @@ def test_the_lines_around(around: int, start: int, lines: tuple[str, ...], end: 
     files = {**TEA_PROJECT, "src/pot.rs": TEA_PROJECT["src/pot.rs"].replace("\n", end)}
     catalogue = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
     (card,) = [card for card in catalogue.citations if card.id == "src/pot.rs:5"]
-    assert snippet(text_of(files["src/pot.rs"]), card, around) == Snippet(COMMENT, 6, start, lines)
+    assert make_snippet(split_source_text(files["src/pot.rs"]), card, around) == Snippet(COMMENT, 6, start, lines)
 
 
 def test_the_ends_of_a_file() -> None:
-    found = snippet(text_of(TEA_PROJECT["src/pot.rs"]), CARDS["src/pot.rs:3"], 1000)
+    found = make_snippet(split_source_text(TEA_PROJECT["src/pot.rs"]), CARDS["src/pot.rs:3"], 1000)
     assert (found.start, found.lines) == (1, tuple(TEA_PROJECT["src/pot.rs"].splitlines()))
 
 
 def test_an_entry_of_a_requirement_file() -> None:
     text = TEA_PROJECT[".duvet/exceptions/coffee.toml"]
     _, _, *entry = text.splitlines()
-    found = snippet(text_of(text + "[[exception]]\n"), CARDS[".duvet/exceptions/coffee.toml:3"], 0)
+    found = make_snippet(split_source_text(text + "[[exception]]\n"), CARDS[".duvet/exceptions/coffee.toml:3"], 0)
     assert found == Snippet("\n".join(entry), 5, 3, tuple(entry))
 
 
 def test_an_entry_with_a_blank_line_in_its_text() -> None:
     entry = ["[[spec]]", "quote = '''", "[One", "", "[two]]", "'''", 'level = "MUST"']
     text = "\n".join(['target = "tea.md#pot"', *entry, "", "[[spec]]"])
-    assert comment_of(text_of(text), replace(CARDS[".duvet/exceptions/coffee.toml:3"], line=2)) == "\n".join(entry)
+    assert read_comment(
+        split_source_text(text), replace(CARDS[".duvet/exceptions/coffee.toml:3"], line=2)
+    ) == "\n".join(entry)
 
 
 def test_a_file_that_is_gone() -> None:
-    detail = Citations(CATALOGUE, Files(MemoryTree({}), ""), 2).detail(list(CARDS).index("src/pot.rs:5"))
+    detail = CitationReader(CATALOGUE, ProjectFiles(MemoryTree({}), ""), 2).detail(list(CARDS).index("src/pot.rs:5"))
     assert (detail.comment_text, detail.context_lines, detail.line_number) == ("", (), 5)
     assert [row.text for row in detail.requirements] == ["It SHOULD be round, and nobody MAY drop it."]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import date
 from io import BytesIO
 
-from duvet.project import Project
+from duvet.project.project import Project
 from duvet.reports import json_v2
-from duvet.trace.finished import Finished
-from duvet.tree.memory import MemoryTree
+from duvet.trace.records import Finished
+from duvet.tree.files import MemoryTree
 
 CONFIG = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.0.json"
@@ -86,5 +86,5 @@ def finished(files: Mapping[str, str] = FILES, blob_link: str | None = None, iss
 def json_v2_of(report: Finished) -> bytes:
     """The report in upstream's second JSON format."""
     out = BytesIO()
-    json_v2.render(report, out)
+    json_v2.render_json_v2(report, out)
     return out.getvalue()

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from duvet.reports.listing import Column, ListFormat, Listing, Look, render
+from duvet.reports.tables import Column, ListFormat, Listing, TableLook, render_listing
 
 
 class Cup(Struct, frozen=True):
@@ -32,8 +32,8 @@ HOSTILE = (
 )
 
 
-def shown(rows: Sequence[Cup], format: str, look: Look = Look(), **more: Any) -> str:  # noqa: B008 - immutable
-    return render(Listing((NAME, PLACE, TEXT), rows, **more), ListFormat(format), look).decode()
+def shown(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
+    return render_listing(Listing((NAME, PLACE, TEXT), rows, **more), ListFormat(format), look).decode()
 
 
 def by_place(cup: Cup) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from duvet.trace.finished import Finished
+from duvet.trace.records import Finished
 from tests.unit.reports.made import project
 from tests.unit.reports.made_states import CONFIG, FILES
 

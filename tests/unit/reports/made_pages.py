@@ -9,21 +9,21 @@ from xml.etree.ElementTree import Element
 
 import html5lib
 
-from duvet.queries.cataloguing import catalogue_of
-from duvet.reports import html
-from duvet.reports.html_page import Page
-from duvet.trace.finished import Finished
+from duvet.reports.html import render
+from duvet.reports.html.anchors import ReportData
+from duvet.trace.catalogue import build_catalogue
+from duvet.trace.records import Finished
 
 
-def page_of(report: Finished, **given: Any) -> Page:
+def page_of(report: Finished, **given: Any) -> ReportData:
     """The page of a trace with these fields."""
-    return Page(finished=report, catalogue=catalogue_of(report.trace, report.requirements, ()), **given)
+    return ReportData(finished=report, catalogue=build_catalogue(report.trace, report.requirements, ()), **given)
 
 
-def written(page: Page) -> str:
+def written(page: ReportData) -> str:
     """A page as HTML."""
     out = BytesIO()
-    html.render(page, out)
+    render.render_html(page, out)
     return out.getvalue().decode()
 
 

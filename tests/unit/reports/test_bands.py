@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.reports.bands import GAP, Band, bands
+from duvet.reports.tables import COLUMN_GAP, ColumnBand, arrange_bands
 
 BESIDE = {
     "nothing wraps": (([4, 6], [], 20), {0: 4, 1: 6}),
@@ -29,21 +29,21 @@ BELOW = {
 
 
 def test_beside_one_another() -> None:
-    found = {name: bands(*given) for name, (given, _) in BESIDE.items()}
-    assert found == {name: [Band(0, widths)] for name, (_, widths) in BESIDE.items()}
+    found = {name: arrange_bands(*given) for name, (given, _) in BESIDE.items()}
+    assert found == {name: [ColumnBand(0, widths)] for name, (_, widths) in BESIDE.items()}
 
 
 def test_below_the_others() -> None:
-    assert {name: bands(*given) for name, (given, _) in BELOW.items()} == {
-        name: [Band(*band) for band in below] for name, (_, below) in BELOW.items()
+    assert {name: arrange_bands(*given) for name, (given, _) in BELOW.items()} == {
+        name: [ColumnBand(*band) for band in below] for name, (_, below) in BELOW.items()
     }
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=6), st.data(), st.integers(8, 200))
 def test_each_column_stands_somewhere_and_fits(needs: list[int], data: st.DataObject, room: int) -> None:
     wrapping = [index for index in range(len(needs)) if data.draw(st.booleans())]
-    found = bands(needs, wrapping, room)
+    found = arrange_bands(needs, wrapping, room)
     assert sorted(index for band in found for index in band.widths) == [*range(len(needs))]
     for band in found:
-        assert band.indent + sum(band.widths.values()) + len(GAP) * (len(band.widths) - 1) <= room
+        assert band.indent + sum(band.widths.values()) + len(COLUMN_GAP) * (len(band.widths) - 1) <= room
         assert all(width <= needs[index] for index, width in band.widths.items())

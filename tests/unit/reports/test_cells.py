@@ -5,29 +5,34 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.reports.cells import cut, fitting, left, right, visible, width, wrapped
+from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
 
 
 def test_nothing_drives_a_terminal() -> None:
-    assert visible("a\tb\x1b[31m\u202e\ud800\x7f\n") == r"a    b\u{1b}[31m\u{202e}\u{d800}\u{7f}\u{a}"
+    assert escape_cell("a\tb\x1b[31m\u202e\ud800\x7f\n") == r"a    b\u{1b}[31m\u{202e}\u{d800}\u{7f}\u{a}"
 
 
 def test_width_in_cells() -> None:
-    assert [width(text) for text in ("", "abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "…")] == [0, 3, 4, 1, 1]
+    assert [measure_width(text) for text in ("", "abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "…")] == [0, 3, 4, 1, 1]
 
 
 def test_names_are_cut_in_the_middle() -> None:
-    assert [cut("Specification 12", most) for most in (16, 11, 3, 1)] == ["Specification 12", "Speci…on 12", "S…2", "…"]
+    assert [cut_middle("Specification 12", most) for most in (16, 11, 3, 1)] == [
+        "Specification 12",
+        "Speci…on 12",
+        "S…2",
+        "…",
+    ]
 
 
 def test_cells_are_filled() -> None:
-    assert (left("日", 4) + "|", right("日", 4) + "|") == ("日  |", "  日|")
+    assert (align_left("日", 4) + "|", align_right("日", 4) + "|") == ("日  |", "  日|")
 
 
 def test_lines_break_at_blanks_and_in_long_words() -> None:
     accents = "e\N{COMBINING ACUTE ACCENT}" * 5
     texts = {"": 3, "tea": 3, "tea is hot": 6, "teapot": 4, "日本語": 1, accents: 5, f"{accents} x": 5, "a  b": 2}
-    lines = [[text[start:end] for start, end in wrapped(text, room)] for text, room in texts.items()]
+    lines = [[text[start:end] for start, end in wrap_cells(text, room)] for text, room in texts.items()]
     assert lines == [
         [""],
         ["tea"],
@@ -42,5 +47,5 @@ def test_lines_break_at_blanks_and_in_long_words() -> None:
 
 @given(st.text(), st.integers(1, 40))
 def test_no_text_takes_more_than_its_cells(text: str, most: int) -> None:
-    assert width(cut(visible(text), most)) <= most
-    assert width(fitting(visible(text), most)) <= most
+    assert measure_width(cut_middle(escape_cell(text), most)) <= most
+    assert measure_width(fit_cells(escape_cell(text), most)) <= most

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from duvet.config.explain import Origin, Setting
-from duvet.reports.config_settings import FORMATS, render_schema
+from duvet.commands.config import SETTINGS_FORMATS, render_config_schema
+from duvet.config.explain import Setting, SettingOrigin
 
 SETTINGS = (
-    Setting("config-path", "a.toml", Origin.COMMAND_LINE, option="--config-path"),
-    Setting("source[0].pattern", ("ä/*", "b/*"), Origin.FILE, "a.toml", 3),
-    Setting("source[0].exclude", (), Origin.DEFAULT),
-    Setting("source[0].gitignore", False, Origin.DEFAULT),
-    Setting("report.html.blob-link", "x/y", Origin.FILE, "a.toml", 9, ("X", "Y")),
-    Setting("report.html.issue-link", None, Origin.DEFAULT),
-    Setting("requirement", "c/*", Origin.BUILT_IN),
+    Setting("config-path", "a.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
+    Setting("source[0].pattern", ("ä/*", "b/*"), SettingOrigin.FILE, "a.toml", 3),
+    Setting("source[0].exclude", (), SettingOrigin.DEFAULT),
+    Setting("source[0].gitignore", False, SettingOrigin.DEFAULT),
+    Setting("report.html.blob-link", "x/y", SettingOrigin.FILE, "a.toml", 9, ("X", "Y")),
+    Setting("report.html.issue-link", None, SettingOrigin.DEFAULT),
+    Setting("requirement", "c/*", SettingOrigin.BUILT_IN),
 )
 
 TABLE = """\
@@ -61,7 +61,7 @@ JSON = """\
 
 def rendered(format: str, settings: tuple[Setting, ...]) -> str:
     out = BytesIO()
-    FORMATS[format](settings, out)
+    SETTINGS_FORMATS[format](settings, out)
     return out.getvalue().decode()
 
 
@@ -79,5 +79,5 @@ def test_json() -> None:
 
 def test_a_schema() -> None:
     out = BytesIO()
-    render_schema({"type": "object"}, out)
+    render_config_schema({"type": "object"}, out)
     assert out.getvalue() == b'{\n  "type": "object"\n}\n'

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from pyromark import Markdown
 
-from duvet.queries.bases import Base
-from duvet.queries.difference import compare
-from duvet.reports.difference_markdown import render
-from duvet.terminal.outputs import rendered
+from duvet.console.streams import render_bytes
+from duvet.queries.difference import compare_catalogues
+from duvet.queries.revisions import DiffBase
+from duvet.reports.diff import render_difference_markdown
 from tests.unit.queries.compared import catalogue
 
-BASE = Base("0123456789abcdef" * 2, "origin/main", True)
+BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 
 
 def comment(*sentences: str) -> str:
     """The comment about new sentences."""
     specification = "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences)
-    difference = compare(catalogue(tea="# Tea\n", pot=""), catalogue(tea=specification, pot=""))
-    return rendered(lambda out: render(BASE, difference, out)).decode()
+    difference = compare_catalogues(catalogue(tea="# Tea\n", pot=""), catalogue(tea=specification, pot=""))
+    return render_bytes(lambda out: render_difference_markdown(BASE, difference, out)).decode()
 
 
 def test_a_comment() -> None:
@@ -56,8 +56,9 @@ Compared with `0123456789ab`, where this branch left `origin/main`.
     ],
 )
 def test_text_from_files(text: str) -> None:
-    ##= man/spec/diff.md#markdown
-    ##% Text from files MUST be shown as it is, and MUST NOT act as Markdown, HTML or a mention.
+    ##= man/spec/diff.md#output
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
+    ##% how much it leaves out.
     html = Markdown().html(comment(text))
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     # Asterisks, brackets and ticks are shown as they are wherever code stands.
@@ -66,8 +67,9 @@ def test_text_from_files(text: str) -> None:
 
 
 def test_a_comment_that_is_too_long() -> None:
-    ##= man/spec/diff.md#markdown
-    ##% A comment MUST be shorter than GitHub allows, and MUST say how much is left out.
+    ##= man/spec/diff.md#output
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
+    ##% how much it leaves out.
     found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
     shown = found.count("- `tea.md#tea` MUST")
     assert 64_000 < len(found) < 65_536

@@ -13,14 +13,12 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Note, Place, Problem, Severity
-from duvet.project import Project
+from duvet.project.project import Project
 from duvet.reports import json_v1
-from duvet.reports.html_names import title_of
-from duvet.reports.html_states import LOOKS
-from duvet.reports.html_totals import COUNTED
-from duvet.trace.finished import Finished
-from duvet.trace.states import State
-from duvet.trace.totals import Total, totals, verdict
+from duvet.reports.html.anchors import STATE_LOOKS, format_section_title
+from duvet.reports.html.overview import COUNTED_STATES
+from duvet.trace.coverage import Total, compute_totals, judge_run
+from duvet.trace.records import Finished, State
 from tests.conftest import ROOT
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_pages import page, without_shell
@@ -98,8 +96,8 @@ OWN_SCRIPTS = [{}, {"type": "application/json", "id": "settings"}, {"type": "mod
 
 
 def test_hostile_text_stays_text() -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST show text from specifications, sources and the configuration as text, whatever it holds.
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
     problem = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
     parsed = Parsed(page(evil(f"https://x/{EVIL}"), problems=(problem,)))
     assert "img" not in {tag for tag, _ in parsed.tags}
@@ -110,8 +108,8 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_nothing_is_loaded() -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT load anything from elsewhere.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     shown = page(finished(FILES, BLOB, ISSUES), problems=PROBLEMS)
     parsed = Parsed(shown)
     assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"
@@ -123,8 +121,6 @@ def test_nothing_is_loaded() -> None:
 
 @pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
 def test_links_lead_to_places_on_the_page_or_to_the_web(link: str | None) -> None:
-    ##= man/spec/trace.md#reports
-    ##% The page MUST NOT link to anything but itself and the web.
     assert [url for url in Parsed(page(evil(link))).values("href") if not url.startswith("#")] == []
 
 
@@ -140,7 +136,7 @@ def test_sections_of_ietf_text_are_titled_with_their_numbers() -> None:
     sections = ("section-1", "appendix-A", "name-abstract")
     comments = "".join(f"//= tea.txt#{name}\n\n" for name in sections)
     (coverage,) = finished({".duvet/config.toml": CONFIG, "tea.txt": text, "src/a.rs": comments}).trace.coverages
-    titles = [title_of(coverage.specification, index) for index in range(len(sections))]
+    titles = [format_section_title(coverage.specification, index) for index in range(len(sections))]
     assert titles == ["1. Heat", "Appendix A. Tea", "Abstract"]
 
 
@@ -158,7 +154,7 @@ def test_control_characters_are_not_in_the_page() -> None:
 
 def test_json_in_the_page_is_the_same_value() -> None:
     out = BytesIO()
-    json_v1.render(evil(), out)
+    json_v1.render_json_v1(evil(), out)
     shown = page(evil(), embedded=out.getvalue())
     ((island,),) = [re.findall(r'(?s)<script type="application/json" id=result>(.*?)</script>', shown)]
     assert json.loads(island) == json.loads(out.getvalue())
@@ -168,15 +164,17 @@ def test_json_in_the_page_is_the_same_value() -> None:
 @pytest.mark.parametrize("name", ["h3-704b37a", "dataplane-7b1f4a0"])
 def test_numbers_on_the_page_are_the_totals(name: str, shared: Path) -> None:
     ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
+    ##% All commands, reports and tools MUST take their numbers from the same computation.
     report = Project(str(shared / "golden" / name / "project")).finished()
-    found = totals(report.requirements)
+    found = compute_totals(report.requirements)
     parsed = Parsed(page(report))
     rows = re.findall(r"(?s)<tr.*?</tr>", page(report).partition("<tbody>")[2].partition("</table>")[0])
     numbers = [[int(number) for number in re.findall(r">(\d+)(?:</a>)?</td>", row)] for row in rows]
-    assert numbers == [[one.done, one.applicable, *(one.counts[state] for state in COUNTED)] for one in _shown(found)]
+    assert numbers == [
+        [one.done, one.applicable, *(one.counts[state] for state in COUNTED_STATES)] for one in _shown(found)
+    ]
     assert _listed(parsed) == list(found[-1].counts)
-    assert verdict(found[-1], ()).words in parsed.texts
+    assert judge_run(found[-1], ()).words in parsed.texts
 
 
 def _shown(found: tuple[Total, ...]) -> list[Total]:
@@ -190,7 +188,7 @@ def _listed(parsed: Parsed) -> list[int]:
         for tag, found in parsed.tags
         if tag == "li" and re.search("/[0-9a-f]{12}$", found.get("id") or "")
     ]
-    return [marks.count(LOOKS[state].mark) for state in State]
+    return [marks.count(STATE_LOOKS[state].mark) for state in State]
 
 
 def test_text_of_a_section_is_the_text_of_the_specification() -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from duvet.reports.html_states import CITED, LOOKS
+from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS
 from duvet.templates import page_file
 
 TOKENS = page_file("tokens.css")
@@ -44,19 +44,20 @@ def test_every_colour_is_known() -> None:
 @pytest.mark.parametrize("theme", [0, 1])
 @pytest.mark.parametrize("ground", GROUNDS)
 def test_contrast_is_enough(theme: int, ground: str) -> None:
-    ##= man/spec/page.md#colours
-    ##% Texts MUST have a contrast of at least 4.5 to 1, and lines one of at least 3 to 1, in the light theme and in the
-    ##% dark one.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
+    ##% NOT distinguish states by colour alone.
     low = {name for name in TEXTS if contrast(COLOURS[name][theme], COLOURS[ground][theme]) < 4.5}
     assert low | {name for name in ("edge",) if contrast(COLOURS[name][theme], COLOURS[ground][theme]) < 3} == set()
 
 
 def test_states_are_told_apart_without_colours() -> None:
-    ##= man/spec/page.md#colours
-    ##% States MUST be told apart by their signs and by their lines, not by colour alone.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
+    ##% NOT distinguish states by colour alone.
     found = looks()
     assert {name: (look["sign"], look["word"]) for name, look in found.items()} == {
-        look.mark: (f'"{look.sign}"', f'"{look.words}"') for look in (*LOOKS, CITED)
+        look.mark: (f'"{look.sign}"', f'"{look.words}"') for look in (*STATE_LOOKS, CITED_LOOK)
     }
     for parts in (("sign",), ("style", "thick")):
         assert len({tuple(look[part] for part in parts) for look in found.values()}) == len(found)

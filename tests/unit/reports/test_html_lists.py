@@ -43,9 +43,9 @@ def words(text: str) -> str:
 
 
 def test_requirements_below_their_section() -> None:
-    ##= man/spec/page.md#requirements
-    ##% Each requirement MUST be listed below its section with its state, its level and the number of its citations of
-    ##% each kind.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
     more = COMMENTS + "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
     assert [words(one) for one in items(page(finished(FILES | {"src/a.rs": more})))] == [
         "… to do MAY Pots come first. 1 to do",
@@ -69,8 +69,9 @@ def test_the_first_reference_is_linked_without_scripts_too() -> None:
 
 
 def test_all_requirements_worst_first() -> None:
-    ##= man/spec/page.md#requirements
-    ##% All requirements MUST be listed in one table, those furthest from done first, and of these the most binding first.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
     rows = [
         [words(cell) for cell in row.split("<td")] for row in re.findall("(?m)^<tr class=s.*", page(finished(FILES)))
     ]
@@ -89,8 +90,9 @@ def test_all_requirements_worst_first() -> None:
 
 
 def test_references_with_all_that_they_say() -> None:
-    ##= man/spec/page.md#references
-    ##% Each citation MUST be shown with its place, its reason, its feature, its tracking issue and its tags.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
+    ##% list the citations of each file.
     lists = re.findall(r"(?s)<noscript>(<dl.*?)</noscript>", page(finished(FILES, BLOB, "https://git.example/i")))
     assert [re.sub(r"\s+", " ", words(one.replace("<", " <"))).strip() for one in lists] == [
         "to do more/b.toml:12 feature later issue https://git.example/42 tagged order, style",
@@ -106,9 +108,9 @@ def test_references_with_all_that_they_say() -> None:
 
 
 def test_what_a_state_does_not_tell() -> None:
-    ##= man/spec/page.md#references
-    ##% What a state does not tell MUST be said: that tests or code refer to a part only, or that an exception has no
-    ##% reason.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
     found = re.findall("<p class=lacks>(.*?)</p>", page(finished(FILES | {"src/a.rs": HALF})))
     assert found == [
         "implemented but only tested in part",
@@ -128,8 +130,8 @@ def test_what_a_state_does_not_tell() -> None:
     ],
 )
 def test_links_to_files_of_any_name(path: str, url: str) -> None:
-    ##= man/spec/page.md#references
-    ##% A path in a link MUST be escaped, so that the link leads to the file whatever its name is.
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
     files = {
         ".duvet/config.toml": CONFIG,
         "tea.md": FILES["tea.md"],
@@ -158,10 +160,9 @@ def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
 
 
 def test_every_citation_below_its_file() -> None:
-    ##= man/spec/page.md#sources
-    ##% Every citation MUST be listed below its file with its line, its kind and a link to what it refers to.
-    ##= man/spec/page.md#sources
-    ##% A citation that refers to nothing MUST be listed with the reason.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
+    ##% list the citations of each file.
     more = {
         "src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n",
         "src/a.rs": "//= tea.md#pot\n//# It MAY\n\n//= manners.md#guests\n",

@@ -7,9 +7,9 @@ from io import BytesIO
 import html5lib
 import pytest
 
-from duvet.reports import html
-from duvet.reports.html_markdown import markdown_html
-from duvet.terminal.page import page_of
+from duvet.console.report_content import make_report_data
+from duvet.reports.html import render
+from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of
 
 NOTES: dict[str, str | bytes] = {
@@ -22,7 +22,7 @@ NOTES: dict[str, str | bytes] = {
 def written(files: dict[str, str | bytes]) -> str:
     project = project_of(files)
     out = BytesIO()
-    html.render(page_of(project, project.finished(), (), None), out)
+    render.render_html(make_report_data(project, project.finished(), (), None), out)
     return out.getvalue().decode()
 
 
@@ -52,10 +52,10 @@ VIEW = """\
 
 
 def test_the_view() -> None:
-    ##= man/spec/pages.md#report
+    ##= man/spec/pages.md#in-the-html-report
     ##= type=test
-    ##% Where the project has pages, the report MUST show each with its title, its text, its links and what links to it,
-    ##% unless they are too long together.
+    ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
+    ##% name the pages of each requirement.
     text = written(NOTES)
     id = project_of({}).catalogue.ids[1][:12]
     begun = text.index('<section class="view" id="pages">')
@@ -67,9 +67,10 @@ def test_the_view() -> None:
 
 
 def test_what_explains_a_requirement() -> None:
-    ##= man/spec/pages.md#report
+    ##= man/spec/pages.md#in-the-html-report
     ##= type=test
-    ##% Of each requirement the report MUST name the pages that name it.
+    ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
+    ##% name the pages of each requirement.
     explained = '<p class=explained>Explained in <a href="#pages/kettle">Kettle</a></p>'
     assert written(NOTES).count(explained) == 2
     assert written({"docs/a.md": "# A\n"}).count("Explained in") == 0
@@ -119,10 +120,11 @@ HARMLESS = {
 
 @pytest.mark.parametrize(("text", "expected"), HARMLESS.items())
 def test_markdown(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#report
+    ##= man/spec/pages.md#in-the-html-report
     ##= type=test
-    ##% Tags in a page MUST be shown as text, and links that lead neither into the report nor to the web MUST NOT be links.
-    assert markdown_html(text) == expected
+    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
+    ##% or link to other files.
+    assert render_markdown(text) == expected
 
 
 SHOWN = {
@@ -142,18 +144,16 @@ COMMENTS = {
 
 @pytest.mark.parametrize(("text", "expected"), SHOWN.items())
 def test_tables_and_tasks(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#report
+    ##= man/spec/pages.md#in-the-html-report
     ##= type=test
-    ##% Tables and lists of tasks in a page MUST be shown as such.
-    assert markdown_html(text) == expected
+    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
+    ##% or link to other files.
+    assert render_markdown(text) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), COMMENTS.items())
 def test_comments(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#report
-    ##= type=test
-    ##% Comments in a page MUST NOT be shown.
-    assert markdown_html(text) == expected
+    assert render_markdown(text) == expected
 
 
 LINKS = {
@@ -173,15 +173,10 @@ LINKS = {
 
 @pytest.mark.parametrize(("text", "expected"), LINKS.items())
 def test_where_links_lead(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#report
+    ##= man/spec/pages.md#in-the-html-report
     ##= type=test
-    ##% A link to a specification or a section that the report shows MUST lead there.
-    ##= man/spec/pages.md#report
-    ##= type=test
-    ##% A link of Markdown to the file of a page MUST lead to that page.
-    ##= man/spec/pages.md#report
-    ##= type=test
-    ##% A link with words of its own that leads nowhere MUST be shown as none, with its words and with what it names.
+    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
+    ##% or link to other files.
     page = written({"docs/in/own.md": f"Look: {text}.\n\n| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
     assert f"<p>Look: {expected}.</p>" in page
     assert '<td><a href="#pages/b-c">d</a></td>' in page

@@ -9,14 +9,12 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level, Place, Problem, Severity
-from duvet.queries.filters import Filter
-from duvet.queries.priority import prioritized
-from duvet.queries.reasons import PriorityRow, priority_rows
-from duvet.queries.since import Since, SnapshotChange
-from duvet.reports.html_page import Page
-from duvet.trace.finished import Finished
-from duvet.trace.states import State
-from duvet.trace.totals import totals, verdict
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
+from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
+from duvet.reports.html.anchors import ReportData
+from duvet.trace.coverage import compute_totals, judge_run
+from duvet.trace.records import Finished, State
 from tests.conftest import ROOT
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_not_owed import not_owed
@@ -35,10 +33,10 @@ def line(text: str, **given: str) -> SnapshotChange:
 
 def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
     catalogue = page_of(report).catalogue
-    return tuple(priority_rows(catalogue, prioritized(catalogue, Filter()), 3))
+    return tuple(make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3))
 
 
-def overview(page: Page) -> str:
+def overview(page: ReportData) -> str:
     return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
@@ -61,12 +59,13 @@ def counted(shown: str, query: str) -> int:
 
 def test_all_of_it(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#overview
-    ##% What has changed since the committed snapshot MUST be listed, with a link where the section still exists and a
-    ##% count of what is left out.
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
     ##= man/spec/page.md#overview
-    ##% What to do next MUST be listed with the reason for each rank.
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     report = finished(FILES, None, ISSUES)
-    since = Since(
+    since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
         lost=(
             line("It <MAY> be", section="gone", after=""),
@@ -81,7 +80,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
 
 
 def test_nothing_has_changed() -> None:
-    shown = overview(page_of(finished(FILES), since=Since()))
+    shown = overview(page_of(finished(FILES), since=SnapshotDiff()))
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
     assert "What changed" not in overview(page_of(finished(FILES)))
 
@@ -89,9 +88,9 @@ def test_nothing_has_changed() -> None:
 @pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
 def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict in words, the same that ends a run.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     report = finished(FILES)
-    outcome = verdict(totals(report.requirements)[-1], problems)
+    outcome = judge_run(compute_totals(report.requirements)[-1], problems)
     name = "pass" if outcome.passed else "fail"
     begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
     assert overview(page_of(report, problems=problems)).startswith(begin)
@@ -100,12 +99,12 @@ def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
 @pytest.mark.parametrize("report", [finished(FILES), not_owed()])
 def test_numbers_lead_to_what_they_count(report: Finished) -> None:
     ##= man/spec/page.md#overview
-    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     shown = written(page_of(report))
     table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
     numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
     assert numbers == [(counted(shown, query), query) for _, query in numbers]
-    total = totals(report.requirements)[-1]
+    total = compute_totals(report.requirements)[-1]
     sums = {"status=complete,implied": total.done, "status=exception": total.counts[State.EXCEPTION]}
     levels = {f"level={level.name}" for level in Level if level}
     found = {query: count for count, query in numbers}
@@ -116,7 +115,7 @@ def test_numbers_lead_to_what_they_count(report: Finished) -> None:
 
 def test_a_feature_leads_to_its_requirements() -> None:
     ##= man/spec/page.md#overview
-    ##% Every number of requirements MUST be a link to a list of these requirements, but for zero.
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
     shown = written(page_of(finished(files)))
     assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
@@ -125,8 +124,6 @@ def test_a_feature_leads_to_its_requirements() -> None:
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
 def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
-    ##= man/spec/page.md#overview
-    ##% With more than 40 specifications, only all of them together MUST be listed by level.
     texts = {f"s{index}.md": f"# S{index}\n\nIt MUST work.\n\nIt MAY shine.\n" for index in range(number)}
     tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
     files = {".duvet/config.toml": FILES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from duvet.queries.since import Since
-from duvet.reports.html_anchors import Anchors
+from duvet.queries.snapshot_diff import SnapshotDiff
+from duvet.reports.html.anchors import AnchorNames
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_pages import page, tree
 from tests.unit.reports.made_states import CONFIG, FILES
@@ -38,10 +38,9 @@ def ids(text: str) -> list[str]:
 
 
 def test_what_is_shown_has_an_anchor() -> None:
-    ##= man/spec/page.md#places
-    ##% Every specification, every section that is shown and every requirement MUST have an anchor on the page.
-    ##= man/spec/page.md#places
-    ##% The anchor of a requirement MUST be made of its specification, its section and the first 12 digits of its id.
+    ##= man/spec/page.md#links
+    ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+    ##% consists of its specification, its section and the first 12 digits of its id.
     report = finished(FILES)
     found = ids(page(report))
     assert {"tea", "tea/tea-biscuits", "tea/pot", "tea/cup", "tea/milk", "manners", "manners/guests"} < set(found)
@@ -50,8 +49,9 @@ def test_what_is_shown_has_an_anchor() -> None:
 
 
 def test_anchors_do_not_move() -> None:
-    ##= man/spec/page.md#places
-    ##% The anchor of a requirement MUST be made of its specification, its section and the first 12 digits of its id.
+    ##= man/spec/page.md#links
+    ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+    ##% consists of its specification, its section and the first 12 digits of its id.
     more = FILES | {"src/0.rs": "//= tea.md#pot\n//# The lid MUST NOT be lost.\n"}
     assert [id for id in ids(page(finished(more))) if id.startswith("tea/")] == [
         id for id in ids(page(finished(FILES))) if id.startswith("tea/")
@@ -59,8 +59,9 @@ def test_anchors_do_not_move() -> None:
 
 
 def test_names_are_given_once() -> None:
-    ##= man/spec/page.md#places
-    ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
+    ##= man/spec/page.md#links
+    ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+    ##% consists of its specification, its section and the first 12 digits of its id.
     found = ids(page(finished(ODD_FILES)))
     assert len(found) == len(set(found))
     assert [re.sub("/[0-9a-f]{12}", "/ID", id) for id in found if id.startswith("main")] == [
@@ -71,8 +72,9 @@ def test_names_are_given_once() -> None:
 
 
 def test_links_lead_to_places() -> None:
-    ##= man/spec/page.md#places
-    ##% Every link to the page itself MUST lead to a place on it.
+    ##= man/spec/page.md#links
+    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+    ##% contains.
     for files in (FILES, ODD_FILES):
         elements = list(tree(page(finished(files))).iter())
         links = {link for element in elements if (link := element.get("href", "")).startswith("#")}
@@ -90,15 +92,15 @@ def test_a_section_says_its_id_where_its_anchor_does_not() -> None:
 
 
 def test_what_the_page_itself_has_is_taken() -> None:
-    ##= man/spec/page.md#places
-    ##% An id MUST NOT occur twice on the page, whatever specifications and sections are called.
-    own = [id for id in ids(page(finished(FILES), since=Since(), embedded=b"{}")) if not re.match("tea|manners", id)]
+    own = [
+        id for id in ids(page(finished(FILES), since=SnapshotDiff(), embedded=b"{}")) if not re.match("tea|manners", id)
+    ]
     assert len(own) > 15
-    assert [Anchors().new(id) for id in own] == [f"{id}-2" for id in own]
+    assert [AnchorNames().new(id) for id in own] == [f"{id}-2" for id in own]
 
 
 def test_numbers_of_names_are_taken_too() -> None:
-    names = Anchors()
+    names = AnchorNames()
     assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b", "c?d")] == [
         *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b", "c-d")
     ]

@@ -29,16 +29,17 @@ def many(requirements: int, citations: int) -> dict[str, str]:
 
 
 def test_citations_are_no_elements() -> None:
-    ##= man/spec/page.md#size
-    ##% The number of elements that a browser makes at first MUST NOT depend on the number of citations.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
+    ##% 200 bytes, apart from its code.
     few, more = (elements(page(finished(many(50, citations)))) for citations in (1, 20))
     assert few == more
 
 
 @pytest.mark.parametrize("scripting", [True, False])
 def test_the_page_is_valid(scripting: bool) -> None:
-    ##= man/spec/page.md#size
-    ##% The page MUST be valid HTML, whatever is in it.
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     problem = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
     pages = [
         page(finished({})),
@@ -56,7 +57,5 @@ def test_the_page_is_valid(scripting: bool) -> None:
 
 @pytest.mark.parametrize("char", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x9f", "\ufdd0", "\uffff", "\U0010fffe"])
 def test_characters_that_html_cannot_hold(char: str) -> None:
-    ##= man/spec/page.md#size
-    ##% The page MUST be valid HTML, whatever is in it.
     shown = page(finished(FILES), title=f"a{char}b", embedded=f'["{char}☕"]'.encode())
     assert tree(shown).findtext(".//h1") == "a?b"

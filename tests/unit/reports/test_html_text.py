@@ -35,25 +35,25 @@ def parts(text: str) -> list[str]:
 
 
 def test_text_is_that_of_the_specification() -> None:
-    ##= man/spec/page.md#text
-    ##% The text of a section MUST be shown as its specification has it, line by line.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+    ##% requirement to its details.
     assert ["".join(one.itertext()) for one in texts(FILES)] == [*parts(TEA), parts(MANNERS)[-1]]
     assert ["".join(one.itertext()) for one in texts(MANY_FILES)] == parts(MANY)
 
 
 def test_lines_may_end_in_carriage_returns() -> None:
-    ##= man/spec/page.md#text
-    ##% The text of a section MUST be shown as its specification has it, line by line.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+    ##% requirement to its details.
     files = {path: text.replace("\n", "\r\n") for path, text in MANY_FILES.items()}
     assert ["".join(one.itertext()) for one in texts(files)] == parts(MANY)
 
 
 def test_links_begin_requirements_and_marks_go_on() -> None:
-    ##= man/spec/page.md#text
-    ##% Where a requirement begins in the text, a link MUST lead to what is known of it.
-    ##= man/spec/page.md#text
-    ##% A fragment of several requirements, or of one whose link does not come last before it, MUST name all of its
-    ##% requirements.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+    ##% requirement to its details.
     be, here, across, tabs, kanji = (one.id[:12] for one in finished(MANY_FILES).requirements)
     (text,) = texts(MANY_FILES)
     found = [(one.tag, one.get("class"), (one.get("href") or "")[-12:], one.get("data-r"), one.text) for one in text]
@@ -69,10 +69,9 @@ def test_links_begin_requirements_and_marks_go_on() -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    ##= man/spec/page.md#text
-    ##% Sections that are left out MUST be counted, with a link to the specification where there is one.
-    ##= man/spec/page.md#text
-    ##% With `spec-text = "full"`, every section of every cited specification MUST be shown.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications with
+    ##% `spec-text = "full"`.
     shown = page(finished(FILES))
     assert '<p class="left-out">2 sections without citations are not embedded.</p>' in shown
     whole = page(finished(FILES), whole_text=True)
@@ -81,8 +80,9 @@ def test_what_is_left_out_is_said() -> None:
 
 
 def test_a_specification_of_the_web_can_be_read_there() -> None:
-    ##= man/spec/page.md#text
-    ##% Sections that are left out MUST be counted, with a link to the specification where there is one.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications with
+    ##% `spec-text = "full"`.
     url = "https://example.com/manners.txt"
     files = {
         ".duvet/config.toml": CONFIG,

@@ -19,8 +19,6 @@ def document(files: dict[str, str], **links: str) -> Any:
 
 
 def test_all_types(snapshot: Snapshot) -> None:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "json_v2"
     snapshot.assert_match(json_v2_of(finished()), "all_types.json")
 

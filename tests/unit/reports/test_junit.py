@@ -8,15 +8,15 @@ from hypothesis import given
 
 from duvet import rules
 from duvet.model import Place, Problem, Severity
-from duvet.reports.junit import render
-from duvet.reports.problem_format import View
+from duvet.reports.junit import render_junit
+from duvet.reports.problems import ProblemContext
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 
 Element = ElementTree.Element
 
 
 def suite_of(*problems: Problem, line: str = "") -> Element:
-    root = ElementTree.fromstring(render(problems, View(lambda *_: line)))
+    root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     assert {key: suite.attrib[key] for key in root.attrib} == root.attrib
@@ -25,8 +25,9 @@ def suite_of(*problems: Problem, line: str = "") -> Element:
 
 @given(HOSTILE, TEXT)
 def test_it_is_xml_whatever_is_in_it(problems: tuple[Problem, ...], line: str) -> None:
-    ##= man/spec/problems.md#junit
-    ##% JUnit MUST be well-formed XML 1.0, whatever is in names and messages.
+    ##= man/spec/problems.md#github-and-junit
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
+    ##% passing case without problems.
     suite = suite_of(*problems, line=line)
     failed = sum(problem.severity is Severity.ERROR for problem in problems)
     counts = [suite.attrib[key] for key in ("tests", "failures", "errors", "skipped")]
@@ -36,8 +37,9 @@ def test_it_is_xml_whatever_is_in_it(problems: tuple[Problem, ...], line: str) -
 
 
 def test_errors_fail_and_warnings_pass() -> None:
-    ##= man/spec/problems.md#junit
-    ##% An error MUST be a case that fails, and a warning one that passes and says what it is.
+    ##= man/spec/problems.md#github-and-junit
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
+    ##% passing case without problems.
     error = rules.QUOTE_NOT_FOUND.problem('no "text"\nat all', "a b.rs", Place(3, 5, 4))
     warning = rules.LINK_LOOP.problem("a <loop> ]]>", "src/b")
     failed, passed = suite_of(error, warning)
@@ -56,8 +58,9 @@ def test_errors_fail_and_warnings_pass() -> None:
 
 
 def test_nothing_wrong_is_a_case_that_passes() -> None:
-    ##= man/spec/problems.md#junit
-    ##% Where nothing is wrong, JUnit MUST hold one case that passes.
+    ##= man/spec/problems.md#github-and-junit
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
+    ##% passing case without problems.
     (case,) = suite_of()
     assert (case.tag, case.attrib, list(case)) == (
         "testcase",

@@ -64,11 +64,9 @@ def lines(found: str, record: str) -> list[str]:
 
 
 def test_whole_file() -> None:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     body = HEAD + UNHIT.format(line=5) + UNHIT.format(line=6) + CITED + TESTED
     counts = "DA:5,0\nDA:6,0\nDA:3,1\nDA:6,1\nDA:5,0\nend_of_record\n"
-    assert list(lcov.render(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]
+    assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]
 
 
 @pytest.mark.parametrize(
@@ -81,20 +79,20 @@ def test_whole_file() -> None:
     ],
 )
 def test_what_is_required(citations: bool, tests: bool, covered: list[str]) -> None:
-    ((_, data),) = lcov.render(finished(files()), citations, tests)
+    ((_, data),) = lcov.render_lcov(finished(files()), citations, tests)
     assert lines(data.decode(), "DA:") == ["DA:5,0", "DA:6,0", *covered]
 
 
 def test_one_file_for_each_specification() -> None:
     more = {"src/b.rs": "//= d/pot.txt#1\n//# It MUST be hot.\n", "d/pot.txt": "1.  Pot\n\n   It MUST be hot.\n"}
-    found = list(lcov.render(finished(files() | more)))
+    found = list(lcov.render_lcov(finished(files() | more)))
     assert [name for name, _ in found] == ["compliance.0.lcov", "compliance.1.lcov"]
     assert [lines(data.decode(), "SF:") for _, data in found] == [["SF:d/pot.txt"], ["SF:tea.md"]]
 
 
 def test_a_title_over_several_lines_is_one_record() -> None:
     text = TEA.replace("## Pot", "Pot\n  and lid\n---")
-    found = list(lcov.render(finished(files(text, "//= tea.md#pot-and-lid\n//# It MUST be\n"))))
+    found = list(lcov.render_lcov(finished(files(text, "//= tea.md#pot-and-lid\n//# It MUST be\n"))))
     assert lines(found[0][1].decode(), "FN:") == ["FN:1,Tea", "FN:3,Pot and lid"]
 
 
@@ -102,6 +100,6 @@ def test_paths_are_relative_to_the_project() -> None:
     comments = "//= {0}#pot\n//# warm.\n"
     absolute = {"/w/d/a.md": TEA, "/v/b.md": TEA, "./c.md": TEA}
     found = "".join(comments.format(path) for path in absolute)
-    reports = lcov.render(finished(files(comments=found) | absolute))
+    reports = lcov.render_lcov(finished(files(comments=found) | absolute))
     names = [lines(data.decode(), "SF:") for _, data in reports]
     assert names == [["SF:../v/b.md"], ["SF:d/a.md"], ["SF:c.md"], ["SF:tea.md"]]

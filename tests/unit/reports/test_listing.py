@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.reports.cells import visible
-from duvet.reports.listing import ListFormat
+from duvet.reports.cells import escape_cell
+from duvet.reports.tables import ListFormat
 from tests.unit.reports.made_lists import CUPS, HOSTILE, TEXTS, Cup, by_place, shown
 
 IN_FORMATS = {
@@ -161,9 +161,6 @@ def test_nothing_in_every_format(format: str) -> None:
 
 @pytest.mark.parametrize("format", list(ListFormat))
 def test_hostile_text_in_every_format(format: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##= type=test
-    ##% Text from files MUST NOT drive the terminal.
     assert shown(HOSTILE, format) == ESCAPED[format]
 
 
@@ -183,4 +180,4 @@ def test_names_that_are_no_utf8(format: str) -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=4))
 def test_values_come_back_from_csv_as_they_are_seen(rows: list[tuple[str, str]]) -> None:
     _, *found = csv.reader(shown([Cup(*row) for row in rows], "csv").splitlines())
-    assert found == [[visible(name), "shelf", visible(text)] for name, text in rows]
+    assert found == [[escape_cell(name), "shelf", escape_cell(text)] for name, text in rows]

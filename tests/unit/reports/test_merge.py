@@ -13,30 +13,30 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError
 from duvet.model import ProblemsError
-from duvet.reports.merge import merge
-from duvet.reports.v2_records import (
-    Annotations,
+from duvet.reports.json_v2_records import (
     ByteRange,
     CiteRecord,
     InlineSource,
     LinkedSource,
-    Location,
     NotApplicableRecord,
-    Ranges,
-    Record,
-    Report,
-    Repository,
+    RepositoryRecord,
     RequirementRecord,
     SectionRecord,
-    Sources,
-    Span,
+    SourceLocation,
+    SourceRanges,
+    SourceSpan,
     SpecificationRecord,
+    V2Annotations,
+    V2Record,
+    V2Report,
+    V2Sources,
 )
+from duvet.reports.merge import merge_reports
 
-SPAN, SHORT = Span(src="src-1", start=0, end=9), Span(src="src-1", start=0, end=8)
-TARGET, NOWHERE = Ranges(src="src-1", ranges=(ByteRange(0, 4),)), Ranges(src="src-1", ranges=())
-HERE, THERE = Location(src="lnk-1", line=3), Location(src="lnk-1")
-REPOSITORY = Repository(blob_link="https://b")
+SPAN, SHORT = SourceSpan(src="src-1", start=0, end=9), SourceSpan(src="src-1", start=0, end=8)
+TARGET, NOWHERE = SourceRanges(src="src-1", ranges=(ByteRange(0, 4),)), SourceRanges(src="src-1", ranges=())
+HERE, THERE = SourceLocation(src="lnk-1", line=3), SourceLocation(src="lnk-1")
+REPOSITORY = RepositoryRecord(blob_link="https://b")
 INLINE = InlineSource(file_name="a.md", contents="A")
 LINKED = LinkedSource(file_name="a.rs", repository="repo-1")
 SPECIFICATION = SpecificationRecord(source=SPAN, title="A", format="markdown")
@@ -49,30 +49,30 @@ CITE = CiteRecord(source=HERE, target=TARGET, type="CITATION")
 ENTRY = NotApplicableRecord(target="a", reason="b", requirements=3)
 
 
-def of(**buckets: Any) -> Report:
+def of(**buckets: Any) -> V2Report:
     """A report with these buckets."""
     sources = {name: buckets.pop(name) for name in ("inline", "linked") if name in buckets}
     top = {name: buckets.pop(name) for name in ("issue_links", "repositories") if name in buckets}
-    return Report(**top, sources=Sources(**sources), annotations=Annotations(**buckets))
+    return V2Report(**top, sources=V2Sources(**sources), annotations=V2Annotations(**buckets))
 
 
-def merged(*reports: Report) -> Report:
-    found, warnings = merge([(f"{index}.json", report) for index, report in enumerate(reports)])
+def merged(*reports: V2Report) -> V2Report:
+    found, warnings = merge_reports([(f"{index}.json", report) for index, report in enumerate(reports)])
     assert warnings == ()
     return found
 
 
-def conflicts(*reports: Report) -> list[tuple[str, str]]:
+def conflicts(*reports: V2Report) -> list[tuple[str, str]]:
     """The path and the message of each conflict."""
     with pytest.raises(ProblemsError) as caught:
-        merge([(f"{index}.json", report) for index, report in enumerate(reports)])
+        merge_reports([(f"{index}.json", report) for index, report in enumerate(reports)])
     assert {problem.code for problem in caught.value.problems} == {"DUV071"}
     return [(problem.path, problem.message) for problem in caught.value.problems]
 
 
 def test_nothing_to_merge() -> None:
     with pytest.raises(DuvetError, match="at least one input report"):
-        merge([])
+        merge_reports([])
 
 
 def test_one_report_stays_as_it_is() -> None:
@@ -112,8 +112,8 @@ def test_coverage_is_united() -> None:
     assert found.annotations.requirement == {"req-1": expected}
 
 
-BUCKETS: dict[type[Record], tuple[str, str]] = {
-    Repository: ("repositories", "repo-1"),
+BUCKETS: dict[type[V2Record], tuple[str, str]] = {
+    RepositoryRecord: ("repositories", "repo-1"),
     InlineSource: ("inline", "src-1"),
     LinkedSource: ("linked", "lnk-1"),
     SpecificationRecord: ("specification", "spc-1"),
@@ -121,7 +121,7 @@ BUCKETS: dict[type[Record], tuple[str, str]] = {
     RequirementRecord: ("requirement", "req-1"),
     CiteRecord: ("cite", "cite-1"),
 }
-SOFT: list[tuple[Record, dict[str, Any], str]] = [
+SOFT: list[tuple[V2Record, dict[str, Any], str]] = [
     (INLINE, {"file_name": "b"}, "inline source 'src-1' with file_name 'b' {} 'a.md'"),
     (SPECIFICATION, {"title": None}, "specification annotation 'spc-1' with title none {} \"A\""),
     (SPECIFICATION, {"format": "ietf"}, "specification annotation 'spc-1' with format 'ietf' {} 'markdown'"),
@@ -133,7 +133,7 @@ SOFT: list[tuple[Record, dict[str, Any], str]] = [
     (CITE, {"level": "MAY"}, "cite annotation 'cite-1' with level May {} Auto"),
     (CITE, {"target": NOWHERE}, "cite annotation 'cite-1' with target {}"),
 ]
-BROKEN: list[tuple[Record, dict[str, Any], str]] = [
+BROKEN: list[tuple[V2Record, dict[str, Any], str]] = [
     (REPOSITORY, {"blob_link": "x"}, "repository 'repo-1' with blob_link 'x' {} 'https://b'"),
     (INLINE, {"contents": "B"}, "inline source 'src-1' with contents {} contents"),
     (LINKED, {"repository": "x"}, "linked source 'lnk-1' that differs from previously seen entry under the same id"),
@@ -145,28 +145,30 @@ BROKEN: list[tuple[Record, dict[str, Any], str]] = [
 ]
 
 
-def conflict(record: Record, change: dict[str, Any]) -> list[tuple[str, str]]:
+def conflict(record: V2Record, change: dict[str, Any]) -> list[tuple[str, str]]:
     bucket, id = BUCKETS[type(record)]
     return conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
 
 
 @pytest.mark.parametrize(("record", "change", "words"), SOFT)
-def test_conflict(record: Record, change: dict[str, Any], words: str) -> None:
+def test_conflict(record: V2Record, change: dict[str, Any], words: str) -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     message = f"input #1 has {words}".format("conflicting with previously seen")
     assert conflict(record, change) == [("1.json", message)]
 
 
 @pytest.mark.parametrize(("record", "change", "words"), BROKEN)
-def test_broken_id(record: Record, change: dict[str, Any], words: str) -> None:
+def test_broken_id(record: V2Record, change: dict[str, Any], words: str) -> None:
     message = f"internal invariant violation: input #1 has {words}".format("conflicting with previously seen")
     assert conflict(record, change) == [("1.json", message)]
 
 
 def test_every_conflict_is_listed() -> None:
     ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict one another, and name what does.
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
     first = of(section={"sec-1": SECTION}, cite={"cite-1": CITE})
     second = of(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
     third = of(cite={"cite-1": replace(CITE, type="TODO")})
@@ -187,13 +189,13 @@ def test_files_without_a_repository_may_be_in_one_report_only() -> None:
 
 
 def test_what_nobody_knows_must_agree() -> None:
-    first = Report(sources=Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
-    second = Report(sources=Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
-    third = Report(annotations=Annotations(extensions={"x": Raw(b"[2]")}))
+    first = V2Report(sources=V2Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
+    second = V2Report(sources=V2Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
+    third = V2Report(annotations=V2Annotations(extensions={"x": Raw(b"[2]")}))
     found = merged(first, second, third)
     assert found.sources.extensions == {"x": Raw(b"[1]"), "y": Raw(b"1"), "z": Raw(b"2")}
     assert found.annotations.extensions == third.annotations.extensions
-    changed = Report(sources=Sources(extensions={"x": Raw(b"[2]")}))
+    changed = V2Report(sources=V2Sources(extensions={"x": Raw(b"[2]")}))
     words = "extension 'x' under sources conflicting with previously seen value"
     assert conflicts(first, changed) == [("1.json", f"input #1 has {words}")]
 
@@ -201,7 +203,7 @@ def test_what_nobody_knows_must_agree() -> None:
 def test_metadata_drift_is_reconciled_with_a_warning() -> None:
     first = replace(CITE, comment="b", feature="f", tags=("z", "a"))
     second = replace(CITE, comment="a", tracking_issue="7", tags=("b",))
-    found, (warning,) = merge([("0", of(cite={"cite-1": first})), ("1", of(cite={"cite-1": second}))])
+    found, (warning,) = merge_reports([("0", of(cite={"cite-1": first})), ("1", of(cite={"cite-1": second}))])
     expected = replace(CITE, comment="a", feature="f", tracking_issue="7", tags=("a", "b", "z"))
     assert found.annotations.cite == {"cite-1": expected}
     words = "cite annotation 'cite-1' with metadata drift from previously seen (comment, feature, tracking_issue, tags)"
@@ -232,8 +234,9 @@ REPORTS = st.builds(
 
 
 @given(st.lists(REPORTS, min_size=2, max_size=3))
-def test_the_order_of_the_inputs_makes_no_difference(reports: list[Report]) -> None:
+def test_the_order_of_the_inputs_makes_no_difference(reports: list[V2Report]) -> None:
     ##= man/spec/trace.md#reports
-    ##% The result of `duvet merge` MUST NOT depend on the order of its inputs.
-    results = [merge([("", report) for report in order])[0] for order in permutations(reports)]
+    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
+    ##% for every order of its inputs.
+    results = [merge_reports([("", report) for report in order])[0] for order in permutations(reports)]
     assert all(result == results[0] for result in results)

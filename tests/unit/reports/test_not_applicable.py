@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
 from io import BytesIO
 from pathlib import Path
@@ -17,14 +18,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.project import Project
+from duvet.project.project import Project
 from duvet.reports import json_v1, snapshot, summary
-from duvet.reports.html_states import LOOKS
-from duvet.reports.not_applicable import sentence
-from duvet.reports.v2_codec import decode
-from duvet.trace.finished import Finished
-from duvet.trace.states import NotApplicable, State
-from duvet.trace.totals import totals
+from duvet.reports.html.anchors import STATE_LOOKS
+from duvet.reports.json_v2_records import decode_v2_report
+from duvet.reports.summary import describe_not_applicable
+from duvet.trace.coverage import compute_totals
+from duvet.trace.records import Finished, NotApplicable, State
 from tests.conftest import ROOT
 from tests.unit.reports.made import finished, json_v2_of
 from tests.unit.reports.made_not_owed import EXTENDED, NOT_OWED, TODAY, not_owed, with_entries
@@ -47,16 +47,16 @@ POT = {
 }
 
 
-def bytes_of(report: Finished, kind: Any, *more: Any) -> bytes:
+def bytes_of(report: Finished, render: Callable[..., None], *more: Any) -> bytes:
     out = BytesIO()
-    kind.render(report, *more, out)
+    render(report, *more, out)
     return out.getvalue()
 
 
 def test_the_page(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     shown = page(not_owed())
     snapshot.assert_match(without_shell(shown), "not_applicable.html")
@@ -70,10 +70,10 @@ def test_the_page_once_an_entry_has_expired(snapshot: Snapshot) -> None:
 
 def test_the_summary(snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
-    snapshot.assert_match(bytes_of(not_owed(), summary, ()).decode(), "entries.txt")
+    snapshot.assert_match(bytes_of(not_owed(), summary.render_summary, ()).decode(), "entries.txt")
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,12 @@ def test_the_summary(snapshot: Snapshot) -> None:
     ],
 )
 def test_an_entry_in_words(entry: NotApplicable, words: str) -> None:
-    assert sentence(entry) == words
+    assert describe_not_applicable(entry) == words
 
 
 def test_entries_do_not_drive_the_terminal() -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     evil = NotApplicable(target="\x1b[31m", quote="\x07", reason="\x1b]0;x\x07", owner="\r", requirements=1)
-    shown = bytes_of(replace(finished(), not_applicable=(evil,)), summary, ()).decode()
+    shown = bytes_of(replace(finished(), not_applicable=(evil,)), summary.render_summary, ()).decode()
     assert all(line.isprintable() for line in shown.splitlines())
 
 
@@ -124,25 +122,19 @@ NOT APPLICABLE: tea.md#pot
 
 
 def test_the_snapshot() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
-    assert bytes_of(not_owed(), snapshot).decode() == bytes_of(plain(), snapshot).decode() + SNAPSHOT
+    assert (
+        bytes_of(not_owed(), snapshot.render_snapshot).decode()
+        == bytes_of(plain(), snapshot.render_snapshot).decode() + SNAPSHOT
+    )
 
 
 def test_json() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
-    found = json.loads(bytes_of(not_owed(), json_v1))
+    found = json.loads(bytes_of(not_owed(), json_v1.render_json_v1))
     assert list(found) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
-    assert found == json.loads(bytes_of(plain(), json_v1)) | {"not_applicable": [CUP, POT]}
+    assert found == json.loads(bytes_of(plain(), json_v1.render_json_v1)) | {"not_applicable": [CUP, POT]}
 
 
 def test_json_v2() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Every entry MUST be listed with its target, its reason, its owner, its last day and the number of its
-    ##% requirements in the summary, the page, JSON in both of its versions, and the snapshot.
     found = json.loads(json_v2_of(not_owed()))
     entries = found["annotations"].pop(BUCKET)
     assert sorted(entries.values(), key=lambda one: str(one["target"])) == [CUP, POT]
@@ -152,7 +144,7 @@ def test_json_v2() -> None:
 
 def test_json_v2_is_read_again() -> None:
     data = json_v2_of(not_owed())
-    assert [one.expiry for one in decode(data).annotations.not_applicable.values()].count(TODAY) == 1
+    assert [one.expiry for one in decode_v2_report(data).annotations.not_applicable.values()].count(TODAY) == 1
 
 
 def plain() -> Finished:
@@ -161,11 +153,16 @@ def plain() -> Finished:
 
 
 def test_without_entries_nothing_is_different() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% Where there is no entry, a report MUST NOT differ from one of a duvet without such entries.
+    ##= man/spec/trace.md#reports
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
     upstream = finished(NOT_OWED | {".duvet/config.toml": EXTENDED.replace("duvet-cli/config/v1", UPSTREAM)})
     assert page(plain()) == page(upstream)
-    kinds: list[tuple[Any, ...]] = [(summary, ()), (json_v1,), (snapshot,)]
+    kinds: list[tuple[Any, ...]] = [
+        (summary.render_summary, ()),
+        (json_v1.render_json_v1,),
+        (snapshot.render_snapshot,),
+    ]
     assert [bytes_of(plain(), *kind) for kind in kinds] == [bytes_of(upstream, *kind) for kind in kinds]
     assert json_v2_of(plain()) == json_v2_of(upstream)
     assert not any(b"applicable" in bytes_of(plain(), *kind).replace(b"applicable req", b"") for kind in kinds)
@@ -183,24 +180,22 @@ DAYS = st.none() | st.dates(date(2030, 1, 29), date(2030, 2, 2))
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TARGETS), DAYS), max_size=4))
 def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     entries = "".join(
         f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen
     )
     report = not_owed(with_entries(entries))
-    whole = totals(report.requirements)[-1]
+    whole = compute_totals(report.requirements)[-1]
     assert whole.requirements == 10 == whole.applicable + whole.excepted + whole.not_applicable
     assert whole.done <= whole.applicable
-    assert bytes_of(report, summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
+    assert bytes_of(report, summary.render_summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
     shown = Parsed(page(report))
     marks = [
         tag["class"] for name, tag in shown.tags if name == "li" and re.search("/[0-9a-f]{12}$", tag.get("id") or "")
     ]
-    assert [marks.count(LOOKS[state].mark) for state in State] == list(whole.counts)
+    assert [marks.count(STATE_LOOKS[state].mark) for state in State] == list(whole.counts)
     assert whole.words in " ".join(shown.texts)
-    listed = json.loads(bytes_of(report, json_v1)).get("not_applicable", [])
+    listed = json.loads(bytes_of(report, json_v1.render_json_v1)).get("not_applicable", [])
     assert [one["requirements"] for one in listed] == [one.requirements for one in report.not_applicable]
     held = [one for one in report.not_applicable if not one.has_expired]
     assert max((one.requirements for one in held), default=0) <= whole.not_applicable
@@ -209,8 +204,6 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
 def test_a_real_project_that_does_not_owe_a_specification(name: str, shared: Path, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% Every report MUST take its numbers from one computation.
     folder = tmp_path / "project"
     shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
     before = Project(str(folder)).requirements
@@ -219,12 +212,12 @@ def test_a_real_project_that_does_not_owe_a_specification(name: str, shared: Pat
     written = config.read_text().replace(UPSTREAM, "duvet-cli/config/v1")
     config.write_text(f'{written}\n[[not-applicable]]\ntarget = "{largest}"\nreason = "no"\n')
     report = Project(str(folder)).finished()
-    whole = totals(report.requirements)[-1]
+    whole = compute_totals(report.requirements)[-1]
     assert (whole.requirements, whole.not_applicable) == (len(before), count)
     assert whole.words.endswith(f"{whole.excepted} excepted, {count} not applicable")
-    assert bytes_of(report, summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
+    assert bytes_of(report, summary.render_summary, ()).decode().splitlines()[-1] == f"PASS: {whole.words}"
     assert f">PASS: {whole.words}<" in page(report)
-    assert json.loads(bytes_of(report, json_v1))["not_applicable"] == [
+    assert json.loads(bytes_of(report, json_v1.render_json_v1))["not_applicable"] == [
         {"target": largest, "reason": "no", "requirements": count}
     ]
     owed = [one for one in report.requirements if one.specification.locator.name != largest]

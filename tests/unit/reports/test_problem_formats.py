@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
 from duvet.model import Edit, Fix, Note, Place, Problem, Severity
-from duvet.reports.problem_format import ProblemFormat, View, from_root, is_absolute, render
+from duvet.reports.problems import ProblemContext, ProblemFormat, is_absolute, make_root_relative, render_problems
 from tests.conftest import ROOT
 
 SUFFIXES = {
@@ -57,21 +57,21 @@ def read_line(path: str, line: int) -> str | None:
     return LINES.get((path, line))
 
 
-VIEW = View(read_line, folder="kettles/one")
+VIEW = ProblemContext(read_line, folder="kettles/one")
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_problems(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
-    ##% With `--format`, problems MUST be written as `text`, `json`, `sarif`, `github` or `junit`.
+    ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
+    snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_no_problems(format: ProblemFormat, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(render((), format).decode(), f"none.{SUFFIXES[format]}")
+    snapshot.assert_match(render_problems((), format).decode(), f"none.{SUFFIXES[format]}")
 
 
 TEXT = st.text(st.characters(), max_size=40)
@@ -97,9 +97,7 @@ HOSTILE = st.lists(MADE, max_size=3).map(tuple)
 def test_every_format_is_text_that_drives_no_terminal(
     format: ProblemFormat, problems: tuple[Problem, ...], line: str
 ) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
-    written = render(problems, format, View(lambda *_: line, folder="a/b")).decode()
+    written = render_problems(problems, format, ProblemContext(lambda *_: line, folder="a/b")).decode()
     controls = {char for char in written if char < " " or "\x7f" <= char <= "\x9f"}
     assert controls <= {"\n"}
 
@@ -119,7 +117,7 @@ def test_every_format_is_text_that_drives_no_terminal(
     ],
 )
 def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
-    assert from_root(path, folder) == expected
+    assert make_root_relative(path, folder) == expected
 
 
 @pytest.mark.parametrize("path", ["a", "a/b", "a:b", "c:", "..", "a//b"])

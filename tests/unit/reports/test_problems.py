@@ -10,9 +10,8 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
 from duvet.model import Note, Place, Problem, Severity
-from duvet.reports.cells import width
-from duvet.reports.problem_format import ReadLine, View
-from duvet.reports.problems import render
+from duvet.reports.cells import measure_width
+from duvet.reports.problems import LineReader, ProblemContext, render_problems_text
 from tests.conftest import ROOT
 
 LINES = {
@@ -67,13 +66,13 @@ def read_line(path: str, line: int) -> str | None:
     return LINES.get(line)
 
 
-def shown(problems: Sequence[Problem], read_line: ReadLine = read_line, *, colour: bool = False) -> str:
-    return render(problems, View(read_line, colour)).decode()
+def shown(problems: Sequence[Problem], read_line: LineReader = read_line, *, colour: bool = False) -> str:
+    return render_problems_text(problems, ProblemContext(read_line, colour)).decode()
 
 
 def test_places_are_shown(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(shown(PROBLEMS), "plain.txt")
 
@@ -98,8 +97,6 @@ def test_nothing_is_said_of_nothing() -> None:
 
 @given(st.lists(MADE, max_size=4), st.lists(TEXT, min_size=4, max_size=4))
 def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     text = shown(problems, lambda _, line: texts[line - 1])
     assert text.replace("\n", "").isprintable()
 
@@ -109,7 +106,7 @@ def test_nothing_drives_the_terminal(problems: list[Problem], texts: list[str]) 
 def test_the_caret_stands_below_the_text(text: str, column: int, length: int) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, column, length))
     _, _, _, source, carets, *_ = shown([problem], lambda *_: text).split("\n")
-    assert width(source) <= 100
+    assert measure_width(source) <= 100
     assert len(carets) <= 100
     assert set(carets.removeprefix("  | ")) <= {" ", "^"}
 
@@ -121,15 +118,15 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
 )
 def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##% A problem MUST be shown with its line and a mark under what is wrong.
+    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
     _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")
     spread = here.replace("\t", "    ")
-    assert carets.count("^") == width(spread)
+    assert carets.count("^") == measure_width(spread)
     # Blanks at the end of a line are not shown.
     assert _from_cell(source + " " * 200, start).startswith(spread)
 
 
 def _from_cell(text: str, cell: int) -> str:
-    return [text[index:] for index in range(len(text)) if width(text[:index]) == cell][-1]
+    return [text[index:] for index in range(len(text)) if measure_width(text[:index]) == cell][-1]

@@ -10,8 +10,8 @@ from msgspec import json as strict
 
 from duvet import rules
 from duvet.model import Edit, Fix, Note, Place, Problem, Severity
-from duvet.reports.problem_format import View
-from duvet.reports.problems_json import ProblemsRecord, render
+from duvet.reports.problems import ProblemContext
+from duvet.reports.problems_json import ProblemsRecord, render_problems_json
 from tests.conftest import ROOT
 from tests.unit.reports.test_problem_formats import HOSTILE
 
@@ -30,11 +30,13 @@ def test_the_shape_is_as_documented() -> None:
     )
     page = (ROOT / "man/spec/problems.md").read_text(encoding="utf-8")
     example = re.search(r"^    \{\n(?:    .*\n)*?    \}\n", page, re.MULTILINE)
-    assert example and json.loads(example[0]) == json.loads(render([problem], View()))
+    assert example and json.loads(example[0]) == json.loads(render_problems_json([problem], ProblemContext()))
 
 
 def test_what_is_not_known_is_null() -> None:
-    (problem,) = json.loads(render([Problem("", "wrong", "a.rs", Place(3))], View()))["problems"]
+    (problem,) = json.loads(render_problems_json([Problem("", "wrong", "a.rs", Place(3))], ProblemContext()))[
+        "problems"
+    ]
     assert problem == {
         "code": "",
         "name": "",
@@ -54,7 +56,7 @@ def test_what_is_not_known_is_null() -> None:
 
 @given(HOSTILE)
 def test_it_is_read_again(problems: tuple[Problem, ...]) -> None:
-    document = strict.decode(render(problems, View()), type=ProblemsRecord)
+    document = strict.decode(render_problems_json(problems, ProblemContext()), type=ProblemsRecord)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     assert (document.version, document.errors, document.warnings) == (1, errors, len(problems) - errors)
     assert [one.severity for one in document.problems] == [problem.severity for problem in problems]

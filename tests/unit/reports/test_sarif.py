@@ -12,37 +12,38 @@ from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 from duvet import rules
 from duvet.model import Place, Problem
-from duvet.reports.problem_format import View
-from duvet.reports.sarif import render
-from duvet.templates.rule_pages import rule_page
+from duvet.reports.problems import ProblemContext
+from duvet.reports.sarif import render_sarif
+from duvet.templates.rule_pages import load_rule_page
 from tests.unit.reports.sarif_schema import LOG
 from tests.unit.reports.test_problem_formats import FIX, HOSTILE, PROBLEMS, TEXT, VIEW
 
 VALIDATOR = Draft7Validator(LOG)
 
 
-def run_of(*problems: Problem, view: View = VIEW) -> dict[str, Any]:
-    run: dict[str, Any] = json.loads(render(problems, view))["runs"][0]
+def run_of(*problems: Problem, view: ProblemContext = VIEW) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads(render_sarif(problems, view))["runs"][0]
     return run
 
 
 def uri_of(path: str, folder: str = "") -> dict[str, str]:
     problem = rules.FILE_UNREADABLE.problem("m", path)
-    (location,) = run_of(problem, view=View(folder=folder))["results"][0]["locations"]
+    (location,) = run_of(problem, view=ProblemContext(folder=folder))["results"][0]["locations"]
     found: dict[str, str] = location["physicalLocation"]["artifactLocation"]
     return found
 
 
 def test_a_log_is_valid() -> None:
     ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid by the schema of SARIF 2.1.0.
-    VALIDATOR.validate(json.loads(render(PROBLEMS, VIEW)))
-    VALIDATOR.validate(json.loads(render((), VIEW)))
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
+    VALIDATOR.validate(json.loads(render_sarif(PROBLEMS, VIEW)))
+    VALIDATOR.validate(json.loads(render_sarif((), VIEW)))
 
 
 @given(HOSTILE, TEXT)
 def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: str) -> None:
-    log = json.loads(render(problems, View(lambda *_: line)))
+    log = json.loads(render_sarif(problems, ProblemContext(lambda *_: line)))
     VALIDATOR.validate(log)
     for result in log["runs"][0]["results"]:
         for location in result["locations"]:
@@ -50,19 +51,20 @@ def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: s
 
 
 def test_the_schema_is_strict() -> None:
-    log = json.loads(render(PROBLEMS, VIEW))
+    log = json.loads(render_sarif(PROBLEMS, VIEW))
     log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
     assert not VALIDATOR.is_valid(log)
-    assert not VALIDATOR.is_valid({**json.loads(render((), VIEW)), "more": 1})
+    assert not VALIDATOR.is_valid({**json.loads(render_sarif((), VIEW)), "more": 1})
 
 
 def test_rules_have_the_text_of_their_pages() -> None:
     ##= man/spec/problems.md#sarif
-    ##% SARIF MUST describe each rule that occurs with the page of the rule.
-    run = run_of(*(rule.problem("m", "p") for rule in rules.rules().values()))
+    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
+    ##% it.
+    run = run_of(*(rule.problem("m", "p") for rule in rules.list_rules().values()))
     described = run["tool"]["driver"]["rules"]
     assert [(one["id"], one["help"]["markdown"], one["defaultConfiguration"]["level"]) for one in described] == [
-        (code, rule_page(code).text, rule.severity.value) for code, rule in rules.rules().items()
+        (code, load_rule_page(code).text, rule.severity.value) for code, rule in rules.list_rules().items()
     ]
     assert [result["ruleIndex"] for result in run["results"]] == list(range(len(described)))
 
@@ -86,7 +88,8 @@ def test_a_rule_that_does_not_occur_is_not_described() -> None:
 )
 def test_relative_paths(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     assert uri_of(path, "b") == {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
@@ -101,7 +104,8 @@ def test_relative_paths(path: str, uri: str) -> None:
 )
 def test_absolute_paths(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% A path MUST be a URI: relative to the root of the repository, or absolute where it does not begin there.
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
     assert uri_of(path, "b") == {"uri": uri}
 
 
@@ -113,12 +117,13 @@ def test_a_name_is_found_again(name: str) -> None:
 
 def test_a_fingerprint_stays_when_its_line_moves() -> None:
     ##= man/spec/problems.md#sarif
-    ##% The fingerprint of a result MUST NOT change when its line moves.
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% moves.
     quote, other = "//# The kettle MUST sing.", "//# The kettle MUST dance."
     prints = []
     for line, text in ((3, quote), (5, f"    {quote}\r"), (5, other)):
         problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(line, 5, 20))
-        (result,) = run_of(problem, view=View(lambda *_, text=text: text))["results"]
+        (result,) = run_of(problem, view=ProblemContext(lambda *_, text=text: text))["results"]
         prints.append(result["partialFingerprints"]["duvetProblem/v1"])
     assert prints[0] == prints[1] != prints[2]
 
@@ -131,9 +136,10 @@ def test_equal_lines_have_fingerprints_of_their_own() -> None:
 
 def test_a_fix_is_in_the_result() -> None:
     ##= man/spec/problems.md#sarif
-    ##% The edits that mend a problem MUST be in its result.
+    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
+    ##% moves.
     problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(7), fix=FIX)
-    (fix,) = run_of(problem, view=View())["results"][0]["fixes"]
+    (fix,) = run_of(problem, view=ProblemContext())["results"][0]["fixes"]
     assert fix == {
         "description": {"text": "quote the specification"},
         "artifactChanges": [
@@ -157,8 +163,9 @@ def test_a_fix_is_in_the_result() -> None:
 @pytest.mark.parametrize(("folder", "uri"), [("", ".duvet/config.toml"), ("a b", "a%20b/.duvet/config.toml")])
 def test_every_result_has_a_place(folder: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
-    ##% Each result MUST have a place in a file, and where the problem has none that is the configuration.
-    (result,) = run_of(Problem("", "wrong"), view=View(folder=folder))["results"]
+    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+    ##% the repository, or absolute outside of it.
+    (result,) = run_of(Problem("", "wrong"), view=ProblemContext(folder=folder))["results"]
     artifact = {"uri": uri, "uriBaseId": "%SRCROOT%"}
     assert result["locations"] == [{"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}]
 

@@ -30,13 +30,11 @@ SPECIFICATION: [Tea](tea.md)
 
 def shown(files: dict[str, str]) -> str:
     out = BytesIO()
-    snapshot.render(finished(files), out)
+    snapshot.render_snapshot(finished(files), out)
     return out.getvalue().decode()
 
 
 def test_all_types() -> None:
-    ##= man/spec/trace.md#reports
-    ##% JSON, in both of its versions, LCOV and the snapshot MUST equal those of awslabs duvet, its defects left aside.
     assert shown(FILES) == ALL_TYPES
 
 

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
-from duvet.reports.cells import width
-from duvet.reports.summary import render
-from duvet.trace.finished import Finished
-from duvet.trace.requirements import Requirement
-from duvet.trace.states import State
+from duvet.reports.cells import measure_width
+from duvet.reports.summary import render_summary
+from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
 from tests.unit.trace.made import finished, requirement
 
@@ -38,7 +36,7 @@ FORTY = finished(
 
 def summary(report: Finished) -> str:
     out = BytesIO()
-    render(report, (), out)
+    render_summary(report, (), out)
     return out.getvalue().decode()
 
 
@@ -65,7 +63,5 @@ def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
     )
 )
 def test_no_name_breaks_the_table(made: list[Requirement]) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% Text from files MUST NOT drive the terminal.
     lines = summary(finished(*made)).splitlines()
-    assert all(width(line) <= 100 and line.isprintable() for line in lines)
+    assert all(measure_width(line) <= 100 and line.isprintable() for line in lines)

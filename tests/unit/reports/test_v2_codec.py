@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from duvet.errors import DuvetError
-from duvet.reports.v2_build import build
-from duvet.reports.v2_codec import decode, encode
-from duvet.reports.v2_records import Annotations, InlineSource, Report, Sources
+from duvet.reports.json_v2 import build_v2_report
+from duvet.reports.json_v2_records import (
+    InlineSource,
+    V2Annotations,
+    V2Report,
+    V2Sources,
+    decode_v2_report,
+    encode_v2_report,
+)
 from tests.unit.reports.made import finished
 
 CITES = "https://awslabs.github.io/duvet/v2/annotations.json#cite"
@@ -25,43 +31,46 @@ def text(sources: str = "{}", annotations: str = "{}") -> bytes:
 
 def fault(data: bytes) -> str:
     with pytest.raises(DuvetError) as caught:
-        decode(data)
+        decode_v2_report(data)
     return caught.value.message
 
 
 def test_round_trip() -> None:
-    report = build(finished(blob_link="https://b.example", issue_link="https://i.example"))
-    assert decode(encode(report)) == report
+    report = build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
+    assert decode_v2_report(encode_v2_report(report)) == report
 
 
 def test_buckets_may_be_absent() -> None:
-    assert decode(text()) == Report()
+    assert decode_v2_report(text()) == V2Report()
 
 
 def test_unknown_buckets_are_kept() -> None:
-    report = decode(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
-    assert report == Report(
-        sources=Sources(extensions={"u": Raw('{"a":null,"b":[1.5,"é"]}'.encode())}),
-        annotations=Annotations(extensions={"v": Raw(b"12345678901234567890123")}),
+    report = decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
+    assert report == V2Report(
+        sources=V2Sources(extensions={"u": Raw('{"a":null,"b":[1.5,"é"]}'.encode())}),
+        annotations=V2Annotations(extensions={"v": Raw(b"12345678901234567890123")}),
     )
-    document = json.loads(encode(report))
+    document = json.loads(encode_v2_report(report))
     assert document["sources"]["u"] == {"a": None, "b": [1.5, "é"]}
     assert document["annotations"]["v"] == 12345678901234567890123
 
 
 def test_records_are_sorted() -> None:
     records = {name: InlineSource(file_name=name, contents="") for name in "ba"}
-    assert list(decode(encode(Report(sources=Sources(inline=records)))).sources.inline) == ["a", "b"]
+    assert list(decode_v2_report(encode_v2_report(V2Report(sources=V2Sources(inline=records)))).sources.inline) == [
+        "a",
+        "b",
+    ]
 
 
 def test_a_citation_always_says_its_level() -> None:
-    report = decode(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
-    assert json.loads(encode(report))["annotations"][CITES]["c"] == json.loads(CITE) | {"level": "AUTO"}
+    report = decode_v2_report(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
+    assert json.loads(encode_v2_report(report))["annotations"][CITES]["c"] == json.loads(CITE) | {"level": "AUTO"}
 
 
 def test_characters_are_escaped_as_upstream_does() -> None:
     odd = '\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</'
-    data = encode(Report(issue_links=(odd,)))
+    data = encode_v2_report(V2Report(issue_links=(odd,)))
     assert '"\\u0000\\b\\t\\n\\f\\r\\u001f\x7f\\"\\\\/é\u2028𝄞</"'.encode() in data
 
 
@@ -86,7 +95,7 @@ def test_no_report(data: bytes, message: str) -> None:
 def test_what_is_too_deep_is_not_written() -> None:
     deep = Raw(b"[" * 9999 + b"]" * 9999)
     with pytest.raises(DuvetError, match="nested too deeply"):
-        encode(Report(sources=Sources(extensions={"u": deep})))
+        encode_v2_report(V2Report(sources=V2Sources(extensions={"u": deep})))
 
 
 def test_another_version() -> None:

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.reports.listing import Look
-from duvet.reports.workflow_run import render_json, render_text
-from duvet.runs import Failure, FailureCode, Run, StepRun
+from duvet.console.workflow_run import render_run_json, render_run_text
+from duvet.reports.tables import TableLook
+from duvet.workflows.workflow import FailureCode, StepRun, WorkflowFailure, WorkflowRun
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-GOOD = Run(
+GOOD = WorkflowRun(
     workflow="release",
     status="success",
     outputs={"id": "a", "none": "", "all": {"n": [1, None]}, "text": "Two\nlines\x1b[31m."},
@@ -30,7 +30,7 @@ BAD = replace(
     status="error",
     outputs={},
     steps=[StepRun(id="find", status="error", message="search: no\x1b[2J"), StepRun(id="use", status="skipped")],
-    error=Failure(
+    error=WorkflowFailure(
         code=FailureCode.TOOL_FAILED, step="find", message="search: no\x1b[2J", hint="look again", cause="not_found"
     ),
     warnings=(),
@@ -69,20 +69,21 @@ Why it has failed
 
 
 def test_for_people() -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#output
     ##= type=test
-    ##% People MUST be shown what became of each step, why a run has failed with what to do, its warnings, and its
-    ##% outputs.
-    assert render_text(GOOD).decode() == GOOD_TEXT
-    assert render_text(BAD).decode() == BAD_TEXT
-    assert b"\x1b[2J" not in render_text(BAD, Look(20, colour=True))
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
+    assert render_run_text(GOOD).decode() == GOOD_TEXT
+    assert render_run_text(BAD).decode() == BAD_TEXT
+    assert b"\x1b[2J" not in render_run_text(BAD, TableLook(20, colour=True))
 
 
 def test_for_programs() -> None:
-    ##= man/spec/workflows.md#reports
+    ##= man/spec/workflows.md#output
     ##= type=test
-    ##% Programs MUST be given the whole record of a run as JSON.
-    assert json.decode(render_json(GOOD)) == {
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
+    assert json.decode(render_run_json(GOOD)) == {
         "workflow": "release",
         "status": "success",
         "outputs": {"id": "a", "none": "", "all": {"n": [1, None]}, "text": "Two\nlines\x1b[31m."},
@@ -95,5 +96,5 @@ def test_for_programs() -> None:
         "duration_seconds": 1.3,
         "warnings": ["use: main/a did not answer"],
     }
-    assert b"\x1b" not in render_json(GOOD)
-    assert json.decode(render_json(BAD), type=Run) == replace(BAD, steps=BAD.steps)
+    assert b"\x1b" not in render_run_json(GOOD)
+    assert json.decode(render_run_json(BAD), type=WorkflowRun) == replace(BAD, steps=BAD.steps)

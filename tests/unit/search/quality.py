@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from duvet.cache.memory import NoMemory
 from duvet.model import Level
-from duvet.queries.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard
-from duvet.search.search import Search, search
-from duvet.search.semantic import Meanings
-from duvet.search.vectors.find import find_embedder
-from duvet.search.vectors.protocol import Embedder
-from duvet.trace.states import State
+from duvet.queries.embeddings import Embedder, find_embedder
+from duvet.queries.search import RequirementVectors, SearchQuery, search_requirements
+from duvet.trace.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.records import State
+from duvet.tree.cache import NoResultCache
 
 Rank = Callable[[str], Sequence[str]]
 """What a question finds, the best first."""
@@ -66,13 +64,13 @@ def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
     """What `duvet search` finds by words, by vectors, and by both."""
     catalogue, embedder = of_corpus(lines), find_embedder(True)
     assert embedder is not None
-    meanings = Meanings(catalogue, NoMemory(), embedder)
+    meanings = RequirementVectors(catalogue, NoResultCache(), embedder)
 
     def ids(indexes: Iterable[int]) -> list[str]:
         return [lines[index]["id"] for index in indexes]
 
     def found(question: str, model: Embedder | None) -> list[str]:
-        rows = search(catalogue, Search(question, limit=DEPTH), NoMemory(), embedder=model).rows
+        rows = search_requirements(catalogue, SearchQuery(question, limit=DEPTH), NoResultCache(), embedder=model).rows
         return ids(row.line_number for row in rows)
 
     return {

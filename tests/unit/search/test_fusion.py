@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.search.fusion import fused, shares
+from duvet.queries.search import compute_shares, fuse_rankings
 
 
 def ranked(items: str) -> list[tuple[str, object]]:
@@ -14,8 +14,9 @@ def ranked(items: str) -> list[tuple[str, object]]:
 def test_what_both_find_comes_first() -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
-    found = fused([shares(ranked("abc"), 2), shares(ranked("cde"), 2)])
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    found = fuse_rankings([compute_shares(ranked("abc"), 2), compute_shares(ranked("cde"), 2)])
     assert [*found] == ["c", "a", "b", "d", "e"]
     assert found == pytest.approx(
         {"a": 0.5, "b": 0.5 * 61 / 62, "c": 0.5 * 61 / 63 + 0.5, "d": 0.5 * 61 / 62, "e": 0.5 * 61 / 63}
@@ -23,13 +24,13 @@ def test_what_both_find_comes_first() -> None:
 
 
 def test_first_of_all_is_one() -> None:
-    assert fused([shares(ranked("ab"), 2)] * 2) == {"a": 1.0, "b": 61 / 62}
-    assert fused([shares(ranked("a"))]) == {"a": 1.0}
-    assert fused([{}, {}]) == fused([]) == {}
+    assert fuse_rankings([compute_shares(ranked("ab"), 2)] * 2) == {"a": 1.0, "b": 61 / 62}
+    assert fuse_rankings([compute_shares(ranked("a"))]) == {"a": 1.0}
+    assert fuse_rankings([{}, {}]) == fuse_rankings([]) == {}
 
 
 def test_equal_ones_share_a_place() -> None:
-    assert shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)]) == {
+    assert compute_shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)]) == {
         "a": 1.0,
         "b": 61 / 62,
         "c": 61 / 62,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.search.named import named
+from duvet.queries.search import find_named_requirements
 from tests.unit.queries.made import numbered_catalogue, texts
 from tests.unit.search.made import FILES, catalogue
 
@@ -37,7 +37,7 @@ NAMED = {
 
 @pytest.mark.parametrize("query", NAMED)
 def test_named(query: str) -> None:
-    assert tuple(CATALOGUE.ids[index][:12] for index in named(CATALOGUE, query)) == NAMED[query]
+    assert tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query)) == NAMED[query]
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_named(query: str) -> None:
 )
 def test_a_numbered_section_names_those_below_it_too(query: str, words: str) -> None:
     ##= man/spec/queries.md#filters
-    ##% A numbered section MUST stand for the sections below it, too.
+    ##% A filter for a numbered section MUST include the sections below it.
     numbered = numbered_catalogue()
-    assert texts(numbered, named(numbered, query)) == [f"{word} MUST be." for word in words.split()]
+    assert texts(numbered, find_named_requirements(numbered, query)) == [f"{word} MUST be." for word in words.split()]
 
 
 def test_an_id_that_several_begin_with_names_them_all() -> None:
     texts = "".join(f"- {number} MUST be.\n" for number in range(2000))
     many = catalogue(FILES | {"tea.md": f"# Tea\n\n## Brewing\n\nThe server MUST warm the pot.\n\n{texts}"})
     shared = next(id[:4] for id in many.ids if sum(other.startswith(id[:4]) for other in many.ids) > 1)
-    found = [many.ids[index] for index in named(many, shared)]
+    found = [many.ids[index] for index in find_named_requirements(many, shared)]
     assert found == [id for id in many.ids if id.startswith(shared)]

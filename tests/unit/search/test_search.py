@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.cache.memory import NoMemory
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind, Level
-from duvet.queries.filters import Filter
-from duvet.search.search import Answer, Search, search
-from duvet.trace.states import Status
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.search import SearchAnswer, SearchQuery, search_requirements
+from duvet.trace.records import Status
+from duvet.tree.cache import NoResultCache
 from tests.unit.search.made import CONFIG, FILES, catalogue
 
 CATALOGUE = catalogue(FILES)
@@ -21,11 +21,11 @@ WARM_CUPS = "Cups MAY be **warmed**."
 SYNTAX = st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800"))
 
 
-def asked(query: str, wanted: Filter = Filter(), **more: object) -> Answer:  # noqa: B008 - frozen
-    return search(CATALOGUE, Search(query, wanted, **more), NoMemory())  # type: ignore[arg-type]
+def asked(query: str, wanted: RequirementFilter = RequirementFilter(), **more: object) -> SearchAnswer:  # noqa: B008 - frozen
+    return search_requirements(CATALOGUE, SearchQuery(query, wanted, **more), NoResultCache())  # type: ignore[arg-type]
 
 
-def marked(answer: Answer) -> list[str]:
+def marked(answer: SearchAnswer) -> list[str]:
     """The sentences, with what was found between asterisks."""
     lines = []
     for row in answer.rows:
@@ -39,11 +39,12 @@ def marked(answer: Answer) -> list[str]:
 def test_other_forms_of_a_word() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Words MUST be found in whatever form they stand in the sentence, in the title of its section, and in the name of
-    ##% its specification.
+    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
+    ##% specifications, and a quoted phrase as a phrase.
     ##= man/spec/search.md#results
     ##= type=test
-    ##% The words of the sentence that were found MUST be marked.
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
     assert [marked(asked(word)) for word in ("warm", "warms", "WARMING")] == [[WARM_CUPS, WARM_POT]] * 3
 
 
@@ -55,11 +56,12 @@ def test_titles_and_names_are_looked_through() -> None:
 def test_titles_count_for_more() -> None:
     ##= man/spec/search.md#results
     ##= type=test
-    ##% A word in the title of the section MUST count for more than one in the sentence.
+    ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and keep
+    ##% equal matches in the order of reports.
     texts = {
         "tea.md": "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     }
-    found = search(catalogue(FILES | {"src/server.rs": ""} | texts), Search("cups"), NoMemory())
+    found = search_requirements(catalogue(FILES | {"src/server.rs": ""} | texts), SearchQuery("cups"), NoResultCache())
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
 
 
@@ -71,8 +73,8 @@ def test_all_words_have_to_be_there() -> None:
 def test_any_word_where_nothing_has_them_all() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Without `--semantic`, each result MUST hold every word of the query; where there is none, duvet MUST find what
-    ##% holds any of them, and say so.
+    ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
+    ##% word, and then say so.
     found = asked("boil cups")
     assert found.is_loose
     assert marked(found) == ["**Cups** MAY be warmed.", "A server SHOULD NOT **boil** the water twice."]
@@ -86,8 +88,9 @@ def test_phrases() -> None:
 def test_words_that_every_text_is_full_of() -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% Words that every text is full of MUST NOT count; where a query has no others, duvet MUST say so.
-    assert asked("the of") == Answer((), 0, dropped=("the", "of"))
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+    ##% others.
+    assert asked("the of") == SearchAnswer((), 0, dropped=("the", "of"))
     assert marked(asked("the cups of the")) == ["**Cups** MAY be warmed."]
 
 
@@ -98,12 +101,12 @@ def test_no_word_at_all(query: str) -> None:
 
 
 def test_what_is_named_comes_first() -> None:
-    ##= man/spec/search.md#references
+    ##= man/spec/search.md#results
     ##= type=test
-    ##% Requirements that the query names by the beginning of an id, `file:line`, a file, a target, a section or a
-    ##% specification MUST come before those that its words find.
+    ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
+    ##% specification before those that contain its words.
     texts = FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
-    found = search(catalogue(FILES | {"tea.md": texts}), Search("d587"), NoMemory())
+    found = search_requirements(catalogue(FILES | {"tea.md": texts}), SearchQuery("d587"), NoResultCache())
     assert [(row.text, row.score is None) for row in found.rows] == [
         ("The server MUST warm the pot before the leaves are added.", True),
         ("The packet MUST name d587 and tea.", False),
@@ -124,10 +127,11 @@ def test_the_limit_leaves_the_total() -> None:
 def test_ties_keep_the_order_of_reports() -> None:
     ##= man/spec/search.md#results
     ##= type=test
-    ##% Results MUST come in the same order each time: the best first, and equally good ones in the order of reports.
+    ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and keep
+    ##% equal matches in the order of reports.
     texts = "# Tea\n\n## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30))
     many = catalogue(FILES | {"src/server.rs": "", "tea.md": texts})
-    found = [search(many, Search("rest"), NoMemory()) for _ in range(2)]
+    found = [search_requirements(many, SearchQuery("rest"), NoResultCache()) for _ in range(2)]
     assert found[0] == found[1]
     assert [row.text for row in found[0].rows] == [f"Number{number} MUST rest." for number in range(30)]
     scores = [row.score for row in asked("server water token cups").rows]
@@ -135,11 +139,11 @@ def test_ties_keep_the_order_of_reports() -> None:
 
 
 FILTERS = {
-    "specification": (Filter(specifications=("retry",)), ["retry"] * 2),
-    "section": (Filter(sections=("serving",)), ["tea"]),
-    "level": (Filter(levels=(Level.SHOULD,)), ["tea"]),
-    "status": (Filter(statuses=(Status.DONE,)), ["tea"]),
-    "type": (Filter(kinds=(Kind.TEST,)), ["tea"]),
+    "specification": (RequirementFilter(specifications=("retry",)), ["retry"] * 2),
+    "section": (RequirementFilter(sections=("serving",)), ["tea"]),
+    "level": (RequirementFilter(levels=(Level.SHOULD,)), ["tea"]),
+    "status": (RequirementFilter(statuses=(Status.DONE,)), ["tea"]),
+    "type": (RequirementFilter(kinds=(Kind.TEST,)), ["tea"]),
 }
 
 
@@ -151,14 +155,14 @@ def test_filters(name: str) -> None:
 
 
 def test_filters_hold_for_what_is_named_too() -> None:
-    assert [row.text for row in asked("brewing", Filter(levels=(Level.SHOULD,))).rows] == [
+    assert [row.text for row in asked("brewing", RequirementFilter(levels=(Level.SHOULD,))).rows] == [
         "A server SHOULD NOT boil the water twice."
     ]
 
 
 def test_unknown_specification() -> None:
     with pytest.raises(NotFoundError) as caught:
-        asked("server", Filter(specifications=("retri",)))
+        asked("server", RequirementFilter(specifications=("retri",)))
     assert (caught.value.message, caught.value.hint) == ('there is no specification "retri"', "did you mean retry?")
 
 
@@ -174,18 +178,21 @@ def test_raw() -> None:
 def test_raw_that_is_none(query: str) -> None:
     ##= man/spec/search.md#queries
     ##= type=test
-    ##% A query without a word MUST be refused, and so MUST one after `--raw` that the search engine can't read.
+    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `--semantic`.
     with pytest.raises(QueryError, match="the query is not one of FTS5: "):
         asked(query, is_raw=True)
 
 
 def test_no_requirements_at_all() -> None:
-    assert search(EMPTY, Search("pot"), NoMemory()) == Answer((), 0)
+    assert search_requirements(EMPTY, SearchQuery("pot"), NoResultCache()) == SearchAnswer((), 0)
 
 
 def test_hostile_text_is_marked_where_it_stands() -> None:
     texts = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
-    found = search(catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), Search("pot"), NoMemory())
+    found = search_requirements(
+        catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), SearchQuery("pot"), NoResultCache()
+    )
     assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.cache.memory import NoMemory
 from duvet.errors import QueryError
 from duvet.model import Level
-from duvet.queries.filters import Filter
-from duvet.search.search import Answer, Search, search
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.search import SearchAnswer, SearchQuery, search_requirements
+from duvet.tree.cache import NoResultCache
 from tests.unit.search.made import FILES, catalogue
 from tests.unit.search.vectors.made import embedder
 
@@ -18,20 +18,20 @@ DISCARD = "Clients MUST discard a packet with an empty token."
 KETTLE = "The kettle MUST NOT be left without water."
 
 
-def asked(query: str, wanted: Filter = Filter(), limit: int = 0) -> Answer:  # noqa: B008 - frozen
-    return search(CATALOGUE, Search(query, wanted, limit=limit), NoMemory(), embedder=EMBEDDER)
+def asked(query: str, wanted: RequirementFilter = RequirementFilter(), limit: int = 0) -> SearchAnswer:  # noqa: B008 - frozen
+    return search_requirements(CATALOGUE, SearchQuery(query, wanted, limit=limit), NoResultCache(), embedder=EMBEDDER)
 
 
-def texts(answer: Answer) -> list[str]:
+def texts(answer: SearchAnswer) -> list[str]:
     return [row.text for row in answer.rows]
 
 
 def test_other_words_of_the_same_meaning() -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% With `--semantic`, requirements MUST be found by any of the words of the query and by vectors of their titles and
-    ##% texts, and be ranked by both.
-    assert search(CATALOGUE, Search("throw away messages"), NoMemory()).rows == ()
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
+    assert search_requirements(CATALOGUE, SearchQuery("throw away messages"), NoResultCache()).rows == ()
     assert texts(asked("throw away messages"))[0] == DISCARD
     found = asked("the pot without any water")
     assert texts(found)[0] == KETTLE
@@ -51,7 +51,7 @@ def test_scores_and_marks() -> None:
 
 
 def test_filters_hold_for_both() -> None:
-    found = asked("water in the kettle", Filter(levels=(Level.SHOULD,)))
+    found = asked("water in the kettle", RequirementFilter(levels=(Level.SHOULD,)))
     assert "A server SHOULD NOT boil the water twice." in texts(found)
     assert {row.level for row in found.rows} == {"SHOULD"}
     assert len(asked("water", limit=2).rows) == 2
@@ -59,10 +59,11 @@ def test_filters_hold_for_both() -> None:
 
 @pytest.mark.parametrize("query", ["tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]])
 def test_references_find_what_they_name(query: str) -> None:
-    ##= man/spec/search.md#meaning
+    ##= man/spec/search.md#queries
     ##= type=test
-    ##% `--semantic` MUST NOT change what a reference finds.
-    assert asked(query) == search(CATALOGUE, Search(query), NoMemory())
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
+    assert asked(query) == search_requirements(CATALOGUE, SearchQuery(query), NoResultCache())
 
 
 def test_what_is_named_comes_first() -> None:

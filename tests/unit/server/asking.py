@@ -9,7 +9,7 @@ from mcp import Client
 from msgspec import json
 from pydantic import RootModel
 
-from duvet.server.bare import unwrapped
+from duvet.server.messages import unwrap_array
 
 
 class Get(types.Request[dict[str, Any], str]):
@@ -35,7 +35,7 @@ async def got(client: Client, **params: str) -> Any:
     found = await client.session.send_request(Get(params=params), Anything)
     # What all results of an era bring along is not the answer.
     own = {key: value for key, value in found.root.items() if key not in ("_meta", "resultType")}
-    return json.decode(json.encode(unwrapped(own)))
+    return json.decode(json.encode(unwrap_array(own)))
 
 
 async def below(client: Client, path: str, **params: str) -> types.ListResourcesResult:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.server.clients import MODERN, VERSIONS
@@ -37,8 +37,8 @@ def project(tmp_path: Path) -> Path:
 
 def server_of(folder: Path, page_size: int = PAGE_SIZE) -> DuvetServer:
     """A server over the project in a folder."""
-    live = Live(lambda: opened(folder), page_size)
-    return DuvetServer(Identity(), INSTRUCTIONS, live, Desk(Registry(), live))
+    live = LiveProject(lambda: opened(folder), page_size)
+    return DuvetServer(ServerIdentity(), INSTRUCTIONS, live, ToolDispatcher(Registry(), live))
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import anyio
 
-from duvet.cache.cache import Cache
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.server.live import Live
-from duvet.tree.disk import DiskTree
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject
+from duvet.trace.catalogue import Catalogue
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 PAGE_SIZE = 50
 LONGEST = 30
@@ -29,9 +29,9 @@ def opened(folder: Path, today: date | None = None) -> Project:
 @asynccontextmanager
 async def living(
     folder: Path, open_project: Callable[[], Project] | None = None, today: Callable[[], date] = date.today
-) -> AsyncIterator[Live]:
+) -> AsyncIterator[LiveProject]:
     """The project in a folder, for as long as a test runs."""
-    live = Live(open_project or (lambda: opened(folder)), PAGE_SIZE, today=today)
+    live = LiveProject(open_project or (lambda: opened(folder)), PAGE_SIZE, today=today)
     try:
         with anyio.fail_after(LONGEST):
             yield live

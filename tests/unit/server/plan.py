@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.project import Project
+from duvet.project.project import Project
 
 Arguments = Mapping[str, Any]
 

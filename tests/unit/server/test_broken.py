@@ -64,7 +64,8 @@ async def told(client: Client, tool: str) -> list[str]:
 async def test_the_only_specification_is_gone_and_comes_back(client: Client, kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Where the project has no requirements because of errors, what finds nothing MUST be refused as `upstream_error`.
+    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
+    ##% leave no requirements.
     before = [await told(client, tool) for tool in TOOLS]
     (kettle / "spec.md").unlink()
     for tool in TOOLS:
@@ -77,7 +78,8 @@ async def test_the_only_specification_is_gone_and_comes_back(client: Client, ket
 async def test_one_of_two_specifications_is_gone(client: Client, kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% While the project has errors, the second block of an answer MUST say how many, and what the first one is.
+    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
+    ##% leave no requirements.
     config = CONFIG.replace("[report.json]", '[[specification]]\nsource = "cup.md"\n[report.json]')
     make(kettle, {"cup.md": OTHER, ".duvet/config.toml": config})
     assert len(json.loads((await told(client, "list_uncited_requirements"))[0])) == 3

@@ -10,12 +10,12 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from duvet.config.schema import ServerRule
-from duvet.prompts.library import prompts
-from duvet.server.instructions import rendered_instructions
+from duvet.config.settings import ServerRule
+from duvet.prompts.library import load_prompts
+from duvet.server.messages import render_instructions
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.context import Context
-from duvet.tools.registry import Registry
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
 from tests.slow.test_conformance import copy_with_links
 from tests.tokens import MOST, tokens
 from tests.unit.server.conftest import server_of
@@ -46,7 +46,7 @@ async def test_what_it_is_told_at_once(client: Client) -> None:
     ##= man/spec/mcp.md#limits
     ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
-    instructions = tokens(rendered_instructions(ServerRule()))
+    instructions = tokens(render_instructions(ServerRule()))
     assert len(tools) == len(list(Registry()))
     assert (instructions < 1_100, tokens("\n".join(tools)) + instructions < MOST) == (True, True)
 
@@ -65,10 +65,10 @@ async def test_what_each_tool_answers(agent: Client, served: DuvetServer) -> Non
 
 async def test_what_each_prompt_says(agent: Client, served: DuvetServer) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST leave out what would make it longer than about 4,000 tokens, and say so.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     arguments = await _arguments(served)
     paid = {}
-    for prompt in prompts():
+    for prompt in load_prompts():
         needed = [one.name for one in prompt.arguments if one.required]
         (message,) = (await agent.get_prompt(prompt.name, {name: str(arguments[name]) for name in needed})).messages
         assert isinstance(message.content, TextContent)
@@ -102,7 +102,7 @@ async def _arguments(server: DuvetServer) -> dict[str, Any]:
     }
 
 
-def _length(context: Context, specification: int, section: str) -> int:
+def _length(context: ProjectSnapshot, specification: int, section: str) -> int:
     known = context.project.specification(context.catalogue.specifications[specification])
     return sum(map(len, known.sections[known.by_id[section]].lines))
 

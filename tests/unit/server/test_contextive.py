@@ -13,18 +13,16 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 from msgspec import Struct
 
-from duvet.config.service.read import service_config
-from duvet.llm.records import ModelRequest, ModelResponse, Resolved
+from duvet.config.service import load_service
+from duvet.llm.records import ModelRequest, ModelResponse, ResolvedModel
 from duvet.llm.router import Router
 from duvet.model import ProblemsError
-from duvet.tools.chosen import Chosen
-from duvet.tools.ctx import Caller, Ctx
-from duvet.tools.desk import Desk, House
-from duvet.tools.guest import GuestCtx
-from duvet.tools.registry import Registry
-from duvet.tools.services import MODELS
-from duvet.tools.tool import Pack, Tool
-from duvet.tree.memory import MemoryTree
+from duvet.tools.call_context import CallContext, Caller
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
+from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Tool
+from duvet.tree.files import MemoryTree
 from tests.cli.made import make
 from tests.cli.running import environment, run
 from tests.conftest import ROOT
@@ -130,21 +128,21 @@ class Nothing(Struct, frozen=True):
 class Oracle:
     """A router that needs no configuration and no network."""
 
-    def pick(self, request: ModelRequest) -> Resolved:
-        return Resolved("oracle", "small", "there is no other")
+    def pick(self, request: ModelRequest) -> ResolvedModel:
+        return ResolvedModel("oracle", "small", "there is no other")
 
-    async def invoke(self, request: ModelRequest, resolved: Resolved | None = None) -> ModelResponse:
+    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
         return ModelResponse(f"So be {request.prompt}", "oracle", "small")
 
 
 async def test_4_1_the_model_router_is_handed_in() -> None:
-    async def consult(asked: Nothing, ctx: Ctx) -> Answer:
-        router: Router = ctx.services[MODELS]
+    async def consult(asked: Nothing, ctx: CallContext) -> Answer:
+        router: Router = ctx.services[MODELS_SERVICE]
         return Answer((await router.invoke(ModelRequest(prompt="it"))).text)
 
     tool = Tool(name="consult", title="", description="", input=Nothing, output=Answer, handler=consult)
-    house = House(services={MODELS: Oracle()})
-    desk = Desk(Registry([Chosen(Pack("oracles", [tool]))]), Fixed(context_of(FILES)), house)
+    house = ToolEnvironment(services={MODELS_SERVICE: Oracle()})
+    desk = ToolDispatcher(Registry([EnabledPack(Pack("oracles", [tool]))]), Fixed(context_of(FILES)), house)
     assert (await desk.call("consult", {}, Caller())).value == Answer("So be it")
 
 
@@ -153,16 +151,16 @@ def test_4_2_configurations_are_parsed_and_validated(ending: str) -> None:
     """One example of each format here; the others are in `tests/unit/config/service`."""
     good = "server = { mode = 'http' }" if ending == "toml" else '{"server": {"mode": "http"}}'
     path = f"contextive.config.{ending}"
-    assert service_config(MemoryTree({path: good.encode()}), {}).config.server.mode.value == "http"
+    assert load_service(MemoryTree({path: good.encode()}), {}).config.server.mode.value == "http"
     with pytest.raises(ProblemsError) as raised:
-        service_config(MemoryTree({path: good.replace("http", "htp").encode()}), {})
+        load_service(MemoryTree({path: good.replace("http", "htp").encode()}), {})
     assert [problem.path for problem in raised.value.problems] == [path]
 
 
 def test_4_2_an_example_of_a_pack_of_tools() -> None:
     """Its handler alone, and called as a guest; as an installed distribution it is in `tests/unit/tools/test_plugins.py`."""
 
-    class Settings(GuestCtx):
+    class Settings(PluginCallContext):
         def __init__(self, **settings: Any) -> None:
             self.settings = settings
 
@@ -170,7 +168,7 @@ def test_4_2_an_example_of_a_pack_of_tools() -> None:
             assert (done, total) == (1, 1)
 
     assert boil(Boil(1.0), Settings(watts=1000, name="big")) == Boiled(335, "big")
-    desk = Desk(Registry([Chosen(KETTLE, is_guest=True)]), Fixed(context_of(FILES)))
+    desk = ToolDispatcher(Registry([EnabledPack(KETTLE, is_guest=True)]), Fixed(context_of(FILES)))
     answer = anyio.run(desk.call, "boil", {"litres": 1, "celsius": 60}, Caller())
     assert answer.value == Boiled(84, "kettle")
 

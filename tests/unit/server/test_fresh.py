@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from duvet import Project
-from duvet.cache.cache import Cache
-from duvet.server.doubt import Doubt, descriptor
-from duvet.server.live import Live
-from duvet.tree.disk import DiskTree
-from duvet.watching.mounts import Mount, Mounts
+from duvet.server.live_project import LiveProject
+from duvet.server.staleness import ChangeDetector, open_descriptor
+from duvet.tree.cache import Cache
+from duvet.tree.file_events import Mount, MountTable
+from duvet.tree.files import DiskTree
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
@@ -63,7 +63,7 @@ EDITS = {
 async def test_an_edit_is_in_the_next_answer(edit: Edit, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% What was written to disk before a request MUST be in its answer.
+    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     async with living(kettle) as live:
         before = (await live.context()).catalogue
         edit(kettle)
@@ -72,9 +72,6 @@ async def test_an_edit_is_in_the_next_answer(edit: Edit, kettle: Path) -> None:
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer_where_the_system_does_not_tell(edit: Edit, kettle: Path) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% Where the system doesn't tell of changes, each request MUST look for them.
     async with living(kettle) as live:
         live.close()
         before = (await live.context()).catalogue
@@ -95,7 +92,8 @@ async def test_edit_after_edit(kettle: Path) -> None:
 async def test_nothing_is_looked_at_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% While nothing changes, a request MUST NOT look at the files of the project, where the system tells of changes.
+    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% missing or unreliable, as on network file systems.
     def refused(*args: object, **options: object) -> None:
         raise AssertionError("the disk was asked")
 
@@ -125,9 +123,6 @@ async def test_what_does_not_matter_is_not_read_again(edit: Edit, kettle: Path) 
 
 
 async def test_what_the_server_keeps_is_no_change(kettle: Path) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% What the server keeps for later runs MUST NOT be taken for a change.
     caches: list[Cache] = []
 
     def open_project() -> Project:
@@ -145,9 +140,6 @@ async def test_what_the_server_keeps_is_no_change(kettle: Path) -> None:
 
 @on_linux
 async def test_a_file_that_is_written_to_by_another_name(kettle: Path, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% A file that has several names when it is read MUST be looked at by each request.
     other = tmp_path / "other.rs"
     os.link(kettle / "src" / "a.rs", other)
     async with living(kettle) as live:
@@ -160,12 +152,11 @@ async def test_a_file_that_is_written_to_by_another_name(kettle: Path, tmp_path:
 
 @on_linux
 async def test_a_file_system_that_others_write_to(kettle: Path, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The system MUST NOT be relied on for file systems that others can write to, such as those of a network.
     for kind, handles in (("ext4", True), ("nfs4", False)):
-        doubt = Doubt(descriptor({}), Mounts([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)]))
-        live = Live(lambda: opened(kettle), PAGE_SIZE, doubt=doubt)
+        doubt = ChangeDetector(
+            open_descriptor({}), MountTable([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)])
+        )
+        live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=doubt)
         try:
             before = (await live.context()).catalogue
             assert (doubt.handle is not None, doubt.is_silent()) == (handles, handles)

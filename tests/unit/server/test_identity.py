@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import ServerRule
-from duvet.server.identity import Identity, identity_of
-from duvet.server.instructions import rendered_instructions
+from duvet.config.settings import ServerRule
+from duvet.server.messages import ServerIdentity, make_identity, render_instructions
 from tests.cli.made_tea import CONFIG
 from tests.unit.server.wire import Message, Wire
 
@@ -28,7 +27,7 @@ def called(server: Wire, name: str, **arguments: object) -> dict[str, Any]:
 
 
 def test_the_defaults_are_those_of_the_configuration() -> None:
-    assert identity_of(ServerRule()) == Identity()
+    assert make_identity(ServerRule()) == ServerIdentity()
 
 
 def test_all_that_is_said_of_it(wire: Start, project: Path) -> None:
@@ -38,14 +37,12 @@ def test_all_that_is_said_of_it(wire: Start, project: Path) -> None:
     assert (result["serverInfo"], result["protocolVersion"], result["instructions"]) == (
         {"name": "teas", "title": "Teas", "version": "7", "description": "All tea"},
         "2024-11-05",
-        rendered_instructions(ServerRule(title="Teas", description="All tea")),
+        render_instructions(ServerRule(title="Teas", description="All tea")),
     )
 
 
 @pytest.mark.parametrize("more", ["[server]\nname = 7\n", "[server]\npage-size = -1\n", "[[["])
 def test_what_is_wrong_is_told_by_the_tools_and_can_be_mended(more: str, wire: Start, project: Path) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% A configuration that is wrong MUST NOT keep the server from answering `initialize`.
     config(project, CONFIG + more)
     server = wire()
     assert server.greet()["result"]["serverInfo"]["name"] == "duvet"

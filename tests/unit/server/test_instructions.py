@@ -9,11 +9,11 @@ import pytest
 from mcp import Client
 from msgspec.structs import replace
 
-from duvet.cache.blobs import Blobs, NoBlobs
-from duvet.config.schema import ServerRule
-from duvet.server.instructions import instructions, rendered_instructions
+from duvet.config.settings import ServerRule
+from duvet.server.messages import load_instructions, render_instructions
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.registry import Registry
+from duvet.tools.packs import Registry
+from duvet.tree.cache_files import BlobStore, NoBlobStore
 
 pytestmark = pytest.mark.anyio
 
@@ -27,17 +27,16 @@ def tools_of(text: str) -> list[str]:
 
 def test_each_tool_has_a_line() -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
-    assert tools_of(rendered_instructions(RULE)) == [tool.name for tool in Registry()]
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
+    assert tools_of(render_instructions(RULE)) == [tool.name for tool in Registry()]
 
 
 async def test_each_kind_of_resource_has_a_line(client: Client) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name every tool that is switched on, and no other, and every kind of resource.
     path, paths = "", []
     for written in re.findall(
         r"^- `(\S+)`: .+$",
-        rendered_instructions(RULE).partition("### Available Resources")[2].partition("###")[0],
+        render_instructions(RULE).partition("### Available Resources")[2].partition("###")[0],
         re.MULTILINE,
     ):
         path = written.replace("…", path)
@@ -48,9 +47,7 @@ async def test_each_kind_of_resource_has_a_line(client: Client) -> None:
 
 
 def test_other_tools_are_other_instructions() -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% When another configuration switches on other tools, the instructions MUST be others.
-    text = rendered_instructions(replace(RULE, packs=()))
+    text = render_instructions(replace(RULE, packs=()))
     assert (tools_of(text), "tools/call" in text, "resources/read" in text) == ([], False, True)
     named = [tool.name for tool in Registry() if tool.name in text]
     assert named == []
@@ -58,27 +55,28 @@ def test_other_tools_are_other_instructions() -> None:
 
 def test_they_begin_with_what_the_server_is() -> None:
     rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
-    text = rendered_instructions(rule)
+    text = render_instructions(rule)
     assert text.startswith("You are interacting with Tea, which provides access to project specifications, ")
     assert " traceability. What tea has to be.\n" in text
-    assert rendered_instructions(RULE).startswith(
+    assert render_instructions(RULE).startswith(
         "You are interacting with the Duvet MCP server, which provides access to"
     )
     assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
-    text = rendered_instructions(replace(rule, page_size=0))
+    text = render_instructions(replace(rule, page_size=0))
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% Where the size of a page is 0, the instructions MUST NOT say that lists are cut.
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
     assert ("Lists are cut" in text, "Lists are whole; with `limit` they are cut" in text) == (False, True)
 
 
 async def test_the_methods_that_they_name_are_there(server: DuvetServer) -> None:
-    text = " ".join(rendered_instructions(RULE).split())
+    text = " ".join(render_instructions(RULE).split())
     named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The instructions MUST name no method that the server doesn't have, and those of one version of the protocol alone
-    ##% with that version.
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
     assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text
     assert named == {
         "tools/call",
@@ -93,31 +91,31 @@ async def test_the_methods_that_they_name_are_there(server: DuvetServer) -> None
     assert {name for name in named if server.get_request_handler(name) is None} == set()
 
 
-def kept(rule: ServerRule, blobs: Blobs) -> str:
-    return instructions(repr(rule), lambda: rendered_instructions(rule), blobs)
+def kept(rule: ServerRule, blobs: BlobStore) -> str:
+    return load_instructions(repr(rule), lambda: render_instructions(rule), blobs)
 
 
 def test_what_is_kept_is_given_again_for_the_same_configuration_alone(tmp_path: Path) -> None:
-    blobs = Blobs(str(tmp_path))
+    blobs = BlobStore(str(tmp_path))
     text = kept(RULE, blobs)
-    assert text == rendered_instructions(RULE) == kept(RULE, NoBlobs())
+    assert text == render_instructions(RULE) == kept(RULE, NoBlobStore())
     (name,) = blobs.names()
     blobs.save(name, (_key_in(blobs, name), "what was kept"))
     assert kept(RULE, blobs) == "what was kept"
     other = replace(RULE, title="Tea")
-    assert kept(other, blobs) == rendered_instructions(other)
+    assert kept(other, blobs) == render_instructions(other)
     assert kept(RULE, blobs) == text
 
 
 def test_what_is_spoilt_is_made_again(tmp_path: Path) -> None:
-    blobs = Blobs(str(tmp_path))
+    blobs = BlobStore(str(tmp_path))
     text = kept(RULE, blobs)
     (name,) = blobs.names()
     (tmp_path / name).write_bytes(b"x")
     assert kept(RULE, blobs) == text
 
 
-def _key_in(blobs: Blobs, name: str) -> str:
+def _key_in(blobs: BlobStore, name: str) -> str:
     found = blobs.load(name, tuple[str, str])
     assert found is not None
     return found[0]

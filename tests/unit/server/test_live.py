@@ -11,8 +11,8 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import DuvetError
-from duvet.server.live import Live
-from duvet.tools.context import Context
+from duvet.server.live_project import LiveProject
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 from tests.unit.watching.edits import append
@@ -33,7 +33,7 @@ async def test_what_was_kept_is_used_and_what_comes_then_is_noticed(kettle: Path
     kept = read(kettle)
 
     async with living(kettle) as live:
-        recalling = Live(lambda: recalled(kettle), PAGE_SIZE, read=lambda project: kept)
+        recalling = LiveProject(lambda: recalled(kettle), PAGE_SIZE, read=lambda project: kept)
         try:
             assert (await recalling.context()).catalogue is kept
         finally:
@@ -52,9 +52,10 @@ def recalled(folder: Path) -> Project:
 async def test_those_who_ask_at_once_share_a_reading(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% Requests at the same time MUST share one reading.
+    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% missing or unreliable, as on network file systems.
     readings: list[Project] = []
-    contexts: list[Context] = []
+    contexts: list[ProjectSnapshot] = []
 
     def open_project() -> Project:
         readings.append(opened(kettle))
@@ -108,8 +109,8 @@ WRONG = "[[source]\n"
 async def test_a_configuration_that_is_wrong_until_it_is_mended(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% While the project can't be read, each request MUST be answered with the reason, and with what is in it once it can
-    ##% be.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
     config = kettle / ".duvet" / "config.toml"
     async with living(kettle) as live:
         for _ in range(2):
@@ -149,7 +150,7 @@ expiry = 2030-06-30
 async def test_a_day_that_is_over(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% When a day is over on which something expires, that MUST be noticed.
+    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
     make(kettle, {".duvet/config.toml": config + EXPIRING})
     days = [date(2030, 6, 29)]
@@ -163,7 +164,7 @@ async def test_a_day_that_is_over(kettle: Path) -> None:
 
 async def test_what_can_not_change_is_read_once() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
-    live = Live(lambda: Project(tree=MemoryTree(files)), PAGE_SIZE)
+    live = LiveProject(lambda: Project(tree=MemoryTree(files)), PAGE_SIZE)
     try:
         assert await live.context() is await live.context()
     finally:

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from duvet.server.log import NAMES, Level, Log, tell_complaints
-from duvet.tools.seen import Seen, summary
+from duvet.server.log import LOGGER_NAMES, EventLevel, ServerLog, forward_logging
+from duvet.tools.audit import CallRecord, summarize_arguments
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 5000, UTC)
 TIME = "2026-05-04T12:00:00.005Z"
-CALL = Seen(
+CALL = CallRecord(
     tool="search_requirements",
     pack="trace",
     face="mcp",
@@ -30,14 +30,13 @@ CALL = Seen(
 FAILED = replace(CALL, code="upstream_error", reason="ValueError", bytes_out=0)
 
 
-def log_to(lines: list[str], level: Level = Level.TRACE, *, as_json: bool = False) -> Log:
-    return Log(lines.append, level, as_json=as_json, clock=lambda: NOON)
+def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: bool = False) -> ServerLog:
+    return ServerLog(lines.append, level, as_json=as_json, clock=lambda: NOON)
 
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% Every call of a tool MUST be one line of the log, with its time, its request, its tool, how long it took, what came of
-##% it, and its sizes.
+##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and warnings.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
     log = log_to(lines)
@@ -73,38 +72,40 @@ def test_a_call_is_an_object_in_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "messages"), [(Level.DEBUG, "dwe"), (Level.WARN, "we"), (Level.ERROR, "e")], ids=lambda one: str(one)
+    ("level", "messages"),
+    [(EventLevel.DEBUG, "dwe"), (EventLevel.WARN, "we"), (EventLevel.ERROR, "e")],
+    ids=lambda one: str(one),
 )
-def test_what_is_less_important_is_left_out(level: Level, messages: str) -> None:
+def test_what_is_less_important_is_left_out(level: EventLevel, messages: str) -> None:
     lines: list[str] = []
     log = log_to(lines, level)
-    for one, word in ((Level.DEBUG, "d"), (Level.WARN, "w"), (Level.ERROR, "e")):
+    for one, word in ((EventLevel.DEBUG, "d"), (EventLevel.WARN, "w"), (EventLevel.ERROR, "e")):
         log.tell(one, word)
     assert [line[-1] for line in lines] == list(messages)
 
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% A line of the log MUST NOT have more than 4,000 bytes; what is longer MUST be cut.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
 def test_a_long_line(as_json: bool, text: str) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
     for size in (1, 30, 90, 900, 9000):
-        log.tell(Level.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
+        log.tell(EventLevel.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
     assert len(lines) == 5 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
     assert all("call" in line and "km-search" in line for line in lines)
 
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% Whatever a client sends, it MUST NOT be able to begin a line of the log.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 def test_nothing_begins_a_line(as_json: bool) -> None:
     lines: list[str] = []
     hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
-    log_to(lines, as_json=as_json).tell(Level.INFO, "call", request=hostile)
+    log_to(lines, as_json=as_json).tell(EventLevel.INFO, "call", request=hostile)
     (line,) = lines
     assert len(line.splitlines()) == 1 and "\x1b" not in line
     line.encode()
@@ -112,7 +113,7 @@ def test_nothing_begins_a_line(as_json: bool) -> None:
 
 ##= man/spec/service.md#operations
 ##= type=test
-##% The log MUST NOT hold the texts of arguments, nor of answers.
+##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 def test_arguments_are_summarised() -> None:
     given: dict[str, object] = {
         "query": "secret",
@@ -123,27 +124,30 @@ def test_arguments_are_summarised() -> None:
         "list": ["secret"],
         "odd name\n": 1.5,
     }
-    assert summary(given) == ("query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5")
-    assert len(summary({f"name{number}": "x" for number in range(1000)})) < 300
-    assert len(summary({"x" * 100_000: "x"})) < 200
+    assert summarize_arguments(given) == (
+        "query=str(6) limit=5 deep=object(1) all=true none=none list=array(1) 'odd name\\n'=1.5"
+    )
+    assert len(summarize_arguments({f"name{number}": "x" for number in range(1000)})) < 300
+    assert len(summarize_arguments({"x" * 100_000: "x"})) < 200
 
 
 @pytest.fixture
 def told() -> Iterator[list[str]]:
     """What is said; afterwards the loggers are as they were."""
-    loggers = [logging.getLogger(name) for name in NAMES]
+    loggers = [logging.getLogger(name) for name in LOGGER_NAMES]
     before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     found: list[str] = []
-    tell_complaints(log_to(found))
+    forward_logging(log_to(found))
     yield found
     for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
         logger.handlers, logger.propagate = handlers, propagate
         logger.setLevel(level)
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#errors
 ##= type=test
-##% What goes wrong in the server MUST be told on standard error in a line, without the text of a request.
+##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard error as one
+##% line without the text of the request.
 def test_a_line_without_what_was_sent(told: list[str]) -> None:
     try:
         raise ValueError("secret")

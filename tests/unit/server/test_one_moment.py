@@ -15,11 +15,10 @@ from threading import Event, Semaphore, Thread
 import anyio
 import pytest
 
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.server.doubt import Doubt, descriptor
-from duvet.server.live import Live
-from duvet.server.reader import Reader
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject, ProjectReader
+from duvet.server.staleness import ChangeDetector, open_descriptor
+from duvet.trace.catalogue import Catalogue
 from tests.cli.made import KETTLE, SOURCE, SPECIFICATION, make
 from tests.unit.server.opened import PAGE_SIZE, living, opened, read
 
@@ -67,8 +66,8 @@ class Busy:
         self.edit = edit
         self.times = times
         self.numbers = count(1)
-        self.reader = Reader(
-            lambda: opened(folder), self.read, PAGE_SIZE, date.today, Doubt(descriptor({})), patience=0
+        self.reader = ProjectReader(
+            lambda: opened(folder), self.read, PAGE_SIZE, date.today, ChangeDetector(open_descriptor({})), patience=0
         )
 
     def read(self, project: Project) -> Catalogue:
@@ -92,8 +91,7 @@ class Busy:
 def test_a_change_in_the_middle(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% An answer MUST be that of one state of the project, and MUST NOT be mixed from what was there before a change and
-    ##% what was there after it.
+    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     busy = Busy(kettle, write_both, times=0)
     assert busy.numbers_of() == (0, 0)
     write_both(kettle, 100)
@@ -117,9 +115,9 @@ class NoRoom:
     """A descriptor in a system that watches no more folders."""
 
     def __new__(cls) -> NoRoom:  # noqa: PYI034
-        from duvet.watching.descriptor import Descriptor
+        from duvet.tree.file_events import InotifyDescriptor
 
-        class Full(Descriptor):
+        class Full(InotifyDescriptor):
             def open(self, folders: set[str]) -> None:
                 if folders:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -128,7 +126,7 @@ class NoRoom:
 
 
 async def test_the_system_watches_no_more_folders(kettle: Path) -> None:
-    live = Live(lambda: opened(kettle), PAGE_SIZE, doubt=Doubt(NoRoom()))  # type: ignore[arg-type]
+    live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=ChangeDetector(NoRoom()))  # type: ignore[arg-type]
     try:
         for number in range(3):
             write_both(kettle, number)
@@ -173,9 +171,9 @@ async def test_all_the_time(kettle: Path) -> None:
 
 
 async def test_memory(kettle: Path) -> None:
-    ##= man/spec/mcp.md#freshness
+    ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% The memory of a server MUST NOT grow with the number of readings.
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     async with living(kettle) as live:
         counted: list[int] = []
         for number in range(60):

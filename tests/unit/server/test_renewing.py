@@ -34,9 +34,8 @@ def heard(wire: Wire, *methods: str) -> None:
 
 ##= man/spec/service.md#configuration
 ##= type=test
-##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST be told
-##% that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and what was in force
-##% before stays.
+##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and `store`
+##% over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
 @pytest.mark.parametrize("path", ["duvet.config.json", ".duvet/config.toml"])
 def test_an_edit_is_in_force_with_the_next_request(wire: Start, project: Path, path: str) -> None:
     process = wire()
@@ -89,9 +88,8 @@ PROFILE = "search: {{profile: {name}}}\ntoolPacks: {{knowledge: {{}}}}\ningest: 
 def test_an_edit_is_in_force_where_there_is_no_trace(wire: Start, project: Path) -> None:
     ##= man/spec/service.md#configuration
     ##= type=test
-    ##% While the server runs, an edit of its configuration MUST be in force with the next request, and clients MUST be told
-    ##% that the lists of tools and prompts have changed; one that is wrong MUST be told of in the log, and what was in force
-    ##% before stays.
+    ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and
+    ##% `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
     (project / ".duvet/config.toml").unlink()
     make(fill(project), {"duvet.config.yaml": PROFILE.format(name="operations")})
     process = wire()

@@ -60,10 +60,6 @@ async def asking(folder: Path) -> AsyncIterator[Client]:
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 async def test_an_answer_is_of_one_state(ask: Callable[[Client], Awaitable[str]], tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% An answer MUST be that of one state of the project, and MUST NOT be mixed from what was there before a change and
-    ##% what was there after it.
     expected = set()
     kettle = make(tmp_path / "kettle", KETTLE)
     for source in SOURCES:

@@ -100,8 +100,8 @@ async def _refused(client: Client, path: str, code: int) -> None:
 async def test_notices_of_changes(connect: Connect, mode: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A client MUST be told when the content of a resource changes that it has subscribed to, and MUST NOT be told of
-    ##% others.
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
     with anyio.fail_after(LONGEST):
         async with hearing(connect(), mode, [HEATING, CITATIONS]) as heard:
             save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)

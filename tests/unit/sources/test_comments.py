@@ -6,19 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Place, Problem, Severity, Source
-from duvet.sources.comments import scan
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
 
 
-def quotes(text: str, style: Style = Style()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
+def quotes(text: str, style: SourceStyle = SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
     """Line, target and quote of each annotation, where nothing may be wrong."""
-    found, problems = scan("a.rs", text, style)
+    found, problems = scan_comments("a.rs", text, style)
     assert problems == []
     return [(one.line, one.target, one.quote) for one in found]
 
 
 def problems(text: str) -> list[Problem]:
-    return scan("a.rs", text, Style())[1]
+    return scan_comments("a.rs", text, SourceStyle())[1]
 
 
 def test_every_field() -> None:
@@ -34,7 +33,7 @@ fn main() {
     //# be warm.
 }
 """
-    assert scan("src/a.rs", text, Style(blob_link="https://host")) == (
+    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == (
         [
             Annotation(
                 path="src/a.rs",
@@ -56,17 +55,15 @@ fn main() {
 
 def test_a_target_alone_refers_to_the_title() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
+    ##% An annotation without a type MUST have the type of its source, or else be a citation.
     text = "//= spec.md#pot\n"
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
-    assert scan("a.rs", text, Style(kind=Kind.TEST)) == ([annotation], [])
+    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TEST)) == ([annotation], [])
 
 
 def test_a_target_after_text_begins_the_next_annotation() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% A target after quoted text MUST begin the next annotation.
     text = "//= a#1\n//# one\n//= a#2\n//= a#3\n//# two"
-    found, wrong = scan("a.rs", text.replace("//= a#3", "//= type=test"), Style())
+    found, wrong = scan_comments("a.rs", text.replace("//= a#3", "//= type=test"), SourceStyle())
     assert [(one.line, one.target, one.quote, one.kind) for one in found] == [
         (1, "a#1", "one", Kind.CITATION),
         (3, "a#2", "two", Kind.TEST),
@@ -76,7 +73,8 @@ def test_a_target_after_text_begins_the_next_annotation() -> None:
 
 def test_lines_in_any_order_make_one_annotation() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
     assert quotes("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n") == [(1, "a#1", "one two")]
 
 
@@ -85,28 +83,26 @@ def test_an_empty_line_of_text_keeps_the_block_together() -> None:
 
 
 def test_any_other_line_ends_the_annotation() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
     for gap in ("", "// note", "code();"):
-        found, wrong = scan("a.rs", f"//= a#1\n{gap}\n//= a#2\n//# two", Style())
+        found, wrong = scan_comments("a.rs", f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle())
         assert [(one.line, one.quote) for one in found] == [(1, ""), (3, "two")]
         assert wrong == []
 
 
 def test_other_styles() -> None:
-    assert quotes("/*\n *= a#1\n *# one\n */", Style("*=", "*#")) == [(2, "a#1", "one")]
-    assert quotes("(* a#1\n# one", Style("(*", "#")) == [(1, "a#1", "one")]
+    assert quotes("/*\n *= a#1\n *# one\n */", SourceStyle("*=", "*#")) == [(2, "a#1", "one")]
+    assert quotes("(* a#1\n# one", SourceStyle("(*", "#")) == [(1, "a#1", "one")]
 
 
 def test_values_keep_what_is_behind_the_first_equals_sign() -> None:
     text = "//= source = https://host/?a=b#c\n//= reason = a = b\n"
-    (found,), _ = scan("a.rs", text, Style())
+    (found,), _ = scan_comments("a.rs", text, SourceStyle())
     assert (found.target, found.reason, found.source.target) == ("https://host/?a=b#c", "a = b", (13, 32))
 
 
 def test_text_that_is_cut_off_from_its_target() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Quoted text that a gap cuts off from its target SHOULD cause a warning.
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
     assert problems("//= a#1\n\n//# one\n//# two\n") == [
         Problem(
             "DUV028",
@@ -122,7 +118,7 @@ def test_text_that_is_cut_off_from_its_target() -> None:
 
 def test_text_without_a_target() -> None:
     ##= man/spec/trace.md#annotations
-    ##% Quoted text that has no target SHOULD cause a warning.
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
     stray = Problem(
         "DUV027",
         "this text has no target, so it is ignored",
@@ -140,14 +136,14 @@ def test_text_without_a_target() -> None:
 
 
 def test_what_is_wrong_with_one_block_hides_no_other() -> None:
-    found, wrong = scan("a.rs", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n", Style())
+    found, wrong = scan_comments("a.rs", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n", SourceStyle())
     assert [one.target for one in found] == ["a#2"]
     assert [(one.code, one.place.line) for one in wrong] == [("DUV022", 2), ("DUV023", 6), ("DUV025", 6)]
 
 
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
 def test_spans_hold_what_they_say(text: str) -> None:
-    for found in scan("a.rs", text, Style())[0]:
+    for found in scan_comments("a.rs", text, SourceStyle())[0]:
         source = found.source
         if source.target[0]:
             assert text[slice(*source.target)] == found.target

@@ -7,18 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Annotation, Edit, Kind
-from duvet.sources.comments import scan
-from duvet.sources.edit import annotation_lines, edited, indentation, inserted, line_end, quote_edits, target_edit
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import (
+    apply_edits,
+    find_indentation,
+    find_line_end,
+    format_annotation,
+    make_comment_quote_edits,
+    make_comment_target_edit,
+    make_insertion_edit,
+)
 
-STYLES = (Style(), Style("*=", "*#"), Style("##=", "##%"), Style("-- =", "-- #"), Style("!=", "!#", Kind.TEST))
+STYLES = (
+    SourceStyle(),
+    SourceStyle("*=", "*#"),
+    SourceStyle("##=", "##%"),
+    SourceStyle("-- =", "-- #"),
+    SourceStyle("!=", "!#", Kind.TEST),
+)
 WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
 QUOTES = st.lists(WORDS, min_size=1, max_size=25)
 
 
-def only(text: str, style: Style = Style()) -> Annotation:  # noqa: B008 - frozen
+def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: B008 - frozen
     """The one annotation of a text."""
-    found, problems = scan("a.rs", text, style)
+    found, problems = scan_comments("a.rs", text, style)
     assert problems == []
     (annotation,) = found
     return annotation
@@ -26,11 +39,11 @@ def only(text: str, style: Style = Style()) -> Annotation:  # noqa: B008 - froze
 
 def test_of_edits_that_meet_the_first_is_made() -> None:
     edits = [Edit(1, 3, 1, 6, "Y"), Edit(1, 2, 1, 4, "X"), Edit(1, 4, 1, 4, "Z"), Edit(1, 2, 1, 4, "X")]
-    assert edited("abcdefg\n", edits) == "aXZdefg\n"
+    assert apply_edits("abcdefg\n", edits) == "aXZdefg\n"
 
 
-def mended(text: str, quote: str, style: Style = Style()) -> str:  # noqa: B008 - frozen
-    return edited(text, quote_edits(text, only(text, style), style, quote))
+def mended(text: str, quote: str, style: SourceStyle = SourceStyle()) -> str:  # noqa: B008 - frozen
+    return apply_edits(text, make_comment_quote_edits(text, only(text, style), style, quote))
 
 
 def test_a_new_annotation() -> None:
@@ -38,7 +51,7 @@ def test_a_new_annotation() -> None:
     fields = {
         "reason": "A speaker costs more than the kettle, says the one who has to pay for both of them in the end."
     }
-    assert annotation_lines(Style(), "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
+    assert format_annotation(SourceStyle(), "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
         "    //= source=a.md#b=c",
         "    //= type=exception",
         "    //= reason=A speaker costs more than the kettle, says",
@@ -50,9 +63,9 @@ def test_a_new_annotation() -> None:
 
 
 def test_the_type_of_the_source_is_not_written() -> None:
-    tests = Style("##=", "##%", Kind.TEST)
-    assert annotation_lines(tests, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
-    assert annotation_lines(tests, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
+    tests = SourceStyle("##=", "##%", Kind.TEST)
+    assert format_annotation(tests, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
+    assert format_annotation(tests, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
 
 
 @pytest.mark.parametrize(
@@ -66,19 +79,19 @@ def test_the_type_of_the_source_is_not_written() -> None:
     ],
 )
 def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
-    assert edited(text, [inserted(text, line, ["x", "y"])]) == result
+    assert apply_edits(text, [make_insertion_edit(text, line, ["x", "y"])]) == result
 
 
 def test_the_indentation_and_the_end_of_lines() -> None:
-    assert [indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
-    assert [line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
-    assert [line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
+    assert [find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
+    assert [find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
+    assert [find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
 
 
 def test_a_target_is_replaced_and_nothing_else() -> None:
     text = "\ufeffx\r\n\t//=  a.md#b \r\n\t//# Boil.\r\n"
-    assert target_edit(text, only(text), "a.md#c") == Edit(2, 7, 2, 13, "a.md#c")
-    assert edited(text, [target_edit(text, only(text), "a.md#c")]) == text.replace("a.md#b", "a.md#c")
+    assert make_comment_target_edit(text, only(text), "a.md#c") == Edit(2, 7, 2, 13, "a.md#c")
+    assert apply_edits(text, [make_comment_target_edit(text, only(text), "a.md#c")]) == text.replace("a.md#b", "a.md#c")
 
 
 BEFORE = """\
@@ -145,9 +158,11 @@ def test_a_quote_on_one_line_may_get_wider() -> None:
 
 
 @given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
-def test_what_is_written_is_read_again(style: Style, kind: Kind, indent: str, quote: list[str], most: int) -> None:
+def test_what_is_written_is_read_again(
+    style: SourceStyle, kind: Kind, indent: str, quote: list[str], most: int
+) -> None:
     fields = {"reason": "so be it"} if kind is Kind.EXCEPTION else {}
-    lines = annotation_lines(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
+    lines = format_annotation(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
     found = only("".join(f"{line}\n" for line in lines), style)
     assert (found.kind, found.target, found.quote) == (kind, "a.md#b", " ".join(quote))
     assert found.reason == fields.get("reason", "")
@@ -161,7 +176,7 @@ def test_what_is_written_is_read_again(style: Style, kind: Kind, indent: str, qu
     keep=st.booleans(),
 )
 def test_a_mended_quote_is_read_again(
-    style: Style, lines: list[list[str]], quote: list[str], end: str, keep: bool
+    style: SourceStyle, lines: list[list[str]], quote: list[str], end: str, keep: bool
 ) -> None:
     """Whatever stood there and whatever is to stand there; all else keeps its bytes."""
     old = [word for line in lines for word in line]

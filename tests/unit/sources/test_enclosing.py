@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.sources.enclosing import Pair, enclosed, is_inside, pair_of
+from duvet.sources.editor import CommentPair, enclose_lines, find_comment_pair, is_inside_comment
 
-C, ML = Pair("/*", "*/"), Pair("(*", "*)")
+C, ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ C, ML = Pair("/*", "*/"), Pair("(*", "*)")
         ("a.py", "##=", None),
     ],
 )
-def test_what_an_annotation_stands_between(path: str, meta: str, pair: Pair | None) -> None:
-    assert pair_of(path, meta) == pair
+def test_what_an_annotation_stands_between(path: str, meta: str, pair: CommentPair | None) -> None:
+    assert find_comment_pair(path, meta) == pair
 
 
 TEXT = """\
@@ -45,15 +45,16 @@ inside
 
 def test_lines_inside_a_comment() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     lines = TEXT.count("\n")
-    assert [line for line in range(1, lines + 1) if is_inside(TEXT, line, C)] == [4, 5, 9, 13]
+    assert [line for line in range(1, lines + 1) if is_inside_comment(TEXT, line, C)] == [4, 5, 9, 13]
 
 
 def test_lines_inside_a_comment_of_ocaml() -> None:
     text = "let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n"
-    assert [line for line in range(1, 7) if is_inside(text, line, ML)] == [2, 6]
+    assert [line for line in range(1, 7) if is_inside_comment(text, line, ML)] == [2, 6]
 
 
 def test_a_comment_of_its_own() -> None:
-    assert enclosed(["\t *= a#b", "\t *# C."], "\t", C) == ["\t/*", "\t *= a#b", "\t *# C.", "\t */"]
+    assert enclose_lines(["\t *= a#b", "\t *# C."], "\t", C) == ["\t/*", "\t *= a#b", "\t *# C.", "\t */"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem
-from duvet.sources.comments import scan
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
 
 TYPES = '["spec", "test", "implementation", "exception", "todo", "implication"]'
 
 
 def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
-    return scan("a.rs", "\n".join(f"  //= {field}" for field in fields), Style())
+    return scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
 
 
 def one(*fields: str) -> Annotation:
@@ -87,7 +86,8 @@ def test_the_target_may_have_its_name() -> None:
 
 def test_an_unknown_key() -> None:
     ##= man/spec/trace.md#annotations
-    ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+    ##% type, where it is written.
     hint = (
         "known are type, level, format, reason, feature, tracking-issue; "
         "a target with `=` in it can be written as source=TARGET"
@@ -106,7 +106,8 @@ def test_an_unknown_key() -> None:
 @pytest.mark.parametrize("key", ["type", "level", "format", "feature", "tracking-issue"])
 def test_a_repeated_key(key: str) -> None:
     ##= man/spec/trace.md#annotations
-    ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+    ##% type, where it is written.
     value = {"type": "todo", "level": "MUST", "format": "md"}.get(key, "abcd")
     fields = ["a#1", f"{key}={value}", f"{key} = {value}", *(["type=todo"] if key != "type" else [])]
     first, again = Place(2, 8 + len(key), len(value)), Place(3, 10 + len(key), len(value))
@@ -143,7 +144,8 @@ def test_a_bad_value(field: str, code: str, message: str) -> None:
 
 def test_no_target() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a target MUST be reported.
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+    ##% type, where it is written.
     message, hint = "comment is missing source specification", "add a line with the target, such as `spec.md#section`"
     assert wrong("type=test", "level=MUST") == [
         Problem("DUV025", message, "a.rs", Place(1, 12, 4), "defined here", hint)
@@ -160,8 +162,6 @@ def test_no_target() -> None:
     ],
 )
 def test_a_key_that_the_type_has_not(kind: str, key: str, kinds: str) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% A key that is unknown, repeated, or not allowed for the type MUST be reported at its place.
     message = f"invalid key for type {kind.upper()}"
     place = Place(3, 8 + len(key), 2)
     assert wrong("a#1", f"type={kind}", f"{key}=xy") == [
@@ -171,10 +171,12 @@ def test_a_key_that_the_type_has_not(kind: str, key: str, kinds: str) -> None:
 
 def test_the_type_of_the_source_decides_too() -> None:
     ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type that its source gives, and otherwise be a citation.
+    ##% An annotation without a type MUST have the type of its source, or else be a citation.
     text = "//= a#1\n//= feature=x"
-    assert scan("a.rs", text, Style(kind=Kind.TODO))[1] == []
-    assert [one.message for one in scan("a.rs", text, Style(kind=Kind.SPEC))[1]] == ["invalid key for type SPEC"]
+    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TODO))[1] == []
+    assert [one.message for one in scan_comments("a.rs", text, SourceStyle(kind=Kind.SPEC))[1]] == [
+        "invalid key for type SPEC"
+    ]
 
 
 def test_one_block_has_every_problem() -> None:

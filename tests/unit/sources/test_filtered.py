@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from duvet.sources.filtered import FilteredTree
-from duvet.sources.globs import expand
-from duvet.sources.patterns import compile_pattern
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
+from duvet.sources.glob import compile_pattern, expand_pattern
+from duvet.sources.scan import FilteredTree
+from duvet.tree.files import DiskTree, MemoryTree
 
 TREE = FilteredTree(MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path)
 
@@ -36,5 +34,5 @@ def test_loops_are_seen(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(".")
     view = FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False)
     problems: list[str] = []
-    assert expand(compile_pattern("**/a"), view, lambda problem: problems.append(problem.path)) == ["a"]
+    assert expand_pattern(compile_pattern("**/a"), view, lambda problem: problems.append(problem.path)) == ["a"]
     assert problems == ["loop"]

@@ -13,12 +13,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from duvet.sources.filtered import FilteredTree
-from duvet.sources.gitignore import reads
-from duvet.sources.globs import expand
-from duvet.sources.ignored import Ignored
-from duvet.sources.patterns import compile_pattern
-from duvet.tree.disk import DiskTree
+from duvet.sources.gitignore import IgnoredPaths, parse_gitignore
+from duvet.sources.glob import compile_pattern, expand_pattern
+from duvet.sources.scan import FilteredTree
+from duvet.tree.files import DiskTree
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 PATHS = ["a", "b", "ab", "a.b", "d/a", "d/b", "d/e/a", "d/e/a.b", "d/e/f/b", "-", "d/^", "d/!x", "#", "é", "a b", "x]"]
@@ -76,7 +74,7 @@ LINES = st.lists(st.sampled_from(TOKENS), max_size=6).map("".join)
     ],
 )
 def test_one_file(text: str, path: str, ignored: bool | None) -> None:
-    assert reads(text.encode())(path) is ignored
+    assert parse_gitignore(text.encode())(path) is ignored
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -101,8 +99,8 @@ def kept_by_git(folder: Path) -> list[str]:
 
 def kept(folder: Path) -> list[str]:
     tree = DiskTree(str(folder))
-    view = FilteredTree(tree, Ignored(tree, str(folder)).hides)
-    return [path for path in expand(compile_pattern("**/*"), view, print) if tree.is_file(path)]
+    view = FilteredTree(tree, IgnoredPaths(tree, str(folder)).hides)
+    return [path for path in expand_pattern(compile_pattern("**/*"), view, print) if tree.is_file(path)]
 
 
 def write(path: Path, lines: list[str]) -> None:
@@ -120,7 +118,7 @@ def write(path: Path, lines: list[str]) -> None:
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
 def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     write(repository / ".gitignore", top)
     write(repository / "d/.gitignore", inner)
     write(repository / "d/e/.gitignore", innermost)
@@ -160,8 +158,10 @@ def shown_by_git(folder: Path, paths: list[str]) -> list[str]:
 
 def shown(folder: Path, paths: list[str]) -> list[str]:
     tree = DiskTree(str(folder))
-    view = FilteredTree(tree, Ignored(tree, str(folder)).hides)
-    return sorted(path for path in paths if path in expand(compile_pattern(path), view, print) and view.is_file(path))
+    view = FilteredTree(tree, IgnoredPaths(tree, str(folder)).hides)
+    return sorted(
+        path for path in paths if path in expand_pattern(compile_pattern(path), view, print) and view.is_file(path)
+    )
 
 
 @needs_git
@@ -170,11 +170,7 @@ def shown(folder: Path, paths: list[str]) -> list[str]:
 def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
     ##= type=test
-    ##% The `.gitignore` files of the folders above MUST count up to the top of the repository.
-    ##= man/spec/trace.md#sources
-    ##= type=test
-    ##% What the repository itself is told to ignore, in its `info/exclude`, MUST be left out unless a `.gitignore`
-    ##% file says otherwise.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     top = tmp_path / "house"
     own = made(kind, top)
     project = top / "p" / "project"

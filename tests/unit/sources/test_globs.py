@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from duvet.errors import UnreadableError
 from duvet.model import Problem, Severity
-from duvet.sources.globs import expand
-from duvet.sources.patterns import PatternError, compile_pattern
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
-from duvet.tree.protocol import Entry, Tree
+from duvet.sources.glob import PatternError, compile_pattern, expand_pattern
+from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
 
 LOOP = "this link leads back to a folder around it; it is not entered"
 NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
@@ -27,7 +24,7 @@ PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", 
 def found(tree: Tree, pattern: str) -> list[str]:
     """What matches, where nothing may be wrong."""
     problems: list[Problem] = []
-    paths = expand(compile_pattern(pattern), tree, problems.append)
+    paths = expand_pattern(compile_pattern(pattern), tree, problems.append)
     assert problems == []
     return paths
 
@@ -57,7 +54,8 @@ FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs",
 )
 def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -67,9 +65,10 @@ def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
 
 @pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
 def test_what_was_left_unfinished(tmp_path: Path, pattern: str) -> None:
-    ##= man/spec/trace.md#sources
+    ##= man/spec/trace.md#reports
     ##= type=test
-    ##% Patterns MUST NOT match what was left unfinished by those who were killed.
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
     (tmp_path / "docs").mkdir()
     for name in (".a.md", ".a.md.16748-1765d643927350aa.new"):
         (tmp_path / "docs" / name).touch()
@@ -87,7 +86,8 @@ def test_absolute_patterns(tmp_path: Path) -> None:
 
 def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
-    ##% `**` MUST match any number of folders, hidden ones and those behind links too.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     (tmp_path / "real").mkdir()
     (tmp_path / "real/a.rs").write_bytes(b"")
     (tmp_path / "src").mkdir()
@@ -98,13 +98,14 @@ def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_itself_is_entered_once(tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
-    ##% A folder that holds itself through a link MUST be entered once.
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
     (tmp_path / "src/d").mkdir(parents=True)
     (tmp_path / "src/d/a.rs").write_bytes(b"")
     (tmp_path / "src/d/up").symlink_to("..")
     (tmp_path / "src/self").symlink_to(".")
     problems: list[Problem] = []
-    assert expand(compile_pattern("src/**/*.rs"), DiskTree(str(tmp_path)), problems.append) == ["src/d/a.rs"]
+    assert expand_pattern(compile_pattern("src/**/*.rs"), DiskTree(str(tmp_path)), problems.append) == ["src/d/a.rs"]
     assert sorted(problems, key=lambda one: one.path) == [
         Problem("DUV013", LOOP, "src/d/up", severity=Severity.WARNING),
         Problem("DUV013", LOOP, "src/self", severity=Severity.WARNING),
@@ -118,7 +119,7 @@ def test_a_loop_through_another_folder_is_entered_once(tmp_path: Path) -> None:
     (tmp_path / "a/to_b").symlink_to("../b")
     (tmp_path / "b/to_a").symlink_to(tmp_path / "a")
     problems: list[Problem] = []
-    paths = expand(compile_pattern(f"{tmp_path}/a/**/*.rs"), DiskTree(), problems.append)
+    paths = expand_pattern(compile_pattern(f"{tmp_path}/a/**/*.rs"), DiskTree(), problems.append)
     assert paths == [f"{tmp_path}/a/to_b/x.rs", f"{tmp_path}/a/x.rs"]
     assert [(one.code, one.path) for one in problems] == [("DUV013", f"{tmp_path}/a/to_b/to_a")]
 
@@ -138,7 +139,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system takes no such name")
     problems: list[Problem] = []
-    assert expand(compile_pattern("*.rs"), DiskTree(str(tmp_path)), problems.append) == ["a.rs"]
+    assert expand_pattern(compile_pattern("*.rs"), DiskTree(str(tmp_path)), problems.append) == ["a.rs"]
     message = "the name of this file is not UTF-8, so it is not read"
     assert problems == [Problem("DUV014", message, "\\xff.rs", severity=Severity.WARNING)]
 
@@ -146,7 +147,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 class LockedTree(MemoryTree):
     """Folders of one name can't be listed."""
 
-    def entries(self, folder: str) -> Iterator[Entry]:
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
         if folder.endswith("locked"):
             raise UnreadableError("Permission denied (os error 13)", path=folder)
         return super().entries(folder)
@@ -155,7 +156,7 @@ class LockedTree(MemoryTree):
 def test_a_folder_that_cant_be_listed_hides_no_other() -> None:
     problems: list[Problem] = []
     tree = LockedTree({"locked/a.rs": b"", "src/b.rs": b""})
-    assert expand(compile_pattern("**/*.rs"), tree, problems.append) == ["src/b.rs"]
+    assert expand_pattern(compile_pattern("**/*.rs"), tree, problems.append) == ["src/b.rs"]
     assert problems == [Problem("DUV010", "Permission denied (os error 13)", "locked")]
 
 
@@ -173,7 +174,7 @@ def test_a_folder_that_vanishes_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "src/a.rs").write_bytes(b"")
     (tmp_path / "link").symlink_to("src")
     problems: list[Problem] = []
-    assert expand(compile_pattern("**/*.rs"), VanishingTree(str(tmp_path)), problems.append) == ["src/a.rs"]
+    assert expand_pattern(compile_pattern("**/*.rs"), VanishingTree(str(tmp_path)), problems.append) == ["src/a.rs"]
     assert problems == [Problem("DUV010", "No such file or directory (os error 2)", "link")]
 
 
@@ -215,7 +216,7 @@ def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
     except PatternError:
         return
     tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
-    assert set(found(tree, text)) == set(expand(pattern, tree, lambda _: None))
+    assert set(found(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
 
 
 def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_path: Path) -> None:
@@ -227,7 +228,7 @@ def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_pat
             if other != name:
                 (tmp_path / name / "links" / other).symlink_to(tmp_path / other)
     problems: list[Problem] = []
-    found = expand(compile_pattern("**/*.rs"), DiskTree(str(tmp_path)), problems.append)
+    found = expand_pattern(compile_pattern("**/*.rs"), DiskTree(str(tmp_path)), problems.append)
     assert {f"{name}/a.rs" for name in names} <= set(found)
     assert {f"{name}/links/{other}/a.rs" for name in names for other in names if other != name} <= set(found)
     assert len(found) < 8 * 8 * 8

@@ -8,25 +8,32 @@ from hypothesis import strategies as st
 
 from duvet.errors import DuvetError
 from duvet.model import Kind
-from duvet.sources.comments import scan
-from duvet.sources.inserting import Wanted, insertion, style_of
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 
-RUST, C, PYTHON, TESTS = Style(), Style("*=", "*#"), Style("##=", "##%"), Style("##=", "##%", Kind.TEST)
-WARM = Wanted("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
-TITLE = Wanted("tea.md#pot", "", Kind.CITATION)
+RUST, C, PYTHON, TESTS = (
+    SourceStyle(),
+    SourceStyle("*=", "*#"),
+    SourceStyle("##=", "##%"),
+    SourceStyle("##=", "##%", Kind.TEST),
+)
+WARM = NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
+TITLE = NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
 
-def inserted(path: str, text: str, line: int, wanted: Wanted = WARM, style: Style = RUST, most: int = 100) -> str:
-    return insertion(path, text, line, wanted, style, most).text
+def inserted(
+    path: str, text: str, line: int, wanted: NewAnnotation = WARM, style: SourceStyle = RUST, most: int = 100
+) -> str:
+    return insert_annotation(path, text, line, wanted, style, most).text
 
 
 def test_above_the_line_with_its_indentation() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% The annotation MUST be written above the line that is named, in the style of the source and with that line's
-    ##% indentation.
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
     ##= man/spec/cite.md#what-is-written
-    ##% The lines of the annotation MUST NOT be wider than asked for, unless a single word is.
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
     text = "def f():\n \t x()\n"
     assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
         "def f():\n"
@@ -40,21 +47,22 @@ def test_above_the_line_with_its_indentation() -> None:
 
 def test_the_type_that_the_source_gives_is_not_written() -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% A type that the source gives by itself MUST NOT be written.
-    test = Wanted("tea.md#pot", "Warm.", Kind.TEST)
-    lines = [insertion("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
+    test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
+    lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     assert lines == [
         ("\x23#= tea.md#pot", "\x23#% Warm."),
         ("\x23#= tea.md#pot", "\x23#= type=test", "\x23#% Warm."),
     ]
-    assert style_of([PYTHON, TESTS], Kind.TEST) is TESTS
-    assert style_of([PYTHON, TESTS], None) is style_of([PYTHON, TESTS], Kind.TODO) is PYTHON
+    assert choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
+    assert choose_style([PYTHON, TESTS], None) is choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
 
 
 def test_fields() -> None:
     fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}
-    wanted = Wanted("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
-    assert insertion("a.rs", "f();", 1, wanted, RUST, 32).lines == (
+    wanted = NewAnnotation("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
+    assert insert_annotation("a.rs", "f();", 1, wanted, RUST, 32).lines == (
         "//= source=a=b.md#c",
         "//= type=exception",
         "//= reason=Because it is so, and",
@@ -65,10 +73,8 @@ def test_fields() -> None:
 
 
 def test_a_comment_that_begins_and_ends() -> None:
-    ##= man/spec/cite.md#what-is-written
-    ##% Where lines in the style of the source are no comments by themselves, the annotation MUST stand inside a comment.
     text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
-    warm = Wanted("tea.md#pot", "Warm.", Kind.CITATION)
+    warm = NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
     assert inserted("a.c", text, 2, warm, C) == (
         "int f() {\n\t/*\n\t *= tea.md#pot\n\t *# Warm.\n\t */\n\treturn 1; /* one\n\t* two */\n}\n"
     )
@@ -77,7 +83,7 @@ def test_a_comment_that_begins_and_ends() -> None:
     )
     assert inserted("a.ml", "let f = 1\n", 1, warm, C) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
     with pytest.raises(DuvetError, match=r"words with \*/ in them would end the comment"):
-        inserted("a.c", text, 2, Wanted("tea.md#pot", "A /* b */ c.", Kind.CITATION), C)
+        inserted("a.c", text, 2, NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), C)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,8 @@ def test_a_comment_that_begins_and_ends() -> None:
 )
 def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
     ##= man/spec/cite.md#what-is-refused
-    ##% A line that the file does not have, or that belongs to an annotation, MUST be refused.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     with pytest.raises(DuvetError) as caught:
         inserted("a.rs", text, line)
     assert (caught.value.message, caught.value.line) == (words, line)
@@ -105,8 +112,8 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
 def test_lines_that_go_on() -> None:
     """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
     ##= man/spec/cite.md#what-is-refused
-    ##% An annotation that would stand within a line that goes on in the next one, or whose own last line would go on in the
-    ##% code, MUST be refused.
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
     for end in ("\n", "\r\n"):
         text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
         for line in (2, 3):
@@ -116,7 +123,7 @@ def test_lines_that_go_on() -> None:
         for line in (1, 4, 5, 6):
             assert inserted("a.rs", text, line, TITLE).count(end) == 6
     assert inserted("a.rs", "f(\\\n\n);\n", 3, TITLE) == "f(\\\n\n//= tea.md#pot\n);\n"
-    path = Wanted("tea.md#pot", "The path is C:\\", Kind.CITATION)
+    path = NewAnnotation("tea.md#pot", "The path is C:\\", Kind.CITATION)
     with pytest.raises(DuvetError, match="the code below would belong to a comment that ends with a backslash"):
         inserted("a.rs", "f();\n", 1, path)
     assert inserted("a.c", "f();\n", 1, path, C) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
@@ -130,14 +137,14 @@ def test_lines_that_go_on() -> None:
         ("f();\n//# Leak.\n", 2, WARM),
     ],
 )
-def test_annotations_that_would_run_into_one_another(text: str, line: int, wanted: Wanted) -> None:
+def test_annotations_that_would_run_into_one_another(text: str, line: int, wanted: NewAnnotation) -> None:
     with pytest.raises(DuvetError, match="an annotation here would run into the one beside it"):
         inserted("a.rs", text, line, wanted)
 
 
 def test_what_a_key_is_not_allowed_for() -> None:
     with pytest.raises(DuvetError, match="invalid key for type TODO"):
-        inserted("a.rs", "f();\n", 1, Wanted("a#b", "C.", Kind.TODO, {"reason": "d"}))
+        inserted("a.rs", "f();\n", 1, NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}))
 
 
 LINES = st.sampled_from(["fn f() {", "    g();", "\th();", "", "  ", "é // x", "    //= a.md#b", "    //# C.", "// d"])
@@ -151,12 +158,12 @@ TEXTS = st.builds(
 
 
 @given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
-def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: Wanted) -> None:
+def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: NewAnnotation) -> None:
     ##= man/spec/cite.md#what-is-written
-    ##% No other byte of the file may change: line ends, a byte order mark and a missing end of the last line MUST stay as
-    ##% they are.
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
     try:
-        found = insertion("a.rs", text, line, wanted, RUST, most)
+        found = insert_annotation("a.rs", text, line, wanted, RUST, most)
     except DuvetError:
         return
     old, new = text.split("\n"), found.text.split("\n")
@@ -166,7 +173,7 @@ def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: 
     assert tuple(ended) == found.lines
     above = old[line - 2] if line > 1 and line == len(old) else old[line - 1]
     assert {one.endswith("\r") for one in new[line - 1 : line - 1 + count]} == {above.endswith("\r")}
-    before, after = (scan("a.rs", one, RUST)[0] for one in (text, found.text))
+    before, after = (scan_comments("a.rs", one, RUST)[0] for one in (text, found.text))
     ours = [one for one in after if line <= one.line < line + count]
     assert [(one.target, one.quote) for one in ours] == [(wanted.target, wanted.quote)]
     assert len(after) == len(before) + 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
-from duvet.sources.legacy import source_rule
+from duvet.sources.glob import parse_legacy_pattern
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from duvet.sources.legacy import source_rule
     ],
 )
 def test_source_rule(pattern: str, rule: SourceRule) -> None:
-    assert source_rule(pattern) == rule
+    assert parse_legacy_pattern(pattern) == rule
 
 
 @pytest.mark.parametrize("pattern", ["(*=)src/*.c", "(*=,)src/*.c", "(,)src/*.c", "(*=,*#src/*.c", "("])
 def test_a_style_that_is_not_complete(pattern: str) -> None:
     with pytest.raises(DuvetError) as caught:
-        source_rule(pattern)
+        parse_legacy_pattern(pattern)
     message = f"the comment style of the source pattern `{pattern}` is not complete"
     hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
     assert (str(caught.value), caught.value.hint) == (message, hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Level, Source
-from duvet.sources.order import ordered
+from duvet.sources.scan import order_annotations
 
 
 def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CITATION) -> Annotation:
@@ -14,7 +14,7 @@ def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CI
 
 def test_paths_sort_part_by_part() -> None:
     paths = ["/z.rs", "./z.rs", "../z.rs", "src/a/b.rs", "src/a-b.rs", "src/a.rs"]
-    found = ordered({path: [made(path)] for path in reversed(paths)})
+    found = order_annotations({path: [made(path)] for path in reversed(paths)})
     assert [one.path for one in found] == paths
 
 
@@ -30,7 +30,7 @@ def test_annotations_of_a_file_sort_by_place_and_then_by_kind() -> None:
         made(line=2, start=2, kind=Kind.IMPLICATION),
         made(line=10),
     ]
-    assert ordered({"a.rs": wanted[::-1]}) == tuple(wanted)
+    assert order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
 
 
 def test_the_rest_decides_last() -> None:
@@ -45,14 +45,14 @@ def test_the_rest_decides_last() -> None:
         replace(first, reason="r"),
         replace(first, level=Level.MUST),
     ]
-    assert ordered({"a.rs": wanted[::-1]}) == tuple(wanted)
+    assert order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
 
 
 def test_equal_annotations_become_one() -> None:
     one, other = made(), replace(made(), blob_link="https://host")
-    assert ordered({"a.rs": [other, one, made(), other]}) == (one, other)
+    assert order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)
 
 
 def test_lines_that_rise_are_in_order() -> None:
     found = [made(line=1), made(line=3), made(line=8)]
-    assert ordered({"b.rs": found, "a.rs": []}) == tuple(found)
+    assert order_annotations({"b.rs": found, "a.rs": []}) == tuple(found)

@@ -8,18 +8,17 @@ from hypothesis import strategies as st
 
 from duvet.config.languages import Language
 from duvet.model import Kind
-from duvet.sources.edit import annotation_lines
-from duvet.sources.enclosing import enclosed, pair_of
-from duvet.sources.pasted import pasted
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle
+from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
+from duvet.sources.pasted_citation import parse_pasted
 
 QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
 Said = tuple[str, str, str]
 
 
-def said(text: str, *styles: Style) -> list[Said]:
+def said(text: str, *styles: SourceStyle) -> list[Said]:
     """The type, the target and the quote of each annotation."""
-    found = pasted("-", text, styles)
+    found = parse_pasted("-", text, styles)
     assert found.problems == []
     return [(one.kind.name.lower(), one.target, one.quote) for one in found.annotations]
 
@@ -27,19 +26,20 @@ def said(text: str, *styles: Style) -> list[Said]:
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("language", Language)
 def test_each_language_is_read(language: Language, known: bool) -> None:
-    style = Style(*language.style)
-    lines = annotation_lines(style, "\t", "tea.md#pot", QUOTE, kind=Kind.TEST, most=40)
+    style = SourceStyle(*language.style)
+    lines = format_annotation(style, "\t", "tea.md#pot", QUOTE, kind=Kind.TEST, most=40)
     assert len(lines) > 3
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A citation MUST be read in any style of comments, whatever the styles of the project are.
-    styles = [style] if known else [Style("@=", "@#")]
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
+    styles = [style] if known else [SourceStyle("@=", "@#")]
     expected = [("test", "tea.md#pot", QUOTE)]
     assert said("\n".join(lines), *styles) == expected
     assert said("\r\n".join([*lines, ""]), *styles) == expected
-    pair = pair_of(language.patterns[0], style.meta)
+    pair = find_comment_pair(language.patterns[0], style.meta)
     if pair:
-        assert said("\n".join(enclosed(lines, "", pair)), *styles) == expected
+        assert said("\n".join(enclose_lines(lines, "", pair)), *styles) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,15 @@ AFTER = [
     "%= 'a#b'",
     "x= '#fff'",
 ]
-ALL = [Style(), Style("*=", "*#"), Style("##=", "##%"), Style("!=", "!#")]
+ALL = [SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("##=", "##%"), SourceStyle("!=", "!#")]
 
 
 @pytest.mark.parametrize("code", AFTER)
 @pytest.mark.parametrize("begin", ["//", "##", "REM"])
 def test_code_around_is_no_citation(begin: str, code: str) -> None:
     quoted = f"{begin}= tea.md#pot\n{begin}% The pot\n" if begin == "##" else f"{begin}= tea.md#pot\n{begin}# The pot\n"
-    for styles in ([], [Style()], ALL):
+    for styles in ([], [SourceStyle()], ALL):
         for text in (f"{quoted}{code}", f"{quoted}\n{code}\n", f"{code}\n{quoted}"):
-            ##= man/spec/mcp.md#tools
-            ##= type=test
-            ##% Lines of code that stand around a citation MUST NOT be taken for a part of it.
             assert said(text, *styles) == [("citation", "tea.md#pot", "The pot")]
 
 
@@ -105,7 +102,7 @@ def test_several_annotations_are_read_with_their_fields() -> None:
         "//= tea.md#pot\n//= type=exception\n//= reason=We drink\n//= reason=coffee.\n//# The pot\n//= tea.md#cup\n"
         "//# A cup\n\n##= tea.md#lid\n"
     )
-    found = pasted("-", text, [])
+    found = parse_pasted("-", text, [])
     assert [(one.line, one.kind, one.target, one.quote, one.reason) for one in found.annotations] == [
         (1, Kind.EXCEPTION, "tea.md#pot", "The pot", "We drink coffee."),
         (6, Kind.CITATION, "tea.md#cup", "A cup", ""),
@@ -118,11 +115,11 @@ def test_fields_without_signs_are_read() -> None:
 
 
 def test_known_styles_are_read_as_in_a_source() -> None:
-    stars = Style("*=", "*#")
+    stars = SourceStyle("*=", "*#")
     assert said("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
 
 
 @given(st.text(alphabet=st.sampled_from("/*#%=-<>!(){} \t\r\n\0a.\u2028\xe9"), max_size=60))
 def test_any_text_is_read(text: str) -> None:
-    found = pasted("-", text, [Style(), Style("*=", "*#")])
+    found = parse_pasted("-", text, [SourceStyle(), SourceStyle("*=", "*#")])
     assert found.text.count("\n") <= text.count("\n")

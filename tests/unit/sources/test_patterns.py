@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.sources.patterns import PatternError, any_of, compile_pattern
+from duvet.sources.glob import PatternError, compile_pattern, match_any
 
 STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
@@ -107,7 +107,7 @@ def test_components(pattern: str, root: str, literals: list[str | None]) -> None
     ],
 )
 def test_any_of(patterns: list[str], matching: str, other: str) -> None:
-    covers = any_of(map(compile_pattern, patterns))
+    covers = match_any(map(compile_pattern, patterns))
     assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
 
 

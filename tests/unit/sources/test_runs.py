@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.sources.finder import finder_of
-from duvet.sources.runs import has_any, runs
+from duvet.sources.comments import find_runs, make_finder, may_have_annotations
 
 
 def found(text: str, meta: str = "//=", content: str = "//#") -> list[tuple[int, int, str]]:
-    return [(run.line, run.start, run.text) for run in runs(text, finder_of(meta, content))]
+    return [(run.line, run.start, run.text) for run in find_runs(text, make_finder(meta, content))]
 
 
 @pytest.mark.parametrize(
@@ -17,19 +16,18 @@ def found(text: str, meta: str = "//=", content: str = "//#") -> list[tuple[int,
     [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
 )
 def test_has_any(data: bytes, expected: bool) -> None:
-    assert has_any(data, "//=", "//#") is expected
+    assert may_have_annotations(data, "//=", "//#") is expected
 
 
 def test_a_gap_ends_a_run() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% Lines of annotations that follow one another without a gap MUST make one annotation.
     text = "//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#"
     assert found(text) == [(1, 0, "//= a\n  //# b"), (4, 16, "//# c\r\n//= d"), (7, 31, "//#")]
 
 
 def test_what_stands_behind_code_begins_no_run() -> None:
     ##= man/spec/trace.md#annotations
-    ##% A line MUST belong to an annotation only if one of the two prefixes comes first on it.
+    ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
+    ##% text MUST start the next one.
     assert found("x *= 2;\nx *= 3;\n", "*=", "*#") == []
     assert found("x *= 2;\n  *= a\n *# b\nx", "*=", "*#") == [(2, 10, "*= a\n *# b")]
 

@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 import pytest
 
-from duvet.config.schema import SourceRule
+from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Kind, Place, Problem, Severity
-from duvet.sources.scan import Origin, Wanted, find_files, find_sources, scan_file, unreadable
-from duvet.sources.style import Style
-from duvet.tree.memory import MemoryTree
+from duvet.sources.comments import SourceStyle
+from duvet.sources.scan import (
+    RuleOrigin,
+    SourceFile,
+    find_matching_files,
+    find_sources,
+    make_unreadable_problem,
+    scan_file,
+)
+from duvet.tree.files import MemoryTree
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
 TREE = MemoryTree(
@@ -33,32 +40,31 @@ TREE = MemoryTree(
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
     """The files of some rules, where nothing may be wrong."""
     problems: list[Problem] = []
-    wanted = find_sources([(rule, Origin()) for rule in rules], tree, "/root", problems.append)
+    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []
     return sorted(one.path for one in wanted)
 
 
 def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ##= man/spec/trace.md#sources
-    ##% A file that several patterns match MUST be read once in each different style.
+    ##% duvet MUST read a file once in each comment style of the patterns that match it.
     rules = [
         SourceRule(("src/*.rs", "src/a.*")),
         SourceRule(("**/a.rs",), "//@", "//-", Kind.TEST),
         SourceRule(("src/a.rs",), blob_link="https://host"),
         SourceRule(("src/a.rs",)),
     ]
-    wanted = find_sources([(rule, Origin()) for rule in rules], TREE, "/root", print)
-    linked = Style(blob_link="https://host")
+    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], TREE, "/root", print)
+    linked = SourceStyle(blob_link="https://host")
     assert wanted == [
-        Wanted("src/a.rs", (Style(), Style("//@", "//-", Kind.TEST), linked)),
-        Wanted("src/b.rs", (Style(),)),
+        SourceFile("src/a.rs", (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked)),
+        SourceFile("src/b.rs", (SourceStyle(),)),
     ]
 
 
 def test_excluded_folders_with_all_that_is_in_them() -> None:
     ##= man/spec/trace.md#sources
-    ##% With `exclude`, the files that these patterns match MUST be left out, and all that is in folders that they
-    ##% match.
+    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     everything = ("**/*.rs",)
     without_target = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
     for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target"):
@@ -84,8 +90,6 @@ def test_a_named_file_can_be_excluded() -> None:
 
 
 def test_what_git_ignores() -> None:
-    ##= man/spec/trace.md#sources
-    ##% With `gitignore`, the files that git ignores MUST be left out.
     files = {
         ".gitignore": b"target/\n*.gen.rs\n",
         "src/.gitignore": b"!keep.gen.rs\n/local/\n",
@@ -111,7 +115,7 @@ def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
-    wanted = find_sources([(rule, Origin("c.toml", place))], TREE, "/root", problems.append)
+    wanted = find_sources([(rule, RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
     assert [one.path for one in wanted] == ["src/a.rs"]
     error = "Pattern syntax error near position"
     assert problems == [
@@ -135,26 +139,26 @@ def test_patterns_that_mean_nothing() -> None:
 
 def test_patterns_of_files() -> None:
     problems: list[Problem] = []
-    paths = find_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, Origin())
+    paths = find_matching_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, RuleOrigin())
     assert paths == ["src/a.rs", "src/b.rs", "src/a.rs"]
     assert [(one.code, one.path, one.place) for one in problems] == [("DUV006", "", Place())]
 
 
-def scanned(data: bytes, *styles: Style) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    wanted = Wanted("a.rs", styles or (Style(),))
+def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
+    wanted = SourceFile("a.rs", styles or (SourceStyle(),))
     found = scan_file(wanted, MemoryTree({"a.rs": data}))
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
 def refused(path: str, tree: MemoryTree) -> Problem:
     with pytest.raises(DuvetError) as error:
-        scan_file(Wanted(path, (Style(),)), tree)
-    return unreadable(error.value)
+        scan_file(SourceFile(path, (SourceStyle(),)), tree)
+    return make_unreadable_problem(error.value)
 
 
 def test_a_file_in_two_styles() -> None:
     data = b"//= a#1\n//# one\n*= a#2\n*# two\n//= a#3\n"
-    found, problems = scanned(data, Style(), Style("*=", "*#"), Style("%=", "%#"))
+    found, problems = scanned(data, SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("%=", "%#"))
     assert (found, problems) == ([(1, "a#1", "one"), (5, "a#3", ""), (3, "a#2", "two")], [])
 
 
@@ -174,7 +178,8 @@ def test_problems_of_a_file() -> None:
 
 def test_a_file_that_is_not_utf8() -> None:
     ##= man/spec/trace.md#sources
-    ##% A source that is not UTF-8 MUST be reported with the offset of the first wrong byte.
+    ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
+    ##% regular file without waiting for it.
     message, hint = "invalid utf-8 sequence of 1 bytes from index 9", "save the file as UTF-8"
     wrong = Problem("DUV011", message, "a.rs", Place(2), hint=hint)
     for data in (b"//= a#1\n'\xff'\n", b"no text\n'\xff'\n"):

@@ -7,47 +7,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Annotation, Kind, Level, Problem, Source
-from duvet.sources.blocks import blocks
-from duvet.sources.comments import read_block
-from duvet.sources.finder import finder_of
-from duvet.sources.runs import Run, runs
-from duvet.sources.style import Style
-from duvet.sources.tokens import tokens
-from duvet.sources.usual import usual
+from duvet.sources.comments import (
+    LineRun,
+    SourceStyle,
+    find_runs,
+    make_finder,
+    parse_block,
+    parse_usual_run,
+    split_blocks,
+    tokenize_run,
+)
 
 STYLES = [
-    Style(),
-    Style("*=", "*#", Kind.TEST, "https://host"),
-    Style("-- =", "-- #"),
-    Style("#= ", "#% "),
-    Style("é", "e"),
-    Style("//", "//="),
-    Style("//=", "//"),
-    Style("=", "=#="),
-    Style("", "#"),
-    Style("=", ""),
-    Style(" *=", "*#"),
-    Style("*=", "\u3000*#"),
+    SourceStyle(),
+    SourceStyle("*=", "*#", Kind.TEST, "https://host"),
+    SourceStyle("-- =", "-- #"),
+    SourceStyle("#= ", "#% "),
+    SourceStyle("é", "e"),
+    SourceStyle("//", "//="),
+    SourceStyle("//=", "//"),
+    SourceStyle("=", "=#="),
+    SourceStyle("", "#"),
+    SourceStyle("=", ""),
+    SourceStyle(" *=", "*#"),
+    SourceStyle("*=", "\u3000*#"),
 ]
 WORDS = st.sampled_from(["a.md#b", "two  words", "é", "type=test", "level = MAY", "reason=x", "type=x", "source=a", ""])
 BLANKS = st.sampled_from(["", "", "", " ", "\t", "\r", "\u00a0", "\x85", "\x1c"])
 
 
-def in_usual_form(text: str, style: Style) -> list[Annotation | None]:
-    finder = finder_of(style.meta, style.content)
-    return [usual("a.rs", run, style, finder) for run in runs(text, finder)]
+def in_usual_form(text: str, style: SourceStyle) -> list[Annotation | None]:
+    finder = make_finder(style.meta, style.content)
+    return [parse_usual_run("a.rs", run, style, finder) for run in find_runs(text, finder)]
 
 
-def line_by_line(run: Run, style: Style) -> tuple[list[Annotation], list[Problem]]:
+def line_by_line(run: LineRun, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
     found: list[Annotation] = []
     problems: list[Problem] = []
-    for block in blocks(tokens(run, style.meta, style.content)):
-        found += read_block("a.rs", run.found.string, block, style, problems)
+    for block in split_blocks(tokenize_run(run, style.meta, style.content)):
+        found += parse_block("a.rs", run.found.string, block, style, problems)
     return found, problems
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> tuple[str, Style]:
+def sources(draw: st.DrawFn) -> tuple[str, SourceStyle]:
     """A few annotations, and what may go wrong around them."""
     style = draw(st.sampled_from(STYLES))
     lines = []
@@ -60,11 +63,11 @@ def sources(draw: st.DrawFn) -> tuple[str, Style]:
 
 
 @given(sources())
-def test_equals_what_comes_out_line_by_line(source: tuple[str, Style]) -> None:
+def test_equals_what_comes_out_line_by_line(source: tuple[str, SourceStyle]) -> None:
     text, style = source
-    finder = finder_of(style.meta, style.content)
-    for run in runs(text, finder):
-        annotation = usual("a.rs", run, style, finder)
+    finder = make_finder(style.meta, style.content)
+    for run in find_runs(text, finder):
+        annotation = parse_usual_run("a.rs", run, style, finder)
         if annotation is not None:
             assert ([annotation], []) == line_by_line(run, style)
 
@@ -72,7 +75,7 @@ def test_equals_what_comes_out_line_by_line(source: tuple[str, Style]) -> None:
 def test_target_fields_and_text() -> None:
     text = "x\n  *= a.md#b \r\n  *= type=todo\r\n  *= level = SHOULD\r\n  *# one  two\r\n\t*#\r\n\u00a0*#three \r\n"
     source = Source(7, 13, 7, len(text) - 3, text.index("one"), len(text) - 3)
-    assert in_usual_form(text, Style("*=", "*#", blob_link="https://host")) == [
+    assert in_usual_form(text, SourceStyle("*=", "*#", blob_link="https://host")) == [
         Annotation(
             "a.rs",
             2,
@@ -104,10 +107,10 @@ def test_target_fields_and_text() -> None:
     ],
 )
 def test_any_other_form(text: str) -> None:
-    assert in_usual_form(text, Style()) == [None]
+    assert in_usual_form(text, SourceStyle()) == [None]
 
 
 @pytest.mark.parametrize("style", STYLES[5:])
-def test_prefixes_that_are_hard_to_tell_apart(style: Style) -> None:
+def test_prefixes_that_are_hard_to_tell_apart(style: SourceStyle) -> None:
     found = in_usual_form(f"{style.meta} a#1\n{style.content} one\n", style)
     assert found and set(found) == {None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duvet.model import Section
-from duvet.specs.markdown import Document, parse
+from duvet.specs.markdown import MarkdownDocument, parse_markdown
 
 Shown = tuple[str, str, int, int, list[str | None]]
 
@@ -18,12 +18,12 @@ def lines_and_breaks(section: Section) -> list[str | None]:
     return shown
 
 
-def show(document: Document) -> list[Shown]:
+def show(document: MarkdownDocument) -> list[Shown]:
     return [(s.id, s.title, *s.heading, lines_and_breaks(s)) for s in document.sections]
 
 
 def sections(text: str) -> list[Shown]:
-    return show(parse(text.encode()))
+    return show(parse_markdown(text.encode()))
 
 
 def titles(text: str) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from duvet.specs.clients import Clients
-from duvet.specs.fetch import Policy, Refusal
+from duvet.specs.download import DownloadClients
+from duvet.specs.fetch import FetchRefusal, Policy
 from tests.unit.specs.serving import at_work
 
 
@@ -60,34 +60,34 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def clients() -> Iterator[Clients]:
-    clients = Clients(Policy(allow_http=True))
+def clients() -> Iterator[DownloadClients]:
+    clients = DownloadClients(Policy(allow_http=True))
     yield clients
     clients.close()
 
 
-def fetched(clients: Clients, server: Server, *names: str) -> list[str]:
+def fetched(clients: DownloadClients, server: Server, *names: str) -> list[str]:
     return [clients.fetch(server.url(name), lambda size: None).decode() for name in names]
 
 
-def test_the_next_download_uses_the_connection_and_knows_nothing(server: Server, clients: Clients) -> None:
+def test_the_next_download_uses_the_connection_and_knows_nothing(server: Server, clients: DownloadClients) -> None:
     assert fetched(clients, server, "a", "b") == ["a", "b"]
     assert server.calls == [("a", None, 1), ("b", None, 1)]
 
 
-def test_a_server_that_has_hung_up_is_called_again(server: Server, clients: Clients) -> None:
+def test_a_server_that_has_hung_up_is_called_again(server: Server, clients: DownloadClients) -> None:
     assert fetched(clients, server, "a", "once") == ["a", "once"]
     assert server.calls == [("a", None, 1), ("once", None, 1), ("once", None, 2)]
 
 
-def test_a_server_that_hangs_up_is_not(server: Server, clients: Clients) -> None:
-    with pytest.raises(Refusal, match="Server disconnected"):
+def test_a_server_that_hangs_up_is_not(server: Server, clients: DownloadClients) -> None:
+    with pytest.raises(FetchRefusal, match="Server disconnected"):
         fetched(clients, server, "never")
     assert server.calls == [("never", None, 1)]
 
 
-def test_an_answer_is_never_asked_for_twice(server: Server, clients: Clients) -> None:
-    with pytest.raises(Refusal, match="the server answered 404 Not Found"):
+def test_an_answer_is_never_asked_for_twice(server: Server, clients: DownloadClients) -> None:
+    with pytest.raises(FetchRefusal, match="the server answered 404 Not Found"):
         fetched(clients, server, "a", "absent")
     assert fetched(clients, server, "b") == ["b"]
     assert server.calls == [("a", None, 1), ("absent", None, 1), ("b", None, 2)]
@@ -98,9 +98,9 @@ def test_an_answer_is_never_asked_for_twice(server: Server, clients: Clients) ->
     [("HTTP_PROXY", "foo://host", "foo://host"), ("SSL_CERT_FILE", "/no/such/file", "No such file or directory")],
 )
 def test_an_environment_that_makes_no_sense(
-    monkeypatch: pytest.MonkeyPatch, clients: Clients, name: str, value: str, why: str
+    monkeypatch: pytest.MonkeyPatch, clients: DownloadClients, name: str, value: str, why: str
 ) -> None:
     monkeypatch.setenv(name, value)
     for _ in range(2):
-        with pytest.raises(Refusal, match=why):
+        with pytest.raises(FetchRefusal, match=why):
             clients.fetch("http://host.example/a", lambda size: None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Format
-from duvet.specs.detect import detect
+from duvet.specs.library import detect_format
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ from duvet.specs.detect import detect
 )
 def test_detect(path: str, text: str, format: Format) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A specification MUST be read in the format that is asked for, else as Markdown if its name or its beginning says
-    ##% so, and else as IETF text.
-    assert detect(path, text) is format
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
+    assert detect_format(path, text) is format
 
 
 def test_what_is_wanted_wins() -> None:
     ##= man/spec/trace.md#specifications
-    ##% A specification MUST be read in the format that is asked for, else as Markdown if its name or its beginning says
-    ##% so, and else as IETF text.
-    assert detect("spec.md", "# Title", Format.IETF) is Format.IETF
-    assert detect("spec.txt", "1.  Title", Format.MARKDOWN) is Format.MARKDOWN
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
+    assert detect_format("spec.md", "# Title", Format.IETF) is Format.IETF
+    assert detect_format("spec.txt", "1.  Title", Format.MARKDOWN) is Format.MARKDOWN

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.model import Extracted, Level, Section
-from duvet.specs.extract import requirements
+from duvet.model import ExtractedSentence, Level, Section
+from duvet.specs.keywords import extract_requirements
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:
     """The requirements of these lines: each with its level, and its pieces with a bar between them."""
     section = Section("s", "S", (0, 0), "S", lines, tuple(range(len(lines))), breaks)
-    return [(found.level.name, "|".join(found.pieces)) for found in requirements(section)]
+    return [(found.level.name, "|".join(found.pieces)) for found in extract_requirements(section)]
 
 
 def quotes(*lines: str, breaks: frozenset[int] = frozenset()) -> list[str]:
@@ -20,7 +20,7 @@ def quotes(*lines: str, breaks: frozenset[int] = frozenset()) -> list[str]:
 
 def test_a_requirement_whole() -> None:
     section = Section("s", "S", (0, 0), "S", ("  This MUST be  ", "\there. And so on."), (0, 17))
-    assert requirements(section) == (Extracted(Level.MUST, ("This MUST be", "here.")),)
+    assert extract_requirements(section) == (ExtractedSentence(Level.MUST, ("This MUST be", "here.")),)
 
 
 @pytest.mark.parametrize("lines", [(), ("",), ("no keyword.",), ("must may should",)])
@@ -46,7 +46,8 @@ def test_no_requirements(lines: tuple[str, ...]) -> None:
 )
 def test_each_keyword(keyword: str, level: str) -> None:
     ##= man/spec/trace.md#requirements
-    ##% A sentence with a keyword of RFC 2119 MUST become a requirement with the level of its strongest keyword.
+    ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the level
+    ##% of its strongest keyword.
     assert extract(f"It {keyword} be.") == [(level, f"It {keyword} be.")]
 
 
@@ -100,8 +101,6 @@ def test_empty_lines_end_sentences() -> None:
 
 
 def test_list_items_end_sentences() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% An item of a list in Markdown MUST be a sentence of its own.
     lines = ("They MUST:", "* do this", "* MAY do that", "  also", "and SHOULD rest")
     assert quotes(*lines) == ["They MUST:|* do this|* MAY do that|also|and SHOULD rest"]
     expected = ["They MUST:", "* MAY do that|also", "and SHOULD rest"]
@@ -151,7 +150,8 @@ def test_a_dot_right_before_the_keyword() -> None:
 
 def test_a_sentence_has_its_highest_level() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A sentence with a keyword of RFC 2119 MUST become a requirement with the level of its strongest keyword.
+    ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the level
+    ##% of its strongest keyword.
     assert extract("It MAY and SHOULD be.", "Others MUST and", "SHOULD be.") == [
         ("SHOULD", "It MAY and SHOULD be."),
         ("MUST", "Others MUST and|SHOULD be."),
@@ -160,8 +160,8 @@ def test_a_sentence_has_its_highest_level() -> None:
 
 def test_equal_sentences_are_one() -> None:
     ##= man/spec/trace.md#requirements
-    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement.
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
     assert extract("It MUST be , so. It MAY. It MUST be,  so. It MAY.") == [
         ("MUST", "It MUST be , so."),
         ("MAY", "It MAY."),

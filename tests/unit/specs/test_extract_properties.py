@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import Extracted, Level, Section
-from duvet.normalise import normalise
-from duvet.specs.extract import requirements
-from duvet.text import trim
+from duvet.model import ExtractedSentence, Level, Section
+from duvet.specs.keywords import extract_requirements
+from duvet.text import normalise, trim
 
 KEYWORDS = [
     (Level.MUST, r'\bMUST( NOT)?\b"?'),
@@ -93,23 +92,23 @@ def hits(section: Section) -> Iterator[tuple[tuple[int, int], Level, tuple[str, 
                     yield start, level, pieces_between(section, start, end_of(section, number, match.end()))
 
 
-def plain_requirements(section: Section) -> tuple[Extracted, ...]:
+def plain_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     found: dict[str, tuple[tuple[int, int], Level, tuple[str, ...]]] = {}
     for hit in hits(section):
         start, level, pieces = found.setdefault(normalise("\n".join(hit[2])), hit)
         found[normalise("\n".join(pieces))] = (start, max(level, hit[1]), pieces)
-    return tuple(Extracted(level, pieces) for _, level, pieces in sorted(found.values()))
+    return tuple(ExtractedSentence(level, pieces) for _, level, pieces in sorted(found.values()))
 
 
 @given(sections())
 def test_equals_the_plain_rules(section: Section) -> None:
-    assert requirements(section) == plain_requirements(section)
+    assert extract_requirements(section) == plain_requirements(section)
 
 
 @given(sections())
 def test_each_requirement_stands_in_the_section(section: Section) -> None:
     text = "\n".join(section.lines)
-    for found in requirements(section):
+    for found in extract_requirements(section):
         assert found.level > Level.AUTO
         at = 0
         for piece in found.pieces:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.read import read_config
+from duvet.config.project_file import read_config
 from duvet.model import Place, Problem, Severity
-from duvet.specs.extraction import Extraction, extract_configured
+from duvet.specs.extraction import Extraction, extract_configured, find_stale_files, make_stale_problem
 from duvet.specs.library import Library
-from duvet.specs.stale import stale_files, stale_problem
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
 [[specification]]
@@ -30,7 +29,7 @@ def extracted(files: dict[str, bytes]) -> tuple[Extraction, MemoryTree]:
 
 
 def stale(files: dict[str, bytes]) -> list[str]:
-    return list(stale_files(*extracted(files)))
+    return list(find_stale_files(*extracted(files)))
 
 
 def test_each_section_that_asks_for_something_has_a_file() -> None:
@@ -43,10 +42,11 @@ def test_each_section_that_asks_for_something_has_a_file() -> None:
 
 def test_a_file_that_nothing_asks_for() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that nothing asks for any more SHOULD cause a warning.
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
     message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
     warning = Problem("DUV036", message, CUP, Place(1), hint="`--prune` removes it", severity=Severity.WARNING)
-    assert list(map(stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
+    assert list(map(make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,4 @@ def test_a_file_that_nothing_asks_for() -> None:
     ],
 )
 def test_files_that_people_wrote_or_changed_are_theirs(path: str, data: bytes) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% With `--prune`, such files MUST be removed, and no other file.
     assert stale({path: data}) == []

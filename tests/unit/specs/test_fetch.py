@@ -15,8 +15,8 @@ import pytest
 import duvet.specs.fetch
 from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Progress
-from duvet.specs.downloads import download
-from duvet.specs.fetch import Policy, Refusal
+from duvet.specs.download import download_texts
+from duvet.specs.fetch import FetchRefusal, Policy
 from tests.unit.specs.serving import at_work
 
 TEXT = b"1.  Tea\n\n   The pot MUST be warm.\n"
@@ -25,7 +25,7 @@ HTTP = Policy(allow_http=True)
 
 def fetch(url: str, path: str, policy: Policy) -> bytes:
     """What one download gives."""
-    outcome = download({url: path}, policy, Progress())[url]
+    outcome = download_texts({url: path}, policy, Progress())[url]
     if isinstance(outcome, DuvetError):
         raise outcome
     return outcome
@@ -125,13 +125,10 @@ def test_refusals(server: Server, path: Path, name: str, policy: Policy, why: st
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     ##= man/spec/trace.md#specifications
-    ##% A download MUST be given up when it is too large or takes too long.
-    ##= man/spec/trace.md#specifications
-    ##% A page of HTML MUST NOT be taken for a specification.
-    ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     url = f"{server.url}/{name}"
     with pytest.raises(FetchError) as caught:
         fetch(url, str(path), policy)
@@ -150,14 +147,15 @@ def test_what_the_client_refuses(server: Server, path: Path, name: str) -> None:
 @pytest.mark.parametrize("policy", [Policy(), HTTP])
 def test_a_redirect_never_leaves_https(policy: Policy) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download MUST use HTTPS unless the user allows otherwise.
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(301, headers={"location": "http://plain.example/tea"})
 
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     first = client.get("https://safe.example/tea")
-    with pytest.raises(Refusal, match=r"it redirects to http://plain.example/tea, which is not https"):
-        duvet.specs.fetch.fetch(client, first, policy, lambda size: None)
+    with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which is not https"):
+        duvet.specs.fetch.fetch_text(client, first, policy, lambda size: None)
 
 
 def test_nobody_answers(server: Server, path: Path) -> None:
@@ -182,7 +180,7 @@ def test_a_file_in_the_way_of_a_folder(server: Server, path: Path) -> None:
 
 def test_a_folder_in_the_way_leaves_nothing_behind(server: Server, path: Path) -> None:
     ##= man/spec/trace.md#specifications
-    ##% A download that fails MUST leave no file.
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     path.mkdir(parents=True)
     with pytest.raises(OutputError):
         fetch(f"{server.url}/text", str(path), HTTP)

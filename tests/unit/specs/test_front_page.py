@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.ietf import front_title
+from duvet.specs.ietf import find_front_title
 
 HEADER = """
 Network Working Group                                           J. Doe
@@ -36,7 +36,7 @@ WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of
     ],
 )
 def test_titles(page: str, title: str) -> None:
-    assert front_title(page) == title
+    assert find_front_title(page) == title
 
 
 WIDE_LINE = f"{WIDE}\n"
@@ -55,12 +55,12 @@ WIDE_LINE = f"{WIDE}\n"
     ],
 )
 def test_no_title(page: str) -> None:
-    assert front_title(page) == ""
+    assert find_front_title(page) == ""
 
 
 @given(st.text())
 def test_any_text_has_a_title_of_one_line_or_none(text: str) -> None:
-    assert "\n" not in front_title(HEADER + text)
+    assert "\n" not in find_front_title(HEADER + text)
 
 
 TITLES = {
@@ -79,10 +79,10 @@ TITLES = {
 
 def test_titles_of_real_pages(shared: Path) -> None:
     files = {number: shared / "rfc" / f"rfc{number}.txt" for number in TITLES}
-    assert {number: front_title(file.read_text("utf-8")) for number, file in files.items()} == TITLES
+    assert {number: find_front_title(file.read_text("utf-8")) for number, file in files.items()} == TITLES
 
 
 def test_every_real_page_has_a_title(shared: Path) -> None:
     files = sorted((shared / "rfc").glob("rfc*.txt"))
     assert files
-    assert [file.name for file in files if not front_title(file.read_text("utf-8"))] == []
+    assert [file.name for file in files if not find_front_title(file.read_text("utf-8"))] == []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Section
-from duvet.specs.ietf import parse
+from duvet.specs.ietf import parse_ietf
 
 Outline = list[tuple[str, str, list[str]]]
 
 
 def outline(text: str) -> Outline:
-    return [(section.id, section.title, list(section.lines)) for section in parse(text.encode())]
+    return [(section.id, section.title, list(section.lines)) for section in parse_ietf(text.encode())]
 
 
 def body(text: str) -> list[str]:
@@ -22,7 +22,7 @@ def body(text: str) -> list[str]:
 
 def test_a_section_whole() -> None:
     data = "1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()
-    assert parse(data) == (
+    assert parse_ietf(data) == (
         Section(
             id="section-1",
             title="Über",
@@ -45,8 +45,7 @@ def test_text_before_the_first_section_is_left_out() -> None:
 
 def test_nested_sections_and_appendixes() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by their
-    ##% names.
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     text = "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n"
     assert outline(text) == [
         ("section-1", "A", ["   a"]),
@@ -117,8 +116,7 @@ NAMED = {
 
 def test_titles_without_a_number() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Sections of IETF text MUST be found by their numbers, appendices by their letters, and a few sections by their
-    ##% names.
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     assert [outline(f"\n{title}\n\n   a\n") for title in NAMED] == [
         [(f"name-{id}", title, ["   a"])] for title, id in NAMED.items()
     ]
@@ -148,7 +146,7 @@ def test_empty_lines_become_one() -> None:
 
 def test_a_page_boundary_becomes_one_empty_line() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     boundary = "\n\nDoe          Informational          [Page 1]\n\f\nRFC 1          Title          May 1999\n\n"
     assert body(f"   a\n{boundary}   b") == ["   a", "", "   b"]
 
@@ -171,7 +169,7 @@ def test_a_page_boundary_becomes_one_empty_line() -> None:
 )
 def test_running_heads_and_feet(line: str, is_running: bool) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Page headers and footers MUST be left out of sections.
+    ##% duvet MUST leave the headers and footers of pages out of sections.
     assert body(f"   a\n{line}\n   b") == (["   a", "   b"] if is_running else ["   a", line, "   b"])
 
 
@@ -200,7 +198,7 @@ def test_form_feeds_inside_lines_are_text() -> None:
 
 def test_line_ends_of_windows() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
-    first, second = parse(text.encode())
+    first, second = parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
     assert (second.lines, second.starts, second.heading) == (("   c",), (40,), (31, 36))
 
@@ -210,7 +208,7 @@ def test_a_lone_carriage_return_is_text() -> None:
 
 
 def test_a_byte_order_mark_counts_in_offsets() -> None:
-    (section,) = parse("\ufeff1. A\n\n   a".encode())
+    (section,) = parse_ietf("\ufeff1. A\n\n   a".encode())
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
 
 
@@ -220,5 +218,5 @@ def test_control_characters_are_no_white_space() -> None:
 
 
 def test_offsets_of_empty_lines() -> None:
-    (section,) = parse(b"1. A\n\n   a\n  \n\n   b\n")
+    (section,) = parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]

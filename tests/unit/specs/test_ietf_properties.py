@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Section
-from duvet.specs.ietf import parse
-from duvet.specs.numbering import heading_of, may_stand
+from duvet.specs.ietf import can_be_heading, parse_heading, parse_ietf
 from duvet.text import byte_length, trim
 
 NAMES = {"Abstract": "name-abstract", "References": "name-references", "Index": "name-index"}
@@ -56,12 +55,12 @@ def tokens(text: str) -> Iterator[Token]:
             line = line.removesuffix("\r")
         elif not line:
             return
-        heading = heading_of(line)
+        heading = parse_heading(line)
         if line == "\f":
             token = Token("page", start, line)
         elif not trim(line):
             token = Token("blank", start, line)
-        elif heading and may_stand(heading, last, before in ("page", "blank")):
+        elif heading and can_be_heading(heading, last, before in ("page", "blank")):
             last = heading.numbers
             title_start = start + byte_length(line[: heading.column])
             token = Token("section", start, line, heading.id, heading.title, title_start)
@@ -126,13 +125,13 @@ def section_of(group: list[Token]) -> Section:
 
 @given(DOCUMENTS)
 def test_equals_the_plain_rules(text: str) -> None:
-    assert parse(text.encode()) == plain_parse(text)
+    assert parse_ietf(text.encode()) == plain_parse(text)
 
 
 @given(DOCUMENTS)
 def test_offsets_agree_with_the_bytes(text: str) -> None:
     data = text.encode()
-    for section in parse(data):
+    for section in parse_ietf(data):
         assert data[slice(*section.heading)].decode() == section.full_title == section.title
         for line, start in zip(section.lines, section.starts, strict=True):
             assert data[start : start + byte_length(line)].decode() == line

@@ -9,11 +9,10 @@ import pytest
 
 from duvet.errors import DuvetError, FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
-from duvet.specs.fetch import Outcome
+from duvet.specs.fetch import DownloadOutcome
 from duvet.specs.library import Library
-from duvet.specs.resolve import locate
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
+from duvet.specs.locator import locate_specification
+from duvet.tree.files import DiskTree, MemoryTree
 
 PAGE = b"# Tea\n\nHow to make it,\nand how to drink it.\n\n## Pot\n\nThe pot MUST be warm.\n"
 TEXT = b"""Network Working Group                                        A. Leaf
@@ -61,9 +60,7 @@ def test_ietf_text() -> None:
 
 
 def test_a_url_has_its_text_in_the_folder_of_downloads() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% A specification that has been downloaded MUST be read from disk.
-    found = library().load(locate("https://EXAMPLE.com/tea.md"))
+    found = library().load(locate_specification("https://EXAMPLE.com/tea.md"))
     shown = (found.locator.name, found.url, found.path, found.name, found.format)
     address = "https://example.com/tea.md"
     assert shown == (address, address, "d/example.com/tea.txt", "Tea", Format.MARKDOWN)
@@ -91,23 +88,23 @@ def test_the_first_heading_stands_in_for_a_title() -> None:
 
 def test_what_is_not_there_is_fetched_once() -> None:
     ##= man/spec/trace.md#specifications
-    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     wanted: list[dict[str, str]] = []
 
-    def fetcher(missing: dict[str, str]) -> dict[str, Outcome]:
+    def fetcher(missing: dict[str, str]) -> dict[str, DownloadOutcome]:
         wanted.append(missing)
         return dict.fromkeys(missing, TEXT)
 
     shelf = Library(MemoryTree({}), "d", fetcher)
     addresses = ["https://tools.ietf.org/rfc/rfc99902.html", "https://www.rfc-editor.org/rfc/rfc99902"]
-    first, second = [shelf.load(locate(address)) for address in addresses]
+    first, second = [shelf.load(locate_specification(address)) for address in addresses]
     assert wanted == [{"https://www.rfc-editor.org/rfc/rfc99902.txt": "d/www.rfc-editor.org/rfc/rfc99902.txt"}]
     assert (first.name, first.sections is second.sections) == ("RFC 99902", True)
 
 
 def test_nobody_fetches() -> None:
     with pytest.raises(FetchError) as caught:
-        library().load(locate("https://example.com/cake.md"))
+        library().load(locate_specification("https://example.com/cake.md"))
     error = caught.value
     message = "https://example.com/cake.md has not been downloaded"
     assert (str(error), error.hint) == (message, "put its text into d/example.com/cake.txt")

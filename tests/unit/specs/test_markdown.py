@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Section
-from duvet.specs.markdown import Document, parse
+from duvet.specs.markdown import MarkdownDocument, parse_markdown
 from tests.unit.specs.shown import lines, sections, show, titles
 
 
 def test_a_document_has_a_title_a_description_and_sections() -> None:
-    document = parse(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n")
-    assert document == Document(
+    document = parse_markdown(b"lost\n\n## Sub\n\n# Main *part*\n\nIt MUST.\n\n\nEnd\n\n")
+    assert document == MarkdownDocument(
         title="Main *part*",
         description="lost",
         sections=(
@@ -28,7 +28,7 @@ def test_a_document_has_a_title_a_description_and_sections() -> None:
 
 
 def test_nothing_comes_from_nothing() -> None:
-    assert parse(b"") == parse(b"\n \n") == Document("", "", ())
+    assert parse_markdown(b"") == parse_markdown(b"\n \n") == MarkdownDocument("", "", ())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_nothing_comes_from_nothing() -> None:
 )
 def test_titles(heading: str, id: str, title: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown text MUST begin a section.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles(heading + "\n") == [(id, title)]
 
 
@@ -90,14 +90,14 @@ def test_heading_attributes(heading: str, id: str, title: str) -> None:
 
 def test_an_id_is_given_once() -> None:
     ##= man/spec/trace.md#specifications
-    ##% A section's id MUST be unique in its Markdown text.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
 
 def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
-    assert parse(b"## Sub\n\nFirst\nsecond\n======\n\n# Third\n").title == "First second"
-    assert parse(b"## Sub\n").title == ""
+    assert parse_markdown(b"## Sub\n\nFirst\nsecond\n======\n\n# Third\n").title == "First second"
+    assert parse_markdown(b"## Sub\n").title == ""
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_no_heading(text: str) -> None:
 
 def test_headings_in_quotes_and_items_count() -> None:
     ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown text MUST begin a section.
+    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
 
 
@@ -120,7 +120,7 @@ def test_a_byte_order_mark_hides_a_heading_and_counts() -> None:
 def test_offsets_count_bytes() -> None:
     text = "# Ü\n\n日本 MUST\n\n## Élan\nx\n"
     assert sections(text) == [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]
-    assert [section.starts for section in parse(text.encode()).sections] == [(6,), (28,)]
+    assert [section.starts for section in parse_markdown(text.encode()).sections] == [(6,), (28,)]
 
 
 def test_line_ends() -> None:
@@ -155,7 +155,7 @@ def test_blank_lines_inside_stay_as_they_are() -> None:
     ],
 )
 def test_descriptions(text: str, description: str) -> None:
-    assert parse(text.encode()).description == description
+    assert parse_markdown(text.encode()).description == description
 
 
 def test_recorded_documents(shared: Path) -> None:
@@ -164,7 +164,7 @@ def test_recorded_documents(shared: Path) -> None:
         records = [json.loads(line) for line in expected]
     assert len(records) == 130
     for record in records:
-        document = parse((folder / record["file"]).read_bytes())
+        document = parse_markdown((folder / record["file"]).read_bytes())
         assert (record["file"], document.title) == (record["file"], record["title"] or "")
         assert show(document) == [tuple(section) for section in record["sections"]], record["file"]
 
@@ -177,10 +177,8 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES.split("|")), max_size=60).map("".join) | st.text())
 def test_any_text_is_parsed(text: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% A section's id MUST be unique in its Markdown text.
     data = text.encode()
-    found = parse(data).sections
+    found = parse_markdown(data).sections
     assert len({section.id for section in found}) == len(found)
     assert [section.heading for section in found] == sorted(section.heading for section in found)
     for section in found:

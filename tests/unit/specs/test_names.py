@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Format, Locator, Specification
-from duvet.specs.names import assign_ids, ietf_name
+from duvet.specs.library import assign_ids, name_ietf_specification
 
 
 def specification(path: str, name: str = "") -> Specification:
@@ -24,7 +24,7 @@ def specification(path: str, name: str = "") -> Specification:
     ],
 )
 def test_ietf_name(path: str, front: str, name: str) -> None:
-    assert ietf_name(path, front) == name
+    assert name_ietf_specification(path, front) == name
 
 
 def test_ids_are_short_and_safe_in_paths() -> None:

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.specs.numbering import LETTER_A, Heading, follows, heading_of, may_stand
+from duvet.specs.ietf import LETTER_A, NumberedHeading, can_be_heading, is_successor, parse_heading
 
 
 @pytest.mark.parametrize(
     ("line", "heading"),
     [
-        ("1.  Intro", Heading("section-1", (1,), "Intro", 4)),
-        ("1 Intro", Heading("section-1", (1,), "Intro", 2)),
-        ("2.1.3. A  b ", Heading("section-2.1.3", (2, 1, 3), "A  b", 7)),
-        ("1:  First", Heading("section-1", (1,), "First", 4)),
-        ("01.  Zero before", Heading("section-01", (1,), "Zero before", 5)),
-        ("1.0 Zero behind", Heading("section-1.0", (1, 0), "Zero behind", 4)),
-        ("199.  Last", Heading("section-199", (199,), "Last", 6)),
-        ("3\u00a0Wide", Heading("section-3", (3,), "Wide", 2)),
-        ("1.", Heading("section-1", (1,), "", 1)),
-        ("2.1..", Heading("section-2.1", (2, 1), "", 3)),
-        ("2.  ", Heading("section-2", (2,), "", 4)),
-        ("A.  Letter", Heading("appendix-A", (LETTER_A,), "Letter", 4)),
-        ("A.1  Part", Heading("appendix-A.1", (LETTER_A, 1), "Part", 5)),
-        ("B2.  Part", Heading("appendix-B2", (LETTER_A + 1, 2), "Part", 5)),
-        ("C.1", Heading("appendix-C.1", (LETTER_A + 2, 1), "", 3)),
+        ("1.  Intro", NumberedHeading("section-1", (1,), "Intro", 4)),
+        ("1 Intro", NumberedHeading("section-1", (1,), "Intro", 2)),
+        ("2.1.3. A  b ", NumberedHeading("section-2.1.3", (2, 1, 3), "A  b", 7)),
+        ("1:  First", NumberedHeading("section-1", (1,), "First", 4)),
+        ("01.  Zero before", NumberedHeading("section-01", (1,), "Zero before", 5)),
+        ("1.0 Zero behind", NumberedHeading("section-1.0", (1, 0), "Zero behind", 4)),
+        ("199.  Last", NumberedHeading("section-199", (199,), "Last", 6)),
+        ("3\u00a0Wide", NumberedHeading("section-3", (3,), "Wide", 2)),
+        ("1.", NumberedHeading("section-1", (1,), "", 1)),
+        ("2.1..", NumberedHeading("section-2.1", (2, 1), "", 3)),
+        ("2.  ", NumberedHeading("section-2", (2,), "", 4)),
+        ("A.  Letter", NumberedHeading("appendix-A", (LETTER_A,), "Letter", 4)),
+        ("A.1  Part", NumberedHeading("appendix-A.1", (LETTER_A, 1), "Part", 5)),
+        ("B2.  Part", NumberedHeading("appendix-B2", (LETTER_A + 1, 2), "Part", 5)),
+        ("C.1", NumberedHeading("appendix-C.1", (LETTER_A + 2, 1), "", 3)),
     ],
 )
-def test_numbers(line: str, heading: Heading) -> None:
-    assert heading_of(line) == heading
+def test_numbers(line: str, heading: NumberedHeading) -> None:
+    assert parse_heading(line) == heading
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_numbers(line: str, heading: Heading) -> None:
     ],
 )
 def test_appendixes(line: str, title: str, column: int) -> None:
-    assert heading_of(line) == Heading("appendix-B", (LETTER_A + 1,), title, column)
+    assert parse_heading(line) == NumberedHeading("appendix-B", (LETTER_A + 1,), title, column)
 
 
 def test_numbered_appendixes() -> None:
-    assert heading_of("Appendix A.1. Title") == Heading("appendix-A.1", (LETTER_A, 1), "Title", 14)
-    assert heading_of("Appendix 3 Title") == Heading("appendix-3", (3,), "Title", 11)
+    assert parse_heading("Appendix A.1. Title") == NumberedHeading("appendix-A.1", (LETTER_A, 1), "Title", 14)
+    assert parse_heading("Appendix 3 Title") == NumberedHeading("appendix-3", (3,), "Title", 11)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_numbered_appendixes() -> None:
     ],
 )
 def test_no_headings(line: str) -> None:
-    assert heading_of(line) is None
+    assert parse_heading(line) is None
 
 
 @pytest.mark.parametrize(
@@ -118,26 +118,28 @@ def test_no_headings(line: str) -> None:
     ],
 )
 def test_order_of_numbers(last: str, number: str, expected: bool) -> None:
-    before, after = heading_of(f"{last}. x"), heading_of(f"{number}. x")
+    before, after = parse_heading(f"{last}. x"), parse_heading(f"{number}. x")
     assert before and after
-    assert follows(after.numbers, before.numbers) is expected
+    assert is_successor(after.numbers, before.numbers) is expected
 
 
 def test_a_line_after_a_break_needs_no_order() -> None:
-    heading = Heading("section-7", (7,), "Seven", 4)
-    assert may_stand(heading, (1,), after_break=True)
-    assert may_stand(heading, None, after_break=True)
-    assert not may_stand(heading, (1,), after_break=False)
-    assert may_stand(heading, (6,), after_break=False)
+    heading = NumberedHeading("section-7", (7,), "Seven", 4)
+    assert can_be_heading(heading, (1,), after_break=True)
+    assert can_be_heading(heading, None, after_break=True)
+    assert not can_be_heading(heading, (1,), after_break=False)
+    assert can_be_heading(heading, (6,), after_break=False)
 
 
 def test_only_one_begins_without_a_break() -> None:
     lines = ["1 a", "1.0 a", "01 a", "1.1 a", "2 a"]
-    headings = [heading_of(line) for line in lines]
-    assert [bool(each and may_stand(each, None, after_break=False)) for each in headings] == [True, True] + [False] * 3
+    headings = [parse_heading(line) for line in lines]
+    assert [bool(each and can_be_heading(each, None, after_break=False)) for each in headings] == [True, True] + [
+        False
+    ] * 3
 
 
 def test_a_bar_inside_the_title_asks_for_order() -> None:
-    assert not may_stand(Heading("section-5", (5,), "x | y", 4), (1,), after_break=True)
-    assert may_stand(Heading("section-2", (2,), "x | y", 4), (1,), after_break=True)
-    assert may_stand(Heading("section-5", (5,), "|x|", 4), (1,), after_break=True)
+    assert not can_be_heading(NumberedHeading("section-5", (5,), "x | y", 4), (1,), after_break=True)
+    assert can_be_heading(NumberedHeading("section-2", (2,), "x | y", 4), (1,), after_break=True)
+    assert can_be_heading(NumberedHeading("section-5", (5,), "|x|", 4), (1,), after_break=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.openings import Openings
+from duvet.specs.keywords import SentenceOpenings
 from tests.unit.specs.test_extract_properties import opening
 
 
@@ -41,7 +41,7 @@ def plain_opening(text: str, offset: int) -> int:
 
 @given(st.lists(st.sampled_from(["x", ".", "..", ". ", "\n", "a.b", " ", "!"])).map("".join))
 def test_equals_the_rules_line_by_line(text: str) -> None:
-    openings = Openings(text)
+    openings = SentenceOpenings(text)
     for offset in [found.start() for found in re.finditer("!", text)]:
         assert openings.before(offset, 0) == plain_opening(text, offset)
 
@@ -59,7 +59,7 @@ def test_equals_the_rules_line_by_line(text: str) -> None:
 )
 def test_a_text_is_not_read_again_for_each_keyword(text: str) -> None:
     counted = Counting(text)
-    openings = Openings(counted)
+    openings = SentenceOpenings(counted)
     for found in re.finditer("MUST", text):
         openings.before(found.start(), 0)
     assert 0 < counted.read < 5 * len(text)

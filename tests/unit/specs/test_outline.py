@@ -7,15 +7,14 @@ from tests.unit.specs.shown import lines, sections
 
 def test_breaks_stand_around_items() -> None:
     ##= man/spec/trace.md#requirements
-    ##% An item of a list in Markdown MUST be a sentence of its own.
+    ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the level
+    ##% of its strongest keyword.
     assert lines("# A\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n") == [
         "lead:", None, "- one", "  more", None, "- two", "", "  three", None, "", "end",
     ]  # fmt: skip
 
 
 def test_breaks_stand_around_nested_items() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% An item of a list in Markdown MUST be a sentence of its own.
     assert lines("# A\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n") == [
         "x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two",
     ]  # fmt: skip

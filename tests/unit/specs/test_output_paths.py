@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.specs.output_paths import requirements_file, requirements_folder
+from duvet.specs.extraction import requirements_file, requirements_folder
 
 DOWNLOADS = ".duvet/specifications"
 
@@ -36,7 +36,8 @@ def test_requirements_folder(source: str, out: str, downloads: str, folder: str)
 
 def test_requirements_file() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file MUST be written below the folder for its specification, whatever its section is called.
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
     ids = ["section-2.1", "", "../../up"]
     assert [requirements_file("r", id) for id in ids] == ["r/section-2.1.toml", "r/.toml", "r/..%2F..%2Fup.toml"]
     assert requirements_file("r", "a\0\n\x7fb") == "r/a%00%0A%7Fb.toml"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
-from duvet.specs.requirement_checked import read_checked
-from duvet.specs.requirement_files import read
-from duvet.specs.requirement_plain import read_plain
+from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked, read_requirements_plain
 
 TOP_KEYS = "expected one of `target`, `spec`, `specs`, `exception`, `exceptions`, `TODO`, `todo`, `todos`"
 SPEC_KEYS = "expected one of `target`, `level`, `format`, `quote`"
@@ -58,9 +56,10 @@ def lines(problems: list[Problem]) -> list[str]:
 
 
 def test_every_key() -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
-    annotations, problems = read("x.toml", EVERY_KEY.encode())
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
+    annotations, problems = read_requirement_file("x.toml", EVERY_KEY.encode())
     top = (9, 23)
     assert problems == []
     assert annotations == [
@@ -108,9 +107,9 @@ def test_every_key() -> None:
 
 
 def test_both_readers_agree_on_every_key() -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% An entry without a target of its own MUST have the target of its file.
-    assert (read_plain("x.toml", EVERY_KEY.encode()), []) == read_checked("x.toml", EVERY_KEY.encode())
+    assert (read_requirements_plain("x.toml", EVERY_KEY.encode()), []) == read_requirements_checked(
+        "x.toml", EVERY_KEY.encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,12 +121,13 @@ def test_both_readers_agree_on_every_key() -> None:
     ],
 )
 def test_every_name_of_a_table(names: list[str], kind: Kind) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% The tables of a requirement file MUST be read under every name that awslabs duvet knows for them.
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
     for name in names:
         table = f"[[{name}]]\nquote = 'a'\n" + "reason = 'b'\n" * (kind is Kind.EXCEPTION)
-        assert [found.kind for found in read_checked("x.toml", (HEAD + table).encode())[0]] == [kind]
-        assert [found.kind for found in read_plain("x.toml", (HEAD + table).encode()) or ()] == [kind]
+        assert [found.kind for found in read_requirements_checked("x.toml", (HEAD + table).encode())[0]] == [kind]
+        assert [found.kind for found in read_requirements_plain("x.toml", (HEAD + table).encode()) or ()] == [kind]
 
 
 def test_inline_tables() -> None:
@@ -135,7 +135,7 @@ def test_inline_tables() -> None:
         HEAD
         + "spec = [\n  { quote = 'a', level = 'MAY' },\n  { quote = 'b' },\n]\ntodo = [{ quote = 'c', tags = [] }]\n"
     )
-    annotations, problems = read("x.toml", text.encode())
+    annotations, problems = read_requirement_file("x.toml", text.encode())
     assert problems == []
     assert [(found.line, found.kind, found.quote, found.level) for found in annotations] == [
         (3, Kind.SPEC, "a", Level.MAY),
@@ -147,14 +147,14 @@ def test_inline_tables() -> None:
 
 def test_tags_are_a_set_in_order() -> None:
     text = HEAD + "[[todo]]\nquote = 'a'\ntags = ['b', 'a', 'b', 'Z']\n"
-    assert read("x.toml", text.encode())[0][0].tags == ("Z", "a", "b")
+    assert read_requirement_file("x.toml", text.encode())[0][0].tags == ("Z", "a", "b")
 
 
 def test_line_ends_stay_in_the_text_as_written() -> None:
     text = (
         HEAD + "[[spec]]\nquote = '''\nThe door\n  MUST.\n'''\n[[spec]]\nquote = \"\"\"\na\\t\\\\\n b \\\n\n  c\"\"\"\n"
     )
-    annotations, problems = read("x.toml", text.replace("\n", "\r\n").encode())
+    annotations, problems = read_requirement_file("x.toml", text.replace("\n", "\r\n").encode())
     assert problems == []
     assert [(found.line, found.quote, found.reason) for found in annotations] == [
         (2, "The door MUST.", "The door\r\n  MUST.\r\n"),
@@ -164,14 +164,14 @@ def test_line_ends_stay_in_the_text_as_written() -> None:
 
 def test_a_byte_order_mark_and_quoted_headers() -> None:
     text = "\ufefftarget = 'a#b'\n  [[ \"exception\" ]]\n'quote' = 'x'\n\"reason\" = 'y'\n"
-    annotations, problems = read("x.toml", text.encode())
+    annotations, problems = read_requirement_file("x.toml", text.encode())
     assert problems == []
     assert [(found.line, found.target, found.quote, found.reason) for found in annotations] == [(2, "a#b", "x", "y")]
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", HEAD, "spec = []\n"])
 def test_files_without_tables(text: str) -> None:
-    assert read("x.toml", text.encode()) == ([], [])
+    assert read_requirement_file("x.toml", text.encode()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -220,28 +220,31 @@ def test_files_without_tables(text: str) -> None:
     ],
 )
 def test_problems(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#requirement-files
-    ##% Each problem of a requirement file MUST be reported with its place.
-    assert lines(read("x.toml", (HEAD + text).encode())[1]) == expected
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
+    ##% target that of the file, and report each problem with its place.
+    assert lines(read_requirement_file("x.toml", (HEAD + text).encode())[1]) == expected
 
 
 def test_a_missing_target_and_one_of_the_wrong_type() -> None:
     text = "[[todo]]\nquote = 'a'\n[[todo]]\nquote = 'b'\ntarget = 'x#y'\n"
-    annotations, problems = read("x.toml", text.encode())
+    annotations, problems = read_requirement_file("x.toml", text.encode())
     assert [found.quote for found in annotations] == ["b"]
     advice = 'write `target = "specification#section"` here, or above all tables for the whole file'
     assert lines(problems) == [f"1:1+8 DUV032 missing target ({advice})"]
-    annotations, problems = read("x.toml", f"target = 3\n{text}".encode())
+    annotations, problems = read_requirement_file("x.toml", f"target = 3\n{text}".encode())
     assert lines(problems) == ["1:10+1 DUV033 invalid type: integer `3`, expected a string"]
 
 
 def test_bytes_that_are_no_text() -> None:
     words = "TOML parse error at line 1, column 20: invalid utf-8 sequence of 1 bytes from index 19"
-    problems = read("x.toml", b"target = 'oven.md#d\xff'")[1]
+    problems = read_requirement_file("x.toml", b"target = 'oven.md#d\xff'")[1]
     assert lines(problems) == [f"1:20+1 DUV011 {words} (save the file as UTF-8)"]
 
 
 def test_tables_without_mistakes_are_read_beside_those_with() -> None:
-    annotations, problems = read("x.toml", (HEAD + "[[spec]]\nquote = 1\n[[spec]]\nquote = 'b'\n").encode())
+    annotations, problems = read_requirement_file(
+        "x.toml", (HEAD + "[[spec]]\nquote = 1\n[[spec]]\nquote = 'b'\n").encode()
+    )
     assert [found.quote for found in annotations] == ["b"]
     assert len(problems) == 1

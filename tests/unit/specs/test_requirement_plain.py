@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.requirement_checked import read_checked
-from duvet.specs.requirement_plain import read_plain
+from duvet.specs.requirement_files import read_requirements_checked, read_requirements_plain
 
 PLAIN = st.sampled_from(
     [
@@ -68,8 +67,8 @@ FILES = st.lists(st.one_of(*[TABLES] * 9, MISTAKES), max_size=4).map("".join)
 @given(BEGINNINGS, FILES)
 def test_agreement(beginning: str, statements: str) -> None:
     data = (beginning + statements).encode()
-    found = read_plain("x.toml", data)
-    assert found is None or (found, []) == read_checked("x.toml", data)
+    found = read_requirements_plain("x.toml", data)
+    assert found is None or (found, []) == read_requirements_checked("x.toml", data)
 
 
 @pytest.mark.parametrize("path", [".duvet/requirements", "compliance"])
@@ -78,8 +77,8 @@ def test_agreement_on_real_files(path: str, shared: Path) -> None:
     assert files
     for file in files:
         data = file.read_bytes()
-        assert (read_plain(file.name, data), []) == read_checked(file.name, data)
+        assert (read_requirements_plain(file.name, data), []) == read_requirements_checked(file.name, data)
 
 
 def test_an_unusual_table_is_left_to_the_thorough_reader() -> None:
-    assert read_plain("x.toml", b"target = 'a'\n[[todo]]\nquote = 'x'\ntags = ['a']\n") is None
+    assert read_requirements_plain("x.toml", b"target = 'a'\n[[todo]]\nquote = 'x'\ntags = ['a']\n") is None

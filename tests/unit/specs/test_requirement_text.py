@@ -9,11 +9,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import Extracted, Level, Section
-from duvet.specs.requirement_checked import read_checked
-from duvet.specs.requirement_files import read
-from duvet.specs.requirement_text import annotations as annotations_of
-from duvet.specs.requirement_text import requirement_file, rust_file, toml_file
+from duvet.model import ExtractedSentence, Level, Section
+from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked
+from duvet.specs.requirement_text import make_requirement_annotations as annotations_of
+from duvet.specs.requirement_text import make_requirement_file, render_rust_file, render_toml_file
 from duvet.text import trim
 
 TARGET = "oven.md#door"
@@ -23,18 +22,19 @@ def section(title: str, lines: list[str], id: str = "door") -> Section:
     return Section(id, title, (0, 0), title, tuple(lines), (0,) * len(lines))
 
 
-def must(*pieces: str) -> Extracted:
-    return Extracted(Level.MUST, pieces)
+def must(*pieces: str) -> ExtractedSentence:
+    return ExtractedSentence(Level.MUST, pieces)
 
 
 DOOR = section("Door", ["It MUST be", "closed.  It MAY", "", "squeak."])
-FOUND = (must("It MUST be", "closed."), Extracted(Level.MAY, ("It MAY",)))
+FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)))
 
 
 def test_toml() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
-    assert toml_file(TARGET, DOOR, FOUND).decode() == (
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
+    assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
         "[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY\n'''\n\n"
@@ -42,7 +42,7 @@ def test_toml() -> None:
 
 
 def test_rust() -> None:
-    assert rust_file(TARGET, DOOR, FOUND).decode() == (
+    assert render_rust_file(TARGET, DOOR, FOUND).decode() == (
         "//! oven.md#door\n//!\n//! Door\n//!\n//! It MUST be\n//! closed.  It MAY\n//! \n//! squeak.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MAY\n//# It MAY\n\n"
@@ -51,52 +51,52 @@ def test_rust() -> None:
 
 def test_a_title_over_several_lines_and_no_title() -> None:
     text = 'target = "oven.md#door"\n\n# Long title\n# goes on\n#\n\n'
-    assert toml_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == text
-    assert toml_file(TARGET, section("", ["x"]), ()).decode() == 'target = "oven.md#door"\n\n# \n#\n# x\n\n'
+    assert render_toml_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == text
+    assert render_toml_file(TARGET, section("", ["x"]), ()).decode() == 'target = "oven.md#door"\n\n# \n#\n# x\n\n'
     rust = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
-    assert rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == rust
+    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == rust
 
 
 def test_quotes_that_a_literal_string_cannot_hold() -> None:
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
-    text = toml_file(TARGET, section("T", []), found).decode()
+    text = render_toml_file(TARGET, section("T", []), found).decode()
     assert text == (
         'target = "oven.md#door"\n\n# T\n#\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\nUse \'\'\'MUST\'\'\' here.\n"""\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\na\\\\ ""\\"" \\u000C\\u007F\tb\n"""\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nplain\n'''\n\n"
     )
-    assert [annotation.quote for annotation in read("x.toml", text.encode())[0]] == [
+    assert [annotation.quote for annotation in read_requirement_file("x.toml", text.encode())[0]] == [
         " ".join(it.pieces) for it in found
     ]
 
 
 def test_control_characters_in_comments_are_left_out() -> None:
-    text = toml_file(TARGET, section("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"]), ()).decode()
+    text = render_toml_file(TARGET, section("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"]), ()).decode()
     assert text == 'target = "oven.md#door"\n\n# AB\n#\n#   MUST be\t.\n\n'
 
 
 def test_a_target_with_quotes_in_it() -> None:
-    text = toml_file('a"\\b.md#x', section("T", []), (must("x"),))
+    text = render_toml_file('a"\\b.md#x', section("T", []), (must("x"),))
     assert text.startswith(b'target = "a\\"\\\\b.md#x"\n')
-    assert read("x.toml", text)[0][0].target == 'a"\\b.md#x'
+    assert read_requirement_file("x.toml", text)[0][0].target == 'a"\\b.md#x'
 
 
 TEXTS = st.text(st.one_of(st.sampled_from("'\"\\\t\r\x0c \u2028#[]é𝄞"), st.characters(codec="utf-8")), max_size=12)
 LINES = TEXTS.map(lambda text: text.replace("\n", ""))
 PIECES = st.lists(LINES.map(trim).filter(bool), min_size=1, max_size=3).map(tuple)
-EXTRACTED = st.lists(st.builds(Extracted, st.sampled_from(Level), PIECES), max_size=3).map(tuple)
+EXTRACTED = st.lists(st.builds(ExtractedSentence, st.sampled_from(Level), PIECES), max_size=3).map(tuple)
 
 
 @given(TEXTS, TEXTS, st.lists(LINES, max_size=3), EXTRACTED)
 def test_annotations_are_those_that_reading_gives(
-    target: str, title: str, lines: list[str], found: tuple[Extracted, ...]
+    target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
     whole = section(title, lines)
-    data = toml_file(target, whole, found)
+    data = render_toml_file(target, whole, found)
     made = annotations_of("x.toml", target, whole, found)
-    assert (made, []) == read("x.toml", data) == read_checked("x.toml", data)
-    assert requirement_file("x.toml", target, whole, found) == (data, made)
+    assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
+    assert make_requirement_file("x.toml", target, whole, found) == (data, made)
 
 
 def test_annotations_of_real_requirements(shared: Path) -> None:
@@ -104,15 +104,13 @@ def test_annotations_of_real_requirements(shared: Path) -> None:
         document = json.loads(line)
         text = (shared / "rfc" / f"rfc{document['rfc']}.txt").read_bytes().decode(errors="replace")
         for id, expected in document["requirements"].items():
-            found = [Extracted(Level[level], tuple(quote.strip("\n").split("\n"))) for level, quote in expected]
+            found = [ExtractedSentence(Level[level], tuple(quote.strip("\n").split("\n"))) for level, quote in expected]
             whole = section("Title", text[:3000].split("\n"), id)
             made = annotations_of("x.toml", TARGET, whole, found)
-            assert (made, []) == read("x.toml", toml_file(TARGET, whole, found))
+            assert (made, []) == read_requirement_file("x.toml", render_toml_file(TARGET, whole, found))
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% A requirement file that duvet writes MUST equal the one that awslabs duvet writes.
     found = [*shared.glob("golden/*/expected/**/*.toml"), *shared.glob("probes/open/*/*/expected/**/*.toml")]
     inputs = {Path(str(file).replace("/project/", "/expected/")) for file in shared.glob("golden/*/project/**/*.toml")}
     files = [file.read_bytes() for file in found if file not in inputs and file.name != "config.toml"]
@@ -124,5 +122,8 @@ def rewritten(data: bytes) -> bytes:
     """The file written again from what stands in it."""
     first, _, comment = data.decode().partition("\n\n")
     lines = [line[2:] for line in comment.partition("\n\n")[0].split("\n")]
-    found = [Extracted(it.level, tuple(it.reason[:-1].split("\n"))) for it in read("x.toml", data)[0]]
-    return toml_file(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)
+    found = [
+        ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n")))
+        for it in read_requirement_file("x.toml", data)[0]
+    ]
+    return render_toml_file(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)

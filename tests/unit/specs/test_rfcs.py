@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from duvet.model import Section
-from duvet.specs.extract import requirements
-from duvet.specs.ietf import parse
+from duvet.specs.ietf import parse_ietf
+from duvet.specs.keywords import extract_requirements
 
 
 def summary(section: Section) -> list[object]:
@@ -20,7 +20,7 @@ def summary(section: Section) -> list[object]:
 
 
 def quotes(section: Section) -> list[list[str]]:
-    return [[found.level.name, "\n".join(found.pieces) + "\n"] for found in requirements(section)]
+    return [[found.level.name, "\n".join(found.pieces) + "\n"] for found in extract_requirements(section)]
 
 
 def answers(shared: Path) -> Iterator[dict[str, Any]]:
@@ -31,7 +31,7 @@ def answers(shared: Path) -> Iterator[dict[str, Any]]:
 def test_sections_and_requirements(shared: Path) -> None:
     count = 0
     for expected in answers(shared):
-        sections = parse((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
+        sections = parse_ietf((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
         assert [summary(section) for section in sections] == expected["sections"], expected["rfc"]
         unreadable = {id for id, found in expected["requirements"].items() if isinstance(found, dict)}
         known = {id: found for id, found in expected["requirements"].items() if id not in unreadable}

@@ -6,28 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.rows import Rows, split_rows
+from duvet.specs.locator import PhysicalLines, split_rows
 
 
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ("", Rows([], [], [])),
-        ("\n", Rows([""], [0], [0])),
-        ("a\nb", Rows(["a", "b"], [0, 2], [1, 3])),
-        ("é\r\n\r\nb\rc\r", Rows(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
-        ("a\r\r\n", Rows(["a\r"], [0], [2])),
-        ("\x0b\u2028\n", Rows(["\x0b\u2028"], [0], [4])),
+        ("", PhysicalLines([], [], [])),
+        ("\n", PhysicalLines([""], [0], [0])),
+        ("a\nb", PhysicalLines(["a", "b"], [0, 2], [1, 3])),
+        ("é\r\n\r\nb\rc\r", PhysicalLines(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
+        ("a\r\r\n", PhysicalLines(["a\r"], [0], [2])),
+        ("\x0b\u2028\n", PhysicalLines(["\x0b\u2028"], [0], [4])),
     ],
 )
-def test_split(text: str, rows: Rows) -> None:
+def test_split(text: str, rows: PhysicalLines) -> None:
     assert split_rows(text) == rows
 
 
 def test_forget() -> None:
     rows = split_rows("a\nb\nc\n")
     rows.forget(1)
-    assert rows == Rows(["a", "c"], [0, 4], [1, 5])
+    assert rows == PhysicalLines(["a", "c"], [0, 4], [1, 5])
 
 
 @given(st.lists(st.sampled_from(["a", "é", "日", "\r", "\n", "\r\n"])).map("".join))

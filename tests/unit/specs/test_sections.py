@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.sections import SectionNames, section_index
-from duvet.specs.slug import slug
+from duvet.specs.anchors import make_anchor
+from duvet.specs.locator import SectionNames, find_section_index
 
 
 def specification(format: Format, titles: dict[str, str]) -> Specification:
@@ -44,9 +44,9 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
     ],
 )
 def test_ietf_ids_may_lack_their_prefix(wanted: str, id: str) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section of IETF text MUST be found by its number alone.
-    index = section_index(RFC, wanted)
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
+    index = find_section_index(RFC, wanted)
     assert index is not None and RFC.sections[index].id == id
 
 
@@ -54,12 +54,12 @@ def test_ietf_ids_may_lack_their_prefix(wanted: str, id: str) -> None:
     "wanted", ["", "section-", "a", "references", "name-introduction", "2.1.", "appendix-section-1"]
 )
 def test_unknown_sections(wanted: str) -> None:
-    assert section_index(RFC, wanted) is None
+    assert find_section_index(RFC, wanted) is None
 
 
 def test_markdown_ids_are_exact() -> None:
     wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
-    assert [section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
+    assert [find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,9 @@ def test_markdown_ids_are_exact() -> None:
     ],
 )
 def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
     assert SectionNames(RFC).nearest(wanted) == near
 
 
@@ -83,7 +84,7 @@ NAMES = st.text(st.sampled_from("abc-"), max_size=8)
 
 @given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
 def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) -> None:
-    names = [*((id, id) for id in titles), *((slug(title), id) for id, title in titles.items())]
+    names = [*((id, id) for id in titles), *((make_anchor(title), id) for id, title in titles.items())]
     ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
     likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
     assert SectionNames(specification(Format.MARKDOWN, titles)).nearest(wanted) == list(dict.fromkeys(likest))[:3]

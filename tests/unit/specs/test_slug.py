@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.slug import slug
+from duvet.specs.anchors import make_anchor
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from duvet.specs.slug import slug
     ],
 )
 def test_ascii(title: str, anchor: str) -> None:
-    assert slug(title) == anchor
+    assert make_anchor(title) == anchor
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_ascii(title: str, anchor: str) -> None:
     ],
 )
 def test_other_letters_and_signs(title: str, anchor: str) -> None:
-    assert slug(title) == anchor
+    assert make_anchor(title) == anchor
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_other_letters_and_signs(title: str, anchor: str) -> None:
     ],
 )
 def test_east_asia(title: str, anchor: str) -> None:
-    assert slug(title) == anchor
+    assert make_anchor(title) == anchor
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_east_asia(title: str, anchor: str) -> None:
     ],
 )
 def test_emoji(title: str, anchor: str) -> None:
-    assert slug(title) == anchor
+    assert make_anchor(title) == anchor
 
 
 @given(st.text())
 def test_any_title_makes_an_anchor(title: str) -> None:
-    anchor = slug(title)
+    anchor = make_anchor(title)
     assert all(word.isalnum() and word.isascii() and word == word.lower() for word in anchor.split("-") if anchor)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import ProblemsError
-from duvet.specs.urls import cache_path, canonical_url, is_url, normalise_url, without_extension
+from duvet.specs.locator import cache_path, canonical_url, is_url, normalise_url, strip_extension
 
 PIECES = [
     "a",
@@ -101,7 +101,7 @@ def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
 )
 def test_every_address_of_an_rfc_is_one(url: str) -> None:
     ##= man/spec/trace.md#specifications
-    ##% The spellings of an RFC's URL MUST lead to one downloaded file.
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     assert canonical_url(url) == "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 
@@ -146,4 +146,4 @@ def test_is_url() -> None:
 
 def test_without_extension() -> None:
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
-    assert [without_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
+    assert [strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.opening import open_store
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Kind, Relation
+from duvet.store.records import FileKind, Relation
 from tests.unit.store.engines import ENGINES, Engine, store_path
 from tests.unit.store.made import GUIDE, KETTLE, edge, node, symbol, taken
 
@@ -28,9 +28,15 @@ KITCHEN = (
         git_timestamp=200.0,
     ),
     taken(
-        "docs/guide.md", GUIDE, kind=Kind.DOC, title="How to boil", vectors=b"xy", namespace="docs", git_timestamp=100.0
+        "docs/guide.md",
+        GUIDE,
+        kind=FileKind.DOC,
+        title="How to boil",
+        vectors=b"xy",
+        namespace="docs",
+        git_timestamp=100.0,
     ),
-    taken("tests/test_kettle.py", "import kettle\n", kind=Kind.TEST, namespace="tests"),
+    taken("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
 )
 NODES = (
     node("Subsystem:Kitchen", description="Where tea is made"),

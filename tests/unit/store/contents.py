@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Label, Relation
+from duvet.store.records import ChunkFilters, NodeLabel, Relation
 from tests.unit.store.made import frequencies
 
 
@@ -22,11 +22,11 @@ def everything(store: Store) -> list[object]:
     """Whatever a store can be asked."""
     answers: list[object] = [store.revision, store.kept("space"), store.artifacts(), store.chunk_total()]
     answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]
-    filters = Filters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
+    filters = ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
     for every in (True, False):
-        answers += [store.lexical(["kettle", "water"], Filters(), 9, every=every), store.allowed(filters)]
+        answers += [store.lexical(["kettle", "water"], ChunkFilters(), 9, every=every), store.allowed(filters)]
     answers += [frequencies(store, "kettle"), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
-    answers += [list(store.nodes(label)) for label in Label]
+    answers += [list(store.nodes(label)) for label in NodeLabel]
     answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
-    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(Label), 9)]
-    return [*answers, list(store.isolated(list(Label), list(Relation))), store.runs(), store.reports("coverage")]
+    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(NodeLabel), 9)]
+    return [*answers, list(store.isolated(list(NodeLabel), list(Relation))), store.runs(), store.reports("coverage")]

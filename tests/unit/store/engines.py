@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from duvet.config.schema import StoreRule
-from duvet.store.opening import open_store
+from duvet.config.settings import StoreRule
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
 
 

@@ -17,11 +17,22 @@ from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
 
-from duvet.search.query import STOP_WORDS
-from duvet.store.opening import open_store
+from duvet.queries.full_text import STOP_WORDS
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Artifact, Edge, Filters, Kind, Label, Node, Piece, Relation, Symbol, Taken
-from duvet.store.words import words_of
+from duvet.store.records import (
+    Artifact,
+    ChunkFilters,
+    FileKind,
+    GraphEdge,
+    GraphNode,
+    IngestedFile,
+    NodeLabel,
+    Relation,
+    Symbol,
+    TextPiece,
+)
+from duvet.store.text_index import extract_words
 from tests.unit.store.engines import store_path
 
 SIZE, STEP = 1000, 800
@@ -42,7 +53,7 @@ def sources() -> tuple[str, str]:
     return "\n\n".join(topics.values()), "\n\n".join(code)
 
 
-def files(count: int) -> Iterator[Taken]:
+def files(count: int) -> Iterator[IngestedFile]:
     """Files that have so many pieces together, half of them code."""
     made = random.Random(1)
     kinds = sources()
@@ -56,13 +67,13 @@ def files(count: int) -> Iterator[Taken]:
         yield one
 
 
-def _taken(number: int, text: str, most: int) -> Taken:
+def _taken(number: int, text: str, most: int) -> IngestedFile:
     pieces = []
     for start in range(0, len(text) - SIZE + STEP, STEP):
         end, line = min(start + SIZE, len(text)), text.count("\n", 0, start) + 1
         title = f"Part {number % 50} of everything" if number % 2 == 0 else ""
         last = line + text.count("\n", start, end)
-        pieces.append(Piece(start=start, end=end, line_start=line, line_end=last, title=title))
+        pieces.append(TextPiece(start=start, end=end, line_start=line, line_end=last, title=title))
     symbols = [
         Symbol(
             name=found[1],
@@ -77,14 +88,14 @@ def _taken(number: int, text: str, most: int) -> Taken:
     is_code = number % 2 == 1
     artifact = Artifact(
         path=f"{'src' if is_code else 'docs'}/part{number % SUBSYSTEMS}/file{number}.{'py' if is_code else 'md'}",
-        kind=Kind.CODE if is_code else Kind.DOC,
+        kind=FileKind.CODE if is_code else FileKind.DOC,
         subsystem=f"Part{number % SUBSYSTEMS}",
         namespace=f"part{number % SUBSYSTEMS}",
         digest=f"{number:064x}",
         git_commit=f"{number:040x}",
         git_timestamp=1.7e9 + number,
     )
-    return Taken(artifact=artifact, text=text, pieces=tuple(pieces[:most]), symbols=tuple(symbols))
+    return IngestedFile(artifact=artifact, text=text, pieces=tuple(pieces[:most]), symbols=tuple(symbols))
 
 
 def fill(store: Store, count: int) -> tuple[int, int, float]:
@@ -99,10 +110,10 @@ def fill(store: Store, count: int) -> tuple[int, int, float]:
             length += sum(piece.end - piece.start for piece in one.pieces)
             paths.append((one.artifact, len(one.pieces)))
         began = time.perf_counter()
-        subsystems = [Node(label=Label.SUBSYSTEM, key=f"Part{n}") for n in range(SUBSYSTEMS)]
-        nodes = [Node(label=artifact.label, key=artifact.path) for artifact, _ in paths]
+        subsystems = [GraphNode(label=NodeLabel.SUBSYSTEM, key=f"Part{n}") for n in range(SUBSYSTEMS)]
+        nodes = [GraphNode(label=artifact.label, key=artifact.path) for artifact, _ in paths]
         belong = [
-            Edge(source=node.id, relation=Relation.BELONGS_TO, target=f"Subsystem:{artifact.subsystem}")
+            GraphEdge(source=node.id, relation=Relation.BELONGS_TO, target=f"Subsystem:{artifact.subsystem}")
             for node, (artifact, _) in zip(nodes, paths, strict=True)
         ]
         writing.replace_graph([*subsystems, *nodes], belong)
@@ -119,7 +130,7 @@ def queries(store: Store, total: int) -> Iterator[list[str]]:
     made = random.Random(3)
     while True:
         (chunk,) = store.chunks([made.randint(1, total)])
-        words = sorted(set(words_of(chunk.text)) - STOP_WORDS)
+        words = sorted(set(extract_words(chunk.text)) - STOP_WORDS)
         if len(words) > 6:
             yield made.sample(words, made.randint(3, 6))
 
@@ -129,10 +140,10 @@ def ask(path: str) -> None:
     store = open_store(path)
     matrix = b"".join(segment.rows for segment in store.segments())
     asked = list(islice(queries(store, store.chunk_total()), ASKED))
-    some = Filters(kinds=("code",)), Filters(subsystems=("part7",)), Filters(symbol_kinds=("function",))
+    some = ChunkFilters(kinds=("code",)), ChunkFilters(subsystems=("part7",)), ChunkFilters(symbol_kinds=("function",))
     for name, filters, every in (
-        ("all words", Filters(), True),
-        ("any word", Filters(), False),
+        ("all words", ChunkFilters(), True),
+        ("any word", ChunkFilters(), False),
         *((str(one), one, False) for one in some),
     ):
         spent = []

@@ -5,13 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from duvet.store.protocol import Store
-from duvet.store.records import Artifact, Edge, Filters, Kind, Label, Node, Piece, Relation, Symbol, Taken
+from duvet.store.records import (
+    Artifact,
+    ChunkFilters,
+    FileKind,
+    GraphEdge,
+    GraphNode,
+    IngestedFile,
+    NodeLabel,
+    Relation,
+    Symbol,
+    TextPiece,
+)
 
 KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def pourSlowly(self):\n        pass\n"
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
 
 
-def taken(path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any) -> Taken:
+def taken(
+    path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any
+) -> IngestedFile:
     """A file that is cut where its lines end, two lines to a piece."""
     title = fields.pop("title", "")
     lines = text.splitlines(keepends=True)
@@ -19,17 +32,17 @@ def taken(path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: by
     for number in range(0, len(lines), 2):
         part = "".join(lines[number : number + 2])
         last = min(number + 2, len(lines))
-        pieces.append(Piece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title))
+        pieces.append(TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title))
         at += len(part)
-    fields = {"kind": Kind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
-    return Taken(
+    fields = {"kind": FileKind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
+    return IngestedFile(
         artifact=Artifact(path=path, **fields), text=text, pieces=tuple(pieces), symbols=symbols, vectors=vectors
     )
 
 
 def frequencies(store: Store, *words: str) -> dict[str, int]:
     """In how many pieces each word is found."""
-    return {word: len(store.lexical([word], Filters(), 1 << 20, every=True)) for word in words}
+    return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
 
 
 def symbol(qualified: str, kind: str, first: int, last: int, language: str = "python") -> Symbol:
@@ -43,10 +56,10 @@ def symbol(qualified: str, kind: str, first: int, last: int, language: str = "py
     )
 
 
-def node(id: str, name: str = "", **properties: Any) -> Node:
+def node(id: str, name: str = "", **properties: Any) -> GraphNode:
     label, _, key = id.partition(":")
-    return Node(label=Label(label), key=key, name=name, properties=properties)
+    return GraphNode(label=NodeLabel(label), key=key, name=name, properties=properties)
 
 
-def edge(source: str, relation: Relation, target: str, **properties: Any) -> Edge:
-    return Edge(source=source, relation=relation, target=target, properties=properties)
+def edge(source: str, relation: Relation, target: str, **properties: Any) -> GraphEdge:
+    return GraphEdge(source=source, relation=relation, target=target, properties=properties)

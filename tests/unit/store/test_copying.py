@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.copying import move_aside, overwrite
-from duvet.store.errors import BusyError, StoreError
-from duvet.store.opening import open_store
-from duvet.store.sqlite import SqliteStore
+from duvet.store.errors import StoreBusyError, StoreError
+from duvet.store.location import open_store
+from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
 from tests.unit.store.conftest import fill
 from tests.unit.store.contents import everything
 from tests.unit.store.engines import store_path
@@ -49,11 +48,11 @@ def test_those_who_have_it_open_see_all_that_was_put_back(store: SqliteStore, tm
             writing.put(taken("a.md", "kettle\n"))
         with store.writing() as writing:
             writing.remove("docs/guide.md")
-            with pytest.raises(BusyError):
+            with pytest.raises(StoreBusyError):
                 assert isinstance(other, SqliteStore)
-                overwrite(other.database, copy, 0.0)
+                overwrite_store(other.database, copy, 0.0)
         assert everything(other) == everything(store) != before
-        overwrite(store.database, copy, 1.0)
+        overwrite_store(store.database, copy, 1.0)
         assert everything(other) == everything(store) == before
         with other.writing() as writing:
             writing.put(taken("a.md", "kettle\n"))
@@ -65,8 +64,8 @@ def test_one_that_is_of_no_use_is_kept_elsewhere(tmp_path: Path) -> None:
     path.parent.mkdir()
     for end in ("", "-wal"):
         Path(f"{path}{end}").write_text(f"no store{end}")
-    moved = move_aside(str(path), str(tmp_path / "aside"))
+    moved = move_store_aside(str(path), str(tmp_path / "aside"))
     assert [os.path.relpath(one, tmp_path) for one in moved] == ["aside/store.db-wal", "aside/store.db"]
     assert (os.listdir(path.parent), (tmp_path / "aside/store.db").read_text()) == ([], "no store")
     with pytest.raises(StoreError, match="exists"):
-        move_aside(str(path), str(tmp_path / "aside"))
+        move_store_aside(str(path), str(tmp_path / "aside"))

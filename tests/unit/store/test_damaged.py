@@ -12,8 +12,8 @@ from typing import cast
 
 import pytest
 
-from duvet.store.errors import DamagedError, StoreError
-from duvet.store.opening import open_store
+from duvet.store.errors import StoreDamagedError, StoreError
+from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
 from tests.unit.store.conftest import fill
 from tests.unit.store.contents import by_hand, everything
@@ -70,25 +70,25 @@ ODD: dict[str, Callable[[Path], object]] = {
 class TestDamaged:
     @pytest.mark.parametrize("name", DAMAGES)
     def test_it_is_told_with_what_to_do(self, file: Path, name: str) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store that is cut off, that makes no sense, or that is not one of duvet at all MUST be an error that names
-        ##% the file and says what to do.
+        ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
         DAMAGES[name](file)
-        with pytest.raises(DamagedError) as caught, closing(open_store(str(file))) as store:
+        with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
             everything(store)
         assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
         begin = re.sub(r"remove store\.db( and store\.db-(wal|shm))*, ", "remove its files, ", caught.value.hint)
         assert begin == (IF_FOREIGN if name in FOREIGN else "") + BEGIN + ("" if name in FOREIGN else LOST)
 
     def test_no_more_is_to_be_removed_than_its_own_files(self, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% What is to be removed MUST be no more than the files of the store, whatever else is in their folder.
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
         (tmp_path / "knowledge.db-wal").touch()
         (tmp_path / "work.py").touch()
-        with pytest.raises(DamagedError) as caught:
+        with pytest.raises(StoreDamagedError) as caught:
             open_store(str(tmp_path / "knowledge.db"))
         assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and take everything in again")
 
@@ -99,7 +99,7 @@ class TestDamaged:
                 store.around("Subsystem:Kitchen", cast(int, "three"))
             with pytest.raises(StoreError) as caught:
                 store.database.rows("SELEKT 1")
-            assert not isinstance(caught.value, DamagedError)
+            assert not isinstance(caught.value, StoreDamagedError)
 
     @pytest.mark.parametrize("name", ODD)
     def test_nothing_else_goes_wrong_when_it_is_written(self, file: Path, name: str) -> None:
@@ -108,7 +108,7 @@ class TestDamaged:
             with closing(open_store(str(file), create=True)) as store:
                 fill(store)
                 everything(store)
-        except DamagedError as error:
+        except StoreDamagedError as error:
             assert error.path == str(file)
 
     def test_wherever_it_is_overwritten(self, file: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.store.errors import StoreError
-from duvet.store.protocol import Store, Writing
-from duvet.store.records import Artifact, Filters, Kind, Piece, Segment, Taken
+from duvet.store.protocol import Store, StoreWriter
+from duvet.store.records import Artifact, ChunkFilters, FileKind, IngestedFile, TextPiece, VectorSegment
 from tests.unit.store.conftest import KITCHEN, fill
 from tests.unit.store.engines import Engine
 from tests.unit.store.made import KETTLE, frequencies, symbol, taken
@@ -29,8 +29,8 @@ class TestFiles:
 
     def test_a_file_has_as_many_pieces_as_were_given(self, empty: Store) -> None:
         with empty.writing() as writing:
-            writing.put(Taken(artifact=Artifact(path="a", kind=Kind.OTHER, chunk_count=9, skipped="empty")))
-        assert empty.artifacts() == {"a": Artifact(path="a", kind=Kind.OTHER, skipped="empty")}
+            writing.put(IngestedFile(artifact=Artifact(path="a", kind=FileKind.OTHER, chunk_count=9, skipped="empty")))
+        assert empty.artifacts() == {"a": Artifact(path="a", kind=FileKind.OTHER, skipped="empty")}
 
     def test_pieces_come_as_they_are_asked_for(self, kitchen: Store) -> None:
         numbers = kitchen.chunk_numbers("src/kettle.py")
@@ -41,7 +41,7 @@ class TestFiles:
             ("docs/guide.md::1", "A kettle boils water. Boiling water is hot.\n", "How to boil"),
             ("src/kettle.py::0", "def boil(water):\n    return heat(water)\n", ""),
         ]
-        assert found[0].piece == Piece(start=42, end=81, line_start=5, line_end=6)
+        assert found[0].piece == TextPiece(start=42, end=81, line_start=5, line_end=6)
         assert found[0].artifact == KITCHEN[0].artifact
 
     def test_a_piece_has_the_symbols_of_its_lines(self, kitchen: Store) -> None:
@@ -57,8 +57,8 @@ class TestFiles:
 
     def test_a_file_takes_the_place_of_what_was_known_of_it(self, kitchen: Store) -> None:
         with kitchen.writing() as writing:
-            writing.put(taken("src/kettle.py", "whistle\n", kind=Kind.TEST))
-        assert kitchen.artifacts()["src/kettle.py"].kind is Kind.TEST
+            writing.put(taken("src/kettle.py", "whistle\n", kind=FileKind.TEST))
+        assert kitchen.artifacts()["src/kettle.py"].kind is FileKind.TEST
         assert [one.text for one in kitchen.chunks(kitchen.chunk_numbers("src/kettle.py"))] == ["whistle\n"]
         assert (kitchen.chunk_total(), texts(kitchen, "pour"), texts(kitchen, "whistle")) == (4, [], ["whistle\n"])
 
@@ -74,7 +74,7 @@ class TestFiles:
                 writing.remove(path)
         assert sorted(kitchen.artifacts()) == ["docs/guide.md", "tests/test_kettle.py"]
         assert (kitchen.chunk_total(), texts(kitchen, "heat"), frequencies(kitchen, "heat")) == (3, [], {"heat": 0})
-        assert kitchen.allowed(Filters(symbol_kinds=("method",))) == []
+        assert kitchen.allowed(ChunkFilters(symbol_kinds=("method",))) == []
 
     def test_what_is_known_of_a_file_changes_and_its_pieces_stay(self, kitchen: Store) -> None:
         numbers = kitchen.chunk_numbers("src/kettle.py")
@@ -83,27 +83,27 @@ class TestFiles:
             writing.touch(other)
         assert kitchen.artifacts()["src/kettle.py"] == other
         assert kitchen.chunk_numbers("src/kettle.py") == numbers
-        assert kitchen.allowed(Filters(tags=("cold",))) == list(numbers)
-        assert kitchen.allowed(Filters(tags=("hot",))) == []
+        assert kitchen.allowed(ChunkFilters(tags=("cold",))) == list(numbers)
+        assert kitchen.allowed(ChunkFilters(tags=("hot",))) == []
 
     def test_a_file_that_was_not_taken_in_is_not_touched(self, empty: Store) -> None:
         with pytest.raises(StoreError, match=r"a\.py was not taken in"), empty.writing() as writing:
-            writing.touch(Artifact(path="a.py", kind=Kind.CODE))
+            writing.touch(Artifact(path="a.py", kind=FileKind.CODE))
 
     def test_vectors_belong_to_the_pieces_of_their_file(self, kitchen: Store) -> None:
         code, doc = tuple(kitchen.chunk_numbers("src/kettle.py")), tuple(kitchen.chunk_numbers("docs/guide.md"))
-        assert list(kitchen.segments()) == [Segment(code, b"abcd"), Segment(doc, b"xy")]
+        assert list(kitchen.segments()) == [VectorSegment(code, b"abcd"), VectorSegment(doc, b"xy")]
         with kitchen.writing() as writing:
             writing.replace_vectors("src/kettle.py", b"efgh")
             writing.replace_vectors("docs/guide.md", b"")
             writing.replace_vectors("nowhere", b"zz")
-        assert list(kitchen.segments()) == [Segment(code, b"efgh")]
+        assert list(kitchen.segments()) == [VectorSegment(code, b"efgh")]
 
     def test_times_are_lacking_where_a_file_that_can_be_found_has_none(self, kitchen: Store) -> None:
         assert kitchen.lacks_times()
         with kitchen.writing() as writing:
             writing.remove("tests/test_kettle.py")
-            writing.put(Taken(artifact=Artifact(path="empty", kind=Kind.OTHER, skipped="empty")))
+            writing.put(IngestedFile(artifact=Artifact(path="empty", kind=FileKind.OTHER, skipped="empty")))
         assert not kitchen.lacks_times()
 
     def test_many_texts_share_what_they_have_in_common(self, empty: Store) -> None:
@@ -118,9 +118,10 @@ class TestFiles:
         assert frequencies(empty, "299", "298") == {"299": 0, "298": 2}
 
     def test_all_of_it_is_there_for_who_opens_it_again(self, engine: Engine, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/cache.md#storage
         ##= type=test
-        ##% Git MUST ignore the store wherever it is made.
+        ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
+        ##% symbolic link there.
         first = engine(tmp_path, create=True)
         fill(first)
         first.close()
@@ -133,13 +134,10 @@ class TestFiles:
 
 class TestRevision:
     def test_it_is_another_after_each_run_that_changes_anything(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% A run that has changed anything MUST leave a store that tells it is another.
         seen = [kitchen.revision]
-        changes: Sequence[Callable[[Writing], None]] = (
+        changes: Sequence[Callable[[StoreWriter], None]] = (
             lambda writing: writing.put(taken("a.py", "a\n")),
-            lambda writing: writing.touch(Artifact(path="a.py", kind=Kind.TEST)),
+            lambda writing: writing.touch(Artifact(path="a.py", kind=FileKind.TEST)),
             lambda writing: writing.replace_vectors("a.py", b"v"),
             lambda writing: writing.keep("space", b"s"),
             lambda writing: writing.replace_graph([], []),
@@ -153,7 +151,9 @@ class TestRevision:
 
 
 def texts(store: Store, word: str) -> list[str]:
-    return [one.text for one in store.chunks([number for number, _ in store.lexical([word], Filters(), 9, every=True)])]
+    return [
+        one.text for one in store.chunks([number for number, _ in store.lexical([word], ChunkFilters(), 9, every=True)])
+    ]
 
 
 def test_any_thread_may_ask_and_write(kitchen: Store) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Edge, Label, Node, Relation
+from duvet.store.records import GraphEdge, GraphNode, NodeLabel, Relation
 from tests.unit.store.conftest import EDGES, NODES
 from tests.unit.store.made import edge, node
 
@@ -17,7 +17,7 @@ LINK = edge(GUIDE, Relation.LINKS_TO, KETTLE)
 BELONGS = edge(KETTLE, Relation.BELONGS_TO, KITCHEN)
 
 
-def told(ends: Iterable[tuple[Edge, Node]]) -> list[str]:
+def told(ends: Iterable[tuple[GraphEdge, GraphNode]]) -> list[str]:
     return [f"{one.source} {one.relation} {one.target} | {end.id}" for one, end in ends]
 
 
@@ -25,55 +25,58 @@ class TestNodes:
     def test_each_is_found_by_its_label_and_key(self, kitchen: Store) -> None:
         for one in NODES:
             assert kitchen.node(one.label, one.key) == one
-        assert kitchen.node(Label.SOURCE_FILE, "docs/guide.md") is None
-        assert kitchen.node(Label.SOURCE_FILE, "SRC/kettle.py") is None
+        assert kitchen.node(NodeLabel.SOURCE_FILE, "docs/guide.md") is None
+        assert kitchen.node(NodeLabel.SOURCE_FILE, "SRC/kettle.py") is None
 
     def test_subsystems_are_found_in_whatever_case(self, kitchen: Store) -> None:
-        assert kitchen.node(Label.SUBSYSTEM, "kITCHEN") == NODES[0]
+        assert kitchen.node(NodeLabel.SUBSYSTEM, "kITCHEN") == NODES[0]
 
     def test_pieces_are_nodes_that_nobody_has_to_put(self, kitchen: Store) -> None:
-        piece = Node(
-            label=Label.CHUNK,
+        piece = GraphNode(
+            label=NodeLabel.CHUNK,
             key="docs/guide.md::1",
             name="How to boil",
             properties={"path": "docs/guide.md", "ordinal": 1, "line_start": 3, "line_end": 3},
         )
-        assert kitchen.node(Label.CHUNK, "docs/guide.md::1") == piece
-        assert [one.key for one in kitchen.nodes(Label.CHUNK)] == [
+        assert kitchen.node(NodeLabel.CHUNK, "docs/guide.md::1") == piece
+        assert [one.key for one in kitchen.nodes(NodeLabel.CHUNK)] == [
             "docs/guide.md::0", "docs/guide.md::1", *(f"src/kettle.py::{n}" for n in range(4)), "tests/test_kettle.py::0",
         ]  # fmt: skip
 
     @pytest.mark.parametrize("key", ["", "::", "docs/guide.md", "docs/guide.md::2", "docs/guide.md::01", "docs/guide.md::-1",
                                      "docs/guide.md::" + "9" * 400, "docs/guide.md::²", "docs/guide.md:1"])  # fmt: skip
     def test_what_is_no_piece_is_no_node(self, kitchen: Store, key: str) -> None:
-        assert kitchen.node(Label.CHUNK, key) is None
+        assert kitchen.node(NodeLabel.CHUNK, key) is None
         assert kitchen.edges(f"Chunk:{key}", out=False, limit=9) == []
 
     def test_all_of_a_kind_come_in_the_order_of_their_keys(self, kitchen: Store) -> None:
-        assert [one.id for one in kitchen.nodes(Label.SUBSYSTEM)] == [CELLAR, KITCHEN]
-        assert list(kitchen.nodes(Label.SPECIFICATION)) == []
+        assert [one.id for one in kitchen.nodes(NodeLabel.SUBSYSTEM)] == [CELLAR, KITCHEN]
+        assert list(kitchen.nodes(NodeLabel.SPECIFICATION)) == []
 
     def test_terms_are_looked_for_in_keys_and_names(self, kitchen: Store) -> None:
-        every = list(Label)
+        every = list(NodeLabel)
         assert [one.id for one in kitchen.found_nodes("KETTLE", every, 9)] == [
             KETTLE, "TestCase:tests/test_kettle.py", BOIL,
         ]  # fmt: skip
-        assert [one.id for one in kitchen.found_nodes("heat", [Label.REQUIREMENT, Label.SECTION], 9)] == [BOIL, HEAT]
-        assert kitchen.found_nodes("kettle", [Label.SOURCE_FILE], 0) == []
+        assert [one.id for one in kitchen.found_nodes("heat", [NodeLabel.REQUIREMENT, NodeLabel.SECTION], 9)] == [
+            BOIL,
+            HEAT,
+        ]
+        assert kitchen.found_nodes("kettle", [NodeLabel.SOURCE_FILE], 0) == []
 
     def test_what_is_called_just_so_comes_first(self, empty: Store) -> None:
         with empty.writing() as writing:
             writing.replace_graph(
                 [node(f"Section:a#{n}", name) for n, name in enumerate(["Heating", "Preheat", "HEAT"])], []
             )
-        assert [one.name for one in empty.found_nodes("heat", [Label.SECTION], 2)] == ["HEAT", "Heating"]
+        assert [one.name for one in empty.found_nodes("heat", [NodeLabel.SECTION], 2)] == ["HEAT", "Heating"]
 
     @pytest.mark.parametrize("term", ["%", "_", "k%e", "\\", "'", '"', "*", "[a-z]", "\0", "\ud800"])
     def test_wildcards_are_plain(self, kitchen: Store, term: str) -> None:
-        assert kitchen.found_nodes(term, [Label.SUBSYSTEM, Label.SOURCE_FILE], 9) == []
+        assert kitchen.found_nodes(term, [NodeLabel.SUBSYSTEM, NodeLabel.SOURCE_FILE], 9) == []
         with kitchen.writing() as writing:
             writing.replace_graph([node(f"SourceFile:a{term}b"), node("SourceFile:ab")], [])
-        assert [one.key for one in kitchen.found_nodes(term, [Label.SOURCE_FILE], 9)] == [f"a{term}b"]
+        assert [one.key for one in kitchen.found_nodes(term, [NodeLabel.SOURCE_FILE], 9)] == [f"a{term}b"]
 
 
 class TestEdges:
@@ -122,10 +125,10 @@ class TestEdges:
         assert empty.edges("SourceFile:a", out=True, limit=9) == []
 
     def test_nodes_from_which_none_begin(self, kitchen: Store) -> None:
-        labels = [Label.DESIGN_DOC, Label.SOURCE_FILE, Label.TEST_CASE, Label.CHUNK]
+        labels = [NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.CHUNK]
         found = kitchen.isolated(labels, [Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES])
         assert [one.id for one in found] == ["TestCase:tests/test_kettle.py", GUIDE]
-        assert [one.id for one in kitchen.isolated([Label.DESIGN_DOC], [Relation.LINKS_TO])] == []
+        assert [one.id for one in kitchen.isolated([NodeLabel.DESIGN_DOC], [Relation.LINKS_TO])] == []
         assert list(kitchen.isolated([], [])) == []
 
 
@@ -156,12 +159,12 @@ class TestReplacing:
             nodes = [node(KITCHEN, "Scullery", owner="x"), node(KETTLE), node("SourceFile:new")]
             belongs = edge(KETTLE, Relation.BELONGS_TO, KITCHEN, since=1)
             writing.replace_graph(nodes, [belongs, edge("SourceFile:new", Relation.LINKS_TO, KETTLE)])
-        assert kitchen.node(Label.SUBSYSTEM, "kitchen") == nodes[0]
-        assert [one.id for label in Label if label is not Label.CHUNK for one in kitchen.nodes(label)] == [
+        assert kitchen.node(NodeLabel.SUBSYSTEM, "kitchen") == nodes[0]
+        assert [one.id for label in NodeLabel if label is not NodeLabel.CHUNK for one in kitchen.nodes(label)] == [
             KITCHEN, "SourceFile:new", KETTLE,
         ]  # fmt: skip
         assert kitchen.neighbours([KETTLE])[KETTLE][0] == (belongs, nodes[0])
-        assert [one.key for one in kitchen.found_nodes("SCULL", [Label.SUBSYSTEM], 9)] == ["Kitchen"]
+        assert [one.key for one in kitchen.found_nodes("SCULL", [NodeLabel.SUBSYSTEM], 9)] == ["Kitchen"]
 
     def test_the_same_graph_changes_nothing(self, kitchen: Store) -> None:
         before = kitchen.revision
@@ -173,4 +176,4 @@ class TestReplacing:
         odd = node("SourceFile:a", "\ud800", text="\udcff\0", list=[1, 2.5, None, True], deep={"a": {"b": []}})
         with empty.writing() as writing:
             writing.replace_graph([odd], [])
-        assert empty.node(Label.SOURCE_FILE, "a") == odd
+        assert empty.node(NodeLabel.SOURCE_FILE, "a") == odd

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind
-from duvet.store.words import asked_words
+from duvet.store.records import ChunkFilters, FileKind
+from duvet.store.text_index import extract_query_words
 from tests.unit.store.made import frequencies, taken
 
 
@@ -19,10 +19,10 @@ def put(store: Store, **texts: str) -> None:
 
 
 def found(
-    store: Store, words: Iterable[str], *, every: bool = False, filters: Filters | None = None, limit: int = 9
+    store: Store, words: Iterable[str], *, every: bool = False, filters: ChunkFilters | None = None, limit: int = 9
 ) -> str:
     """The names of the files, the best first."""
-    hits = store.lexical([*words], filters or Filters(), limit, every=every)
+    hits = store.lexical([*words], filters or ChunkFilters(), limit, every=every)
     scores = [score for _, score in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
@@ -39,10 +39,10 @@ class TestWords:
         assert found(empty, ["cocoa"]) == found(empty, []) == found(empty, [], every=True) == ""
 
     def test_forms_and_parts_of_names(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Words MUST be found in whatever form they stand in a piece or in its title, names such as `parseHeaderLine` by
-        ##% each of their parts, too, and names such as `parse_header_line` also as the one word that these make.
+        ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by
+        ##% their path or name.
         with empty.writing() as writing:
             writing.put(taken("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
             writing.put(taken("b", "Der Kaffee im Café\n"))
@@ -52,10 +52,10 @@ class TestWords:
         assert found(empty, ["header", "kettle"], every=True) == "a"
 
     def test_what_counts(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% A rare word MUST count for more than a common one, and a word for more where it stands in the title, more often,
-        ##% or in a shorter piece.
+        ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
+        ##% those with some.
         rest = "and so on " * 60
         with empty.writing() as writing:
             writing.put(taken("common", f"water {rest}\n"))
@@ -106,43 +106,45 @@ class TestHostile:
         ],
     )  # fmt: skip
     def test_syntax_is_none(self, empty: Store, query: str) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% What people ask for MUST be taken for words, never for the syntax of the search engine.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         put(empty, a="tea\n", b="coffee\n")
-        assert found(empty, [query]) == found(empty, asked_words(query)[0]) == "a"
+        assert found(empty, [query]) == found(empty, extract_query_words(query)[0]) == "a"
 
     @pytest.mark.parametrize("query", ["", " ", '"', "***", "\0", "\ud800", "\ue001", "()", "—", "\U0010ffff"])
     def test_no_words_find_nothing(self, empty: Store, query: str) -> None:
         put(empty, a="tea\n")
-        assert asked_words(query) == ([], False)
+        assert extract_query_words(query) == ([], False)
         for every in (True, False):
             assert found(empty, [query], every=every) == ""
         assert frequencies(empty, query) == {query: 0}
 
     def test_long_queries(self, empty: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#search
         ##= type=test
-        ##% Of a query the first 2,000 characters and 64 words MUST count, and no more.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
-        assert asked_words("tea " * 400) == (["tea"], False)
-        assert asked_words("tea " * 600) == (["tea"], True)
-        words, is_cut = asked_words(" ".join(f"w{number}" for number in range(70)))
+        assert extract_query_words("tea " * 400) == (["tea"], False)
+        assert extract_query_words("tea " * 600) == (["tea"], True)
+        words, is_cut = extract_query_words(" ".join(f"w{number}" for number in range(70)))
         assert (words, is_cut) == ([f"w{number}" for number in range(64)], True)
         assert found(empty, words) == found(empty, [f"w{number}" for number in range(70)]) == "first last"
-        assert found(empty, asked_words("x" * 1_000_000)[0]) == ""
+        assert found(empty, extract_query_words("x" * 1_000_000)[0]) == ""
         assert found(empty, ["x" * 3000]) == "last"
 
     def test_whatever_is_in_a_text(self, empty: Store) -> None:
         odd = "tea \0 \ud800 \ue001coffee \ue004tea \U0001f375 " + "x" * 100_000 + "\n"
         path = "a::b/\"c\" %d_'e':\n\ud800.py"
         with empty.writing() as writing:
-            writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=Kind.TEST))
+            writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=FileKind.TEST))
         (chunk,) = empty.chunks(empty.chunk_numbers(path))
         assert (chunk.text, chunk.piece.title, chunk.id) == (odd, "\0 \ud800", f"{path}::0")
         assert found(empty, ["coffee"]) == path
         assert (chunk.artifact.subsystem, chunk.artifact.tags) == ("\ud800", ("\udcff",))
-        assert empty.allowed(Filters(subsystems=("\ud800",))) == [chunk.number]
+        assert empty.allowed(ChunkFilters(subsystems=("\ud800",))) == [chunk.number]
         with empty.writing() as writing:
             writing.remove(path)
         assert (empty.artifacts(), found(empty, ["coffee"])) == ({}, "")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind
+from duvet.store.records import ChunkFilters, FileKind
 from tests.unit.store.made import KETTLE, symbol, taken
 
-ANY = Filters()
+ANY = ChunkFilters()
 SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout", "class", 5, 7), symbol("Spout.pourSlowly", "method", 6, 7))
 
 
@@ -19,8 +19,8 @@ def named(empty: Store) -> Store:
     with empty.writing() as writing:
         writing.put(taken("src/kettle.py", KETTLE, symbols=SYMBOLS))
         writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
-        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=Kind.DOC))
-        writing.put(taken(".env", "POUR=1\n", kind=Kind.OTHER))
+        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
+        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
         writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
         writing.put(taken("empty/kettle.py", ""))
     return empty
@@ -51,10 +51,10 @@ CALLED = {
 
 @pytest.mark.parametrize("path", CALLED)
 def test_files(named: Store, path: str) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A file MUST be found by its path, by any number of the last parts of it, and by its name with or without the
-    ##% ending, in whatever case.
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
     assert ids(named, named.called(path, ANY)) == CALLED[path]
 
 
@@ -74,15 +74,11 @@ DECLARED = {
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_symbols(named: Store, name: str) -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% The pieces that declare a symbol MUST be found by its name, and where nothing is called just so, by one with other
-    ##% capitals, or with its parts joined otherwise.
     assert ids(named, named.declaring(name, ANY)) == DECLARED[name]
 
 
 def test_filters(named: Store) -> None:
-    docs = Filters(kinds=("doc",))
+    docs = ChunkFilters(kinds=("doc",))
     assert ids(named, named.called("kettle", docs)) == ["docs/Kettle.md::0"]
     assert named.called("src/kettle.py", docs) == named.declaring("boil", docs) == []
 

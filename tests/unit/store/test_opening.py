@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import MissingError
-from duvet.store.opening import make_folder, open_store
+from duvet.store.errors import StoreMissingError
+from duvet.store.location import make_store_folder, open_store
 from tests.histories import git
 
 
 def test_a_name_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(MissingError):
+    with pytest.raises(StoreMissingError):
         open_store("knowledge.db")
     open_store("knowledge.db", create=True).close()
     open_store("knowledge.db").close()
@@ -31,10 +31,10 @@ def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path, name: str) 
 
 def test_a_list_of_what_is_ignored_grows_and_is_left_alone_where_it_is_somebody_elses(tmp_path: Path) -> None:
     path, ignore = tmp_path / "store.db", tmp_path / ".gitignore"
-    make_folder(str(path), "notes.txt")
+    make_store_folder(str(path), "notes.txt")
     open_store(str(path), create=True).close()
-    make_folder(str(path), "notes.txt")
+    make_store_folder(str(path), "notes.txt")
     assert ignore.read_text() == "/.gitignore\n/notes.txt\n/store.db*\n"
     ignore.write_text("mine\n")
-    make_folder(str(path), "more.txt")
+    make_store_folder(str(path), "more.txt")
     assert ignore.read_text() == "mine\n"

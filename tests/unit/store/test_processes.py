@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import BusyError
-from duvet.store.opening import open_store
-from duvet.store.records import Filters
+from duvet.store.errors import StoreBusyError
+from duvet.store.location import open_store
+from duvet.store.records import ChunkFilters
 from tests.cli.running import environment
 from tests.unit.store.conftest import fill
 from tests.unit.store.engines import store_path
@@ -20,23 +20,23 @@ from tests.unit.store.made import frequencies, taken
 
 WRITE = """
 import sys
-from duvet.store.errors import BusyError
-from duvet.store.opening import open_store
+from duvet.store.errors import StoreBusyError
+from duvet.store.location import open_store
 from tests.unit.store.engines import store_path
-from duvet.store.records import Artifact, Kind, Piece, Taken
+from duvet.store.records import Artifact, FileKind, TextPiece, IngestedFile
 path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 store = open_store(path, create=True)
 try:
     with store.writing(patience) as writing:
         for number in range(count):
             text = f"kettle {name} {number} " * 99
-            piece = Piece(start=0, end=len(text), line_start=1, line_end=1)
-            writing.put(Taken(artifact=Artifact(path=f"{name}/{number}", kind=Kind.DOC), text=text, pieces=(piece,)))
+            piece = TextPiece(start=0, end=len(text), line_start=1, line_end=1)
+            writing.put(IngestedFile(artifact=Artifact(path=f"{name}/{number}", kind=FileKind.DOC), text=text, pieces=(piece,)))
         writing.remove("docs/guide.md")
         writing.flush()
         print("written", flush=True)
         sys.stdin.readline()
-except BusyError:
+except StoreBusyError:
     print("busy", flush=True)
 else:
     print("done", flush=True)
@@ -69,9 +69,9 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 @pytest.mark.parametrize("count", [1, 6000])
 def test_one_that_is_killed_leaves_what_there_was(file: Path, count: int) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
+    ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
         before = store.revision, store.artifacts(), frequencies(store, "kettle")
@@ -87,16 +87,16 @@ def test_one_that_is_killed_leaves_what_there_was(file: Path, count: int) -> Non
 
 
 def test_of_two_at_once_one_waits_or_fails(file: Path) -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Of two runs at once, one MUST wait, or fail and say that somebody else is writing.
+    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     with writer(file, "first", 9) as first:
         assert said(first) == "written"
         with writer(file, "hasty", 1) as hasty:
             assert said(hasty) == "busy"
         with closing(open_store(str(file), create=True)) as store:
             assert store.artifacts() == {}
-            with pytest.raises(BusyError), store.writing(patience=0.05):
+            with pytest.raises(StoreBusyError), store.writing(patience=0.05):
                 pass
         with writer(file, "patient", 9, 30.0) as patient:
             first.communicate("\n", timeout=60)
@@ -114,4 +114,4 @@ def test_many_that_make_it_at_once(file: Path) -> None:
             assert process.communicate(timeout=120)[0].split() == ["written", "done"]
     with closing(open_store(str(file))) as store:
         assert (len(store.artifacts()), store.chunk_total()) == (15, 15)
-        assert len(store.lexical(["kettle"], Filters(), 99, every=True)) == 15
+        assert len(store.lexical(["kettle"], ChunkFilters(), 99, every=True)) == 15

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import DamagedError, MissingError, StoreError, VersionError
-from duvet.store.opening import open_store
-from duvet.store.schema import APPLICATION, SCHEMA
+from duvet.store.database import APPLICATION_ID, SCHEMA_VERSION
+from duvet.store.errors import StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
+from duvet.store.location import open_store
 from tests.unit.store.conftest import fill
 from tests.unit.store.contents import by_hand
 from tests.unit.store.engines import store_path
@@ -19,11 +19,11 @@ from tests.unit.store.made import frequencies
 
 class TestMissing:
     def test_reading_makes_nothing(self, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% Reading MUST NOT make a store: where there is none, duvet MUST say that nothing was taken in yet.
+        ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
         path = store_path(str(tmp_path))
-        with pytest.raises(MissingError) as caught:
+        with pytest.raises(StoreMissingError) as caught:
             open_store(path)
         assert str(caught.value) == f"{path}: nothing of this project was taken in yet"
         assert list(tmp_path.iterdir()) == []
@@ -45,16 +45,20 @@ class TestMissing:
 
 class TestVersions:
     def test_one_of_an_older_duvet_is_replaced_when_something_is_taken_in(self, file: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store that an older duvet has made MUST be replaced by the next run, and until then duvet MUST say so.
+        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+        ##% and not the index of a newer version.
         with by_hand(file) as connection:
             connection.execute("CREATE TABLE 'left over' (a)")
             connection.execute("PRAGMA user_version=1")
         before = file.read_bytes()
-        with pytest.raises(VersionError) as caught:
+        with pytest.raises(StoreVersionError) as caught:
             open_store(str(file))
-        assert str(caught.value) == f"{file}: an older duvet has made it: its schema is 1, and this one reads {SCHEMA}"
+        assert (
+            str(caught.value)
+            == f"{file}: an older duvet has made it: its schema is 1, and this one reads {SCHEMA_VERSION}"
+        )
         assert caught.value.hint == "take everything in again: that replaces it, and it holds nothing else"
         assert file.read_bytes() == before
         with closing(open_store(str(file), create=True)) as store:
@@ -65,15 +69,15 @@ class TestVersions:
 
     @pytest.mark.parametrize("create", [True, False])
     def test_one_of_a_newer_duvet_is_refused(self, file: Path, create: bool) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% A store that a newer duvet has made MUST be refused, and stay as it is.
         with by_hand(file) as connection:
             connection.execute("PRAGMA user_version=99")
         before = file.read_bytes()
-        with pytest.raises(VersionError) as caught:
+        with pytest.raises(StoreVersionError) as caught:
             open_store(str(file), create=create)
-        assert str(caught.value) == f"{file}: a newer duvet has made it: its schema is 99, and this one reads {SCHEMA}"
+        assert (
+            str(caught.value)
+            == f"{file}: a newer duvet has made it: its schema is 99, and this one reads {SCHEMA_VERSION}"
+        )
         assert caught.value.hint.startswith("use that one; or remove store.db")
         assert file.read_bytes() == before
 
@@ -81,7 +85,7 @@ class TestVersions:
         path = Path(store_path(str(tmp_path)))
         path.parent.mkdir(parents=True)
         path.write_bytes(b"")
-        with pytest.raises(DamagedError, match="it is empty"):
+        with pytest.raises(StoreDamagedError, match="it is empty"):
             open_store(str(path))
         with closing(open_store(str(path), create=True)) as store:
             assert store.artifacts() == {}
@@ -91,9 +95,10 @@ class TestLinks:
     @pytest.mark.parametrize("create", [True, False])
     @pytest.mark.parametrize("place", [".duvet", ".duvet/knowledge", ".duvet/knowledge/store.db"])
     def test_nothing_is_read_or_written_through_one(self, tmp_path: Path, place: str, create: bool) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#storage
         ##= type=test
-        ##% A store behind a link MUST be neither read nor written.
+        ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic
+        ##% link.
         elsewhere = tmp_path / "elsewhere"
         with closing(open_store(store_path(str(elsewhere)), create=True)) as store:
             fill(store)
@@ -117,10 +122,10 @@ class TestLinks:
     def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
         path = Path(store_path(str(tmp_path)))
         path.mkdir(parents=True)
-        with pytest.raises(DamagedError, match="it is no file"):
+        with pytest.raises(StoreDamagedError, match="it is no file"):
             open_store(str(path), create=True)
 
 
 def test_the_file_says_whose_it_is(file: Path) -> None:
     with by_hand(file) as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)

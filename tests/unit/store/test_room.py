@@ -6,9 +6,9 @@ import random
 from contextlib import closing
 from pathlib import Path
 
-from duvet.store.opening import open_store
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Filters
+from duvet.store.records import ChunkFilters
 from tests.unit.store.engines import store_path
 from tests.unit.store.made import taken
 
@@ -34,7 +34,7 @@ def test_what_is_gone_takes_no_room(tmp_path: Path) -> None:
                 writing.remove(f"{number}.md")
         assert path.stat().st_size < full / 3
         assert (store.chunk_total(), len(store.artifacts())) == (40, 10)
-        hits = store.lexical([f"w{number}" for number in range(3000)], Filters(), 99, every=False)
+        hits = store.lexical([f"w{number}" for number in range(3000)], ChunkFilters(), 99, every=False)
         assert {int(one.artifact.path[:-3]) for one in store.chunks([number for number, _ in hits])} <= set(range(10))
     assert sorted(one.name for one in path.parent.iterdir()) == [".gitignore", "store.db"]
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import BusyError, StoreError
+from duvet.store.errors import StoreBusyError, StoreError
 from duvet.store.protocol import Store
-from duvet.store.records import Artifact, Kind, Removed, Run
+from duvet.store.records import Artifact, FileKind, IngestRun, RemovedFile
 from tests.unit.store.engines import Engine
 from tests.unit.store.made import frequencies, node, taken
 
 
-def run(number: int, profile: str = "local") -> Run:
-    return Run(run_id=f"r{number}", profile=profile, started_at=float(number))
+def run(number: int, profile: str = "local") -> IngestRun:
+    return IngestRun(run_id=f"r{number}", profile=profile, started_at=float(number))
 
 
 class TestRuns:
     def test_the_newest_come_first(self, empty: Store) -> None:
-        whole = Run(
+        whole = IngestRun(
             run_id="whole",
             profile="scheduled",
             started_at=1.5,
@@ -30,7 +30,7 @@ class TestRuns:
             chunk_count=9,
             repo_head="c0ffee",
             changed=2,
-            removed=(Removed(path="a\udcff.py", kind=Kind.CODE, status="renamed", renamed_to="b.py"),),
+            removed=(RemovedFile(path="a\udcff.py", kind=FileKind.CODE, status="renamed", renamed_to="b.py"),),
             error="no room",
         )
         for one in (run(1), whole, run(2)):
@@ -57,9 +57,9 @@ class TestRuns:
 
 class TestReading:
     def test_it_is_of_one_moment(self, kitchen: Store, engine: Engine, tmp_path: Path) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#ingest-runs
         ##= type=test
-        ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
+        ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
         with closing(engine(tmp_path)) as other:
             with kitchen.reading():
                 before = kitchen.revision
@@ -68,7 +68,7 @@ class TestReading:
                 with kitchen.reading():
                     assert kitchen.revision == before != other.revision
                 assert (kitchen.chunk_total(), other.chunk_total()) == (7, 3)
-                with pytest.raises(BusyError), kitchen.writing():
+                with pytest.raises(StoreBusyError), kitchen.writing():
                     pass
             assert kitchen.chunk_total() == 3 and kitchen.is_current
 
@@ -82,9 +82,10 @@ class TestReading:
 
 class TestFailing:
     def test_nothing_of_it_is_left(self, kitchen: Store) -> None:
-        ##= man/spec/knowledge.md#store
+        ##= man/spec/knowledge.md#ingest-runs
         ##= type=test
-        ##% A run that fails or is killed, whatever the reason, MUST leave the store as it was.
+        ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
+        ##% reason.
         before = kitchen.revision, kitchen.artifacts(), kitchen.chunk_total(), frequencies(kitchen, "kettle", "new")
         with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
             writing.put(taken("new.py", "new kettle\n"))
@@ -101,7 +102,7 @@ class TestFailing:
         assert frequencies(kitchen, "kettle", "new") == {"kettle": 5, "new": 1}
 
     def test_a_change_of_which_a_part_has_failed_is_not_done(self, kitchen: Store) -> None:
-        unknown = Artifact(path="unknown.py", kind=Kind.CODE)
+        unknown = Artifact(path="unknown.py", kind=FileKind.CODE)
         with pytest.raises(StoreError, match="an earlier part"), kitchen.writing() as writing:
             writing.put(taken("new.py", "new\n"))
             with pytest.raises(StoreError, match="was not taken in"):
@@ -114,7 +115,7 @@ class TestFailing:
         assert kitchen.node(kitchen.artifacts()["src/kettle.py"].label, "src/kettle.py")
 
     def test_one_change_at_a_time(self, empty: Store) -> None:
-        with empty.writing(), pytest.raises(BusyError), empty.writing():
+        with empty.writing(), pytest.raises(StoreBusyError), empty.writing():
             pass
         with empty.writing() as writing:
             writing.put(taken("a", "a\n"))

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import BusyError, StoreError
-from duvet.store.opening import open_store
-from duvet.store.records import Kind
+from duvet.store.errors import StoreBusyError, StoreError
+from duvet.store.location import open_store
+from duvet.store.records import FileKind
 from duvet.store.sqlite import SqliteStore
 from tests.cli.running import NOBODY, environment
 from tests.unit.store.conftest import fill
@@ -33,7 +33,9 @@ class TestRoom:
             store.database.run("PRAGMA max_page_count=30")
             with pytest.raises(StoreError) as caught, store.writing() as writing:
                 for number in range(99):
-                    writing.put(taken(f"{number}.md", GUIDE, kind=Kind.DOC, vectors=random.Random(1).randbytes(99_999)))
+                    writing.put(
+                        taken(f"{number}.md", GUIDE, kind=FileKind.DOC, vectors=random.Random(1).randbytes(99_999))
+                    )
             assert str(caught.value).startswith(f"{file}: there is no room for it: ")
             assert caught.value.hint == "make room, and try again"
             assert everything(store) == before
@@ -55,7 +57,7 @@ class TestLocked:
     def test_who_writes_says_that_somebody_else_does(self, file: Path) -> None:
         with by_hand(file) as other, closing(open_store(str(file))) as store:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(BusyError) as caught, store.writing():
+            with pytest.raises(StoreBusyError) as caught, store.writing():
                 pass
             assert str(caught.value) == f"{file}: somebody else is writing to it"
             assert store.chunk_total() == 7
@@ -65,9 +67,6 @@ class TestLocked:
             assert store.chunk_total() == 5
 
     def test_who_reads_sees_the_last_whole_run(self, file: Path) -> None:
-        ##= man/spec/knowledge.md#store
-        ##= type=test
-        ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
         with closing(open_store(str(file))) as writer, closing(open_store(str(file))) as reader:
             before = everything(reader)
             with writer.writing() as writing:
@@ -82,10 +81,10 @@ class TestLocked:
 READ = """
 import sys
 from duvet.store.errors import StoreError
-from duvet.store.opening import open_store
-from duvet.store.records import Filters
+from duvet.store.location import open_store
+from duvet.store.records import ChunkFilters
 store = open_store(sys.argv[1])
-print(store.chunk_total(), len(store.lexical(["kettle"], Filters(), 9, every=True)))
+print(store.chunk_total(), len(store.lexical(["kettle"], ChunkFilters(), 9, every=True)))
 try:
     with store.writing() as writing:
         writing.keep("a", b"b")
@@ -94,10 +93,10 @@ except StoreError as error:
 """
 ASK_AGAIN = """
 import sys
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.knowledge.knowledge import Knowledge, Rules
-from duvet.store.errors import BusyError
-knowledge = Knowledge(lambda: Rules(sys.argv[1], IngestRule(semantic=False), StoreRule()))
+from duvet.config.settings import IngestRule, StoreRule
+from duvet.knowledge.index import Knowledge, KnowledgeSettings
+from duvet.store.errors import StoreBusyError
+knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreRule()))
 def ask(wait=False):
     def question(known):
         first = len(known.store.artifacts())
@@ -107,7 +106,7 @@ def ask(wait=False):
         return first, known.store.chunk_total()
     try:
         print(*knowledge.ask(question), flush=True)
-    except BusyError as error:
+    except StoreBusyError as error:
         print(error.message, flush=True)
 ask()
 sys.stdin.readline()
@@ -149,9 +148,9 @@ restrained = pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), r
 
 @restrained
 def test_a_folder_that_is_not_ours() -> None:
-    ##= man/spec/knowledge.md#store
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% A store in a folder that can't be written MUST be readable.
+    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
     with not_ours() as path:
         command = [*RESTRAINED, sys.executable, "-c", READ, str(path)]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
@@ -162,9 +161,6 @@ def test_a_folder_that_is_not_ours() -> None:
 
 @restrained
 def test_what_others_write_into_a_folder_that_is_not_ours_is_seen() -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% Who reads MUST see what the last whole run has left, and MUST NOT wait for one that is under way.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:
             writing.remove(removed)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from duvet.console.problems import list_error_problems
 from duvet.errors import DuvetError
-from duvet.project import Project
-from duvet.rules import rules
-from duvet.templates.rule_pages import rule_page
-from duvet.terminal.failures import as_problems
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.rules import list_rules
+from duvet.templates.rule_pages import load_rule_page
+from duvet.tree.files import MemoryTree
 from tests.cli.made import KETTLE
 from tests.conftest import ROOT
 
@@ -23,12 +23,12 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 
 def examples(code: str) -> tuple[dict[str, str], dict[str, str]]:
     """The files of the bad and of the good example."""
-    bad, _, good = rule_page(code).text.partition("## Bad\n")[2].partition("## Good\n")
+    bad, _, good = load_rule_page(code).text.partition("## Bad\n")[2].partition("## Good\n")
     found = [{path: text for _, path, text in BLOCK.findall(part) if path} for part in (bad, good)]
     return found[0], found[1]
 
 
-RUNNABLE = [code for code in rules() if any(examples(code))]
+RUNNABLE = [code for code in list_rules() if any(examples(code))]
 
 
 def codes_of(files: dict[str, str]) -> set[str]:
@@ -37,25 +37,25 @@ def codes_of(files: dict[str, str]) -> set[str]:
     try:
         return {problem.code for problem in Project(tree=tree, today=date(2030, 1, 1)).trace.problems}
     except DuvetError as error:
-        return {problem.code for problem in as_problems(error)}
+        return {problem.code for problem in list_error_problems(error)}
 
 
 def test_each_rule_has_a_page_and_no_other_is_there() -> None:
-    assert sorted(path.name for path in (ROOT / "templates/rules").iterdir()) == [f"{code}.md" for code in rules()]
+    assert sorted(path.name for path in (ROOT / "templates/rules").iterdir()) == [f"{code}.md" for code in list_rules()]
 
 
 def test_codes_are_not_used_twice() -> None:
-    names = [rule.name for rule in rules().values()]
+    names = [rule.name for rule in list_rules().values()]
     assert len(set(names)) == len(names)
     written = re.findall(r'"(DUV\d+)"', Path(ROOT / "duvet/rules.py").read_text())
-    assert sorted(written) == list(rules())
+    assert sorted(written) == list(list_rules())
 
 
-@pytest.mark.parametrize("code", rules())
+@pytest.mark.parametrize("code", list_rules())
 def test_a_page_says_what_the_rule_is(code: str) -> None:
     ##= man/spec/problems.md#rules
-    ##% The page of a rule MUST say what is wrong, why it matters and how to mend it, with a bad and a good example.
-    page, rule = rule_page(code), rules()[code]
+    ##% The page of a rule MUST explain the problem, why it matters and how to fix it, with a bad and a good example.
+    page, rule = load_rule_page(code), list_rules()[code]
     assert (page.title, page.severity) == (f"{code} {rule.name}", rule.severity.value)
     assert re.fullmatch(r"[A-Z`][^\n]+\.", page.summary)
     assert re.findall(r"^## (.*)$", page.text, re.MULTILINE) == HEADINGS
@@ -70,7 +70,7 @@ def test_examples_are_what_they_claim(code: str) -> None:
     assert (codes_of(bad), codes_of(good)) == ({code}, set())
 
 
-@pytest.mark.parametrize("code", [code for code in rules() if code[:5] in ("DUV02", "DUV04", "DUV05")])
+@pytest.mark.parametrize("code", [code for code in list_rules() if code[:5] in ("DUV02", "DUV04", "DUV05")])
 def test_examples_of_comments_targets_and_quotes_can_be_run(code: str) -> None:
     # Nothing is downloaded in a test.
     assert code in RUNNABLE or code == "DUV045"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.terminal.bar import Bar
-from duvet.terminal.progress import Lines
-from duvet.terminal.settings import Settings
+from duvet.console.progress import ProgressLines
+from duvet.console.progress_bar import DownloadBar
+from duvet.console.settings import TerminalSettings
 
 ENVIRON = {"DUVET_INTERNAL_CI": "true"}
 
@@ -21,7 +21,7 @@ ENVIRON = {"DUVET_INTERNAL_CI": "true"}
 def test_what_has_failed_is_over_and_comes_to_nothing(
     colour: bool, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bar = Bar(Lines(Settings(ENVIRON, colour=colour)), 2)
+    bar = DownloadBar(ProgressLines(TerminalSettings(ENVIRON, colour=colour)), 2)
     with bar:
         bar.begin("https://host/a")
         bar.begin("https://host/b")
@@ -36,7 +36,7 @@ def test_what_has_failed_is_over_and_comes_to_nothing(
 
 
 def test_nothing_is_said_where_nothing_came(capsys: pytest.CaptureFixture[str]) -> None:
-    bar = Bar(Lines(Settings(ENVIRON)), 1)
+    bar = DownloadBar(ProgressLines(TerminalSettings(ENVIRON)), 1)
     with bar:
         bar.begin("https://host/a")
         bar.fail("https://host/a")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.terminal.counting import CountedBar
-from duvet.terminal.progress import Lines
-from duvet.terminal.settings import Settings
+from duvet.console.progress import ProgressLines
+from duvet.console.progress_bar import CountedBar
+from duvet.console.settings import TerminalSettings
 
 
 def drawn(capsys: pytest.CaptureFixture[str], soon: float) -> str:
     """What is drawn of a step that is worth a line after so many seconds."""
-    with CountedBar(Lines(Settings({})), "Reading files", 5, soon) as counted:
+    with CountedBar(ProgressLines(TerminalSettings({})), "Reading files", 5, soon) as counted:
         for _ in range(3):
             counted.advance()
     return capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.terminal.difference import same, unified
+from duvet.text_diff import make_unified_diff, match_lines
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 DISTINCT = st.lists(st.integers(0, 60).map(str), max_size=40, unique=True)
@@ -27,12 +27,12 @@ DISTINCT = st.lists(st.integers(0, 60).map(str), max_size=40, unique=True)
     ],
 )
 def test_lines_around_changes(old: str, new: str, lines: list[str]) -> None:
-    assert list(unified(old, new, 1)) == lines
+    assert list(make_unified_diff(old, new, 1)) == lines
 
 
 @given(TEXTS, TEXTS)
 def test_the_lines_that_stay_rise_in_both(old: list[str], new: list[str]) -> None:
-    pairs = same(old, new)
+    pairs = match_lines(old, new)
     assert [old[i] for i, _ in pairs] == [new[j] for _, j in pairs]
     assert pairs == sorted(set(pairs)) and [j for _, j in pairs] == sorted({j for _, j in pairs})
 
@@ -40,14 +40,14 @@ def test_the_lines_that_stay_rise_in_both(old: list[str], new: list[str]) -> Non
 @given(DISTINCT, st.data())
 def test_as_difflib_has_it_where_lines_went_away(old: list[str], data: st.DataObject) -> None:
     new = [line for line in old if data.draw(st.booleans())]
-    assert list(unified(old, new, 4)) == list(unified_diff(old, new, n=4, lineterm=""))[2:]
+    assert list(make_unified_diff(old, new, 4)) == list(unified_diff(old, new, n=4, lineterm=""))[2:]
 
 
 @given(TEXTS, TEXTS, st.integers(0, 3))
 def test_a_difference_makes_the_new_text_of_the_old(old: list[str], new: list[str], context: int) -> None:
     made: list[str] = []
     position = 0
-    for line in unified(old, new, context):
+    for line in make_unified_diff(old, new, context):
         if line.startswith("@@"):
             start, _, count = line.split()[1][1:].partition(",")
             first = int(start) - (count != "0")
@@ -62,4 +62,4 @@ def test_a_difference_makes_the_new_text_of_the_old(old: list[str], new: list[st
 def test_many_changes_in_a_long_text_are_found_at_once() -> None:
     old = [f"TEXT[implementation]: {number}" for number in range(20_000)]
     new = [line.replace("implementation", "test") if number % 2 else line for number, line in enumerate(old)]
-    assert len(same(old, new)) == 10_000
+    assert len(match_lines(old, new)) == 10_000

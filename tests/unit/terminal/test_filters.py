@@ -6,32 +6,32 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from duvet.model import Kind, Level
-from duvet.queries.filters import Filter
-from duvet.terminal.filters import (
-    kind_option,
-    level_option,
-    section_option,
-    spec_option,
-    status_option,
-    without_filter,
+from duvet.console.options import (
+    add_kind_option,
+    add_level_option,
+    add_section_option,
+    add_spec_option,
+    add_status_option,
+    split_filter,
 )
-from duvet.trace.states import Status
+from duvet.model import Kind, Level
+from duvet.queries.gaps import RequirementFilter
+from duvet.trace.records import Status
 
 
-def chosen(*args: str) -> tuple[Filter, dict[str, object]]:
+def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
     """What a command with all of these options, and one of its own, makes of its arguments."""
-    found: list[tuple[Filter, dict[str, object]]] = []
+    found: list[tuple[RequirementFilter, dict[str, object]]] = []
 
     @click.command()
-    @spec_option
-    @section_option
-    @level_option
-    @status_option
-    @kind_option
+    @add_spec_option
+    @add_section_option
+    @add_level_option
+    @add_status_option
+    @add_kind_option
     @click.option("--own")
     def command(**options: object) -> None:
-        found.append(without_filter(options))
+        found.append(split_filter(options))
 
     done = CliRunner().invoke(command, args)
     assert done.exit_code == 0, done.output
@@ -41,23 +41,26 @@ def chosen(*args: str) -> tuple[Filter, dict[str, object]]:
 @pytest.mark.parametrize(
     ("args", "wanted"),
     [
-        ((), Filter()),
-        (("--spec", "tea", "--spec", "pot"), Filter(specifications=("tea", "pot"))),
-        (("--section", "tea#brewing"), Filter(sections=("tea#brewing",))),
-        (("--level", "must", "--level", "May"), Filter(levels=(Level.MUST, Level.MAY))),
-        (("--status", "Needs tests", "--status", "DONE"), Filter(statuses=(Status.NEEDS_TESTS, Status.DONE))),
-        (("--type", "implementation"), Filter(kinds=(Kind.CITATION,))),
-        (("--level", "should", "--level", "none"), Filter(levels=(Level.SHOULD, Level.AUTO))),
+        ((), RequirementFilter()),
+        (("--spec", "tea", "--spec", "pot"), RequirementFilter(specifications=("tea", "pot"))),
+        (("--section", "tea#brewing"), RequirementFilter(sections=("tea#brewing",))),
+        (("--level", "must", "--level", "May"), RequirementFilter(levels=(Level.MUST, Level.MAY))),
+        (
+            ("--status", "Needs tests", "--status", "DONE"),
+            RequirementFilter(statuses=(Status.NEEDS_TESTS, Status.DONE)),
+        ),
+        (("--type", "implementation"), RequirementFilter(kinds=(Kind.CITATION,))),
+        (("--level", "should", "--level", "none"), RequirementFilter(levels=(Level.SHOULD, Level.AUTO))),
         (
             ("--status", "not-started", "--status", "in-progress", "--status", "needs-tests", "--status", "done"),
-            Filter(statuses=tuple(Status)),
+            RequirementFilter(statuses=tuple(Status)),
         ),
         (
             tuple(f"--type={kind}" for kind in ("test", "citation", "exception", "todo", "implication")),
-            Filter(kinds=(Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)),
+            RequirementFilter(kinds=(Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)),
         ),
     ],
 )
-def test_options(args: tuple[str, ...], wanted: Filter) -> None:
+def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
     assert chosen(*args) == (wanted, {"own": None})
     assert chosen(*args, "--own", "x") == (wanted, {"own": "x"})

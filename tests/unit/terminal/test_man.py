@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from duvet.terminal.man import command_pages
+from man.build import make_command_pages
 
 
 @click.group(help="Brew coffee.\n\n\b\nExamples:\n  pot brew")
@@ -75,10 +75,10 @@ See
 
 
 def test_page_of_a_command() -> None:
-    assert command_pages(pot, "1.2")["duvet-brew.1"] == BREW
+    assert make_command_pages(pot, "1.2")["duvet-brew.1"] == BREW
 
 
 def test_page_of_the_program_names_its_commands() -> None:
-    pages = command_pages(pot, "1.2")
+    pages = make_command_pages(pot, "1.2")
     assert list(pages) == ["duvet.1", "duvet-brew.1"]
     assert ".SH COMMANDS\n.TP\n.BR duvet\\-brew (1)\nFill a cup.\n.SH OPTIONS\n" in pages["duvet.1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duvet.terminal.man_config import config_page
+from man.build import make_config_page
 
 
 def schema(**source: Any) -> dict[str, Any]:
@@ -55,6 +55,6 @@ Write it. Default: \fBtrue\fR.
 
 def test_keys_of_both_schemas() -> None:
     extended = schema(pattern=PATTERNS, type=TYPE, style=STYLE)
-    page = config_page(schema(pattern=PATTERN, type=TYPE), extended, {("//=", "//#"): ["c", "go"]}, "1.2")
+    page = make_config_page(schema(pattern=PATTERN, type=TYPE), extended, {("//=", "//#"): ["c", "go"]}, "1.2")
     assert KEYS in page
     assert "T{\nc, go\nT}\t//=\t//#\n" in page

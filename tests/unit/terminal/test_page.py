@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.project import Options, Project
-from duvet.queries.comment_styles import CommentStyle
-from duvet.queries.since import Since, SnapshotChange
+from duvet.console.report_content import make_report_data
+from duvet.console.settings import TerminalSettings
+from duvet.console.streams import render_bytes
+from duvet.project.project import Options, Project
+from duvet.queries.citations import CommentStyle
+from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
 from duvet.reports import json_v1
-from duvet.reports.html_page import Page
-from duvet.reports.snapshot import render
-from duvet.sources.legacy import source_rule
-from duvet.terminal.outputs import rendered
-from duvet.terminal.page import page_of
-from duvet.terminal.settings import Settings
+from duvet.reports.html.anchors import ReportData
+from duvet.reports.snapshot import render_snapshot
+from duvet.sources.glob import parse_legacy_pattern
 from duvet.version import VERSION
 from tests.cli.made import KETTLE, make
 from tests.histories import commit, git, history
@@ -41,20 +41,20 @@ enabled = true
 OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
 
 
-def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> Page:  # noqa: B008 - frozen
+def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
     """The page of a project, with a snapshot unless something is wrong."""
     project = Project(str(folder), options)
     finished = project.finished()
-    snapshot = None if wrong else rendered(lambda out: render(finished, out))
-    with click.Context(click.Command("report"), obj=Settings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})):
-        return page_of(project, finished, (), snapshot)
+    snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
+    with click.Context(
+        click.Command("report"), obj=TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
+    ):
+        return make_report_data(project, finished, (), snapshot)
 
 
 def test_without_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#provenance
-    ##% Outside a repository the page MUST NOT name a commit.
-    ##= man/spec/page.md#code
-    ##% The page MUST show the first lines of the code below each comment that cites, as many as `snippet-lines` says.
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     found = page(make(tmp_path, KETTLE))
     assert (found.title, found.logo, found.whole_text, found.embedded, found.since) == ("", "", False, None, None)
     assert (found.version, found.commit, found.config_path) == (VERSION, "", ".duvet/config.toml")
@@ -63,15 +63,16 @@ def test_without_wishes(tmp_path: Path) -> None:
 
 
 def test_all_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#settings
-    ##% `title` and `logo` of `[report.html]` MUST stand on the page.
-    ##= man/spec/page.md#settings
-    ##% With `embed-json`, the page MUST hold the JSON report, and MUST NOT hold it when an annotation is wrong.
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
+    ##= man/spec/page.md#working-with-the-report
+    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
     found = page(folder)
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
     assert found.snippets == {0: "fn boil() {", 1: "fn boils() {"}
-    assert found.embedded == rendered(lambda out: json_v1.render(Project(str(folder)).finished(), out))
+    assert found.embedded == render_bytes(lambda out: json_v1.render_json_v1(Project(str(folder)).finished(), out))
     assert page(folder, wrong=True).embedded is None
 
 
@@ -79,14 +80,15 @@ def test_without_a_configuration(tmp_path: Path) -> None:
     folder = make(
         tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"}
     )
-    found = page(folder, Options(sources=(source_rule("(*=,*#)*.c"),)))
+    found = page(folder, Options(sources=(parse_legacy_pattern("(*=,*#)*.c"),)))
     assert found.comments == (CommentStyle(label="*.c", meta="*=", content="*#", first="/*", last="*/"),)
     assert (found.snippets, found.config_path) == ({0: "x;"}, "")
 
 
 def test_what_is_next(tmp_path: Path) -> None:
-    ##= man/spec/page.md#next
-    ##% The page MUST name the ten most urgent requirements in the order of `duvet prioritize`.
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
     found = page(make(tmp_path / "a", KETTLE)).next
     assert [(row.rank, row.level, row.reason) for row in found] == [
         (1, "SHOULD", "SHOULD, not started: nothing refers to it"),
@@ -98,11 +100,6 @@ def test_what_is_next(tmp_path: Path) -> None:
 
 
 def test_since_the_commit(tmp_path: Path) -> None:
-    ##= man/spec/page.md#since-the-last-commit
-    ##% The page MUST list what has gained and lost coverage since the snapshot that is committed in `HEAD`, and which of
-    ##% its lines are new or gone.
-    ##= man/spec/page.md#since-the-last-commit
-    ##% Where `HEAD` holds no snapshot, the page MUST say nothing of that.
     folder = history(tmp_path, {f"deep/{name}": text for name, text in KETTLE.items()}) / "deep"
     assert page(folder).since is None
     snapshot = page_snapshot(folder)
@@ -110,7 +107,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
     assert page(folder).since is None
     name = commit(folder)
     found = page(folder)
-    assert (found.since, found.commit) == (Since(), name)
+    assert (found.since, found.commit) == (SnapshotDiff(), name)
     (folder / "src/a.rs").write_text(KETTLE["src/a.rs"].partition("\n\n")[0])
     (folder / ".duvet/snapshot.txt").write_bytes(b"whatever is written today")
     change = SnapshotChange(
@@ -120,7 +117,7 @@ def test_since_the_commit(tmp_path: Path) -> None:
         before="implementation, test",
         after="implementation",
     )
-    assert page(folder).since == Since(lost=(change,))
+    assert page(folder).since == SnapshotDiff(lost=(change,))
     assert page(folder, wrong=True).since is None
     git(folder, "rm", "--quiet", "--cached", ".duvet/snapshot.txt")
     git(folder, "commit", "--quiet", "--message=x")
@@ -129,13 +126,13 @@ def test_since_the_commit(tmp_path: Path) -> None:
 
 def page_snapshot(folder: Path) -> bytes:
     finished = Project(str(folder)).finished()
-    return rendered(lambda out: render(finished, out))
+    return render_bytes(lambda out: render_snapshot(finished, out))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 def test_code_from_outside(tmp_path: Path) -> None:
-    ##= man/spec/page.md#code
-    ##% Nothing MUST be shown of a source outside of the folder of the project, by whatever link it is reached.
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT show anything of a file outside of the project, even through links.
     secret = KETTLE["src/a.rs"].partition("\n\n")[0]
     make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
     config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'
@@ -152,7 +149,7 @@ def test_code_from_outside(tmp_path: Path) -> None:
     }
 
 
-def shown(found: Page) -> dict[str, str]:
+def shown(found: ReportData) -> dict[str, str]:
     """The code by the comment above it."""
     return {found.catalogue.citations[number].id: code for number, code in found.snippets.items()}
 
@@ -167,11 +164,9 @@ def test_entries_of_requirement_files_have_no_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("now", [None, b"\xff", "fn gone".encode("utf-16")])
 def test_a_source_that_is_gone_meanwhile(tmp_path: Path, now: bytes | None) -> None:
-    ##= man/spec/page.md#code
-    ##% A source that can't be read any more MUST NOT fail the run.
     project = Project(str(make(tmp_path, KETTLE)))
     finished = project.finished()
     (tmp_path / "src/a.rs").unlink()
     if now is not None:
         (tmp_path / "src/a.rs").write_bytes(now)
-    assert page_of(project, finished, (), None).snippets == {}
+    assert make_report_data(project, finished, (), None).snippets == {}

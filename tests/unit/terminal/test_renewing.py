@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.terminal.service import Assembly, assembly_of
-from duvet.terminal.settings import Settings
+from duvet.console.application import Application, make_application
+from duvet.console.settings import TerminalSettings
 from tests.cli.made import make
 from tests.unit.tools.made import FILES
 
@@ -27,18 +27,18 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def assembly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Assembly]:
+def assembly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
     make(tmp_path, {**FILES, CONFIG: _of_size(1)})
     monkeypatch.chdir(tmp_path)
-    with click.Context(click.Command("mcp"), obj=Settings({})):
-        yield assembly_of(_NOTHING_GIVEN, mode="stdio")
+    with click.Context(click.Command("mcp"), obj=TerminalSettings({})):
+        yield make_application(_NOTHING_GIVEN, mode="stdio")
 
 
 def _of_size(size: int) -> str:
     return f'{{"server": {{"pageSize": {size}}}}}'
 
 
-async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Assembly, tmp_path: Path) -> None:
+async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Application, tmp_path: Path) -> None:
     desk = assembly.desk(())
     house = desk.house
     for number in range(3):
@@ -47,14 +47,14 @@ async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Assembly, 
     assert desk.house is house
 
 
-async def test_what_was_in_force_before_is_not_kept(assembly: Assembly, tmp_path: Path) -> None:
-    ##= man/spec/mcp.md#freshness
+async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_path: Path) -> None:
+    ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% The memory of a server MUST NOT grow with the number of readings.
+    ##% A process that watches or serves MUST NOT use more memory with each run.
     assembly.desk(())
     for size in range(1, 12):
         make(tmp_path, {CONFIG: _of_size(size)})
         assert (await assembly.live.context()).page_size == size
     gc.collect()
     # The one that it began with, and the one that is in force.
-    assert sum(isinstance(one, Assembly) for one in gc.get_objects()) == 2
+    assert sum(isinstance(one, Application) for one in gc.get_objects()) == 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from duvet.terminal.watching import next_change
-from duvet.watching.changes import Changes
+from duvet.commands.report import wait_for_change
+from duvet.project.changes import ChangeWatcher
 
 
-class Scripted(Changes):
+class Scripted(ChangeWatcher):
     """Changes in a given order, of which `report` is an output."""
 
     def __init__(self, *script: tuple[str, ...]) -> None:
@@ -25,10 +25,10 @@ class Scripted(Changes):
 def test_a_report_is_mended_once() -> None:
     ##= man/spec/watch.md#reporting-again
     ##= type=test
-    ##% A report that somebody else changes or removes SHOULD be made again, but MUST NOT be made a second time for that
-    ##% before something that it is made from has changed.
+    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
+    ##% an input changes.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
-    first = next_change(changes, mended=False)
-    second = next_change(changes, mended=first[1])
-    third = next_change(changes, mended=second[1])
+    first = wait_for_change(changes, mended=False)
+    second = wait_for_change(changes, mended=first[1])
+    third = wait_for_change(changes, mended=second[1])
     assert (first, second, third) == ((("report",), True), (("a.rs", "report"), False), (("report",), True))

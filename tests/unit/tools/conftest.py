@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.unit.tools.made import FILES, context_of
 
 
 @pytest.fixture
-def context() -> Context:
+def context() -> ProjectSnapshot:
     return context_of(FILES)
 
 

@@ -12,15 +12,13 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.tools.chosen import Chosen
-from duvet.tools.context import Context
-from duvet.tools.ctx import Caller
-from duvet.tools.desk import Desk, House
-from duvet.tools.errors import ToolError
-from duvet.tools.guest import GuestCtx
-from duvet.tools.registry import Registry
-from duvet.tools.seen import Seen
-from duvet.tools.tool import Answer, Pack, Scope, Tool
+from duvet.tools.audit import CallRecord
+from duvet.tools.call_context import Caller
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
+from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tools.trace.pack import TRACE
 from tests.unit.tools.made import Fixed
 
@@ -34,58 +32,58 @@ class Said(Struct, frozen=True):
     said: str
 
 
-def echo(asked: Words, ctx: GuestCtx) -> Said:
+def echo(asked: Words, ctx: PluginCallContext) -> Said:
     return Said(ctx.settings.get("before", "") + asked.words * asked.times)
 
 
-async def echo_later(asked: Words, ctx: GuestCtx) -> Said:
+async def echo_later(asked: Words, ctx: PluginCallContext) -> Said:
     return echo(asked, ctx)
 
 
-def burst(asked: Words, ctx: GuestCtx) -> NoReturn:
+def burst(asked: Words, ctx: PluginCallContext) -> NoReturn:
     raise RuntimeError("secret of /etc/passwd")
 
 
-def give_up(asked: Words, ctx: GuestCtx) -> NoReturn:
+def give_up(asked: Words, ctx: PluginCallContext) -> NoReturn:
     raise asyncio.CancelledError
 
 
-def time_out(asked: Words, ctx: GuestCtx) -> NoReturn:
+def time_out(asked: Words, ctx: PluginCallContext) -> NoReturn:
     raise TimeoutError
 
 
-def complain(asked: Words, ctx: GuestCtx) -> NoReturn:
+def complain(asked: Words, ctx: PluginCallContext) -> NoReturn:
     raise ToolError("what", object())  # type: ignore[arg-type]
 
 
-def deplore(asked: Words, ctx: GuestCtx) -> NoReturn:
+def deplore(asked: Words, ctx: PluginCallContext) -> NoReturn:
     raise DuvetError("no", path=5)  # type: ignore[arg-type]
 
 
-def leave(asked: Words, ctx: GuestCtx) -> NoReturn:
+def leave(asked: Words, ctx: PluginCallContext) -> NoReturn:
     sys.exit("secret")
 
 
-def lie(asked: Words, ctx: GuestCtx) -> object:
+def lie(asked: Words, ctx: PluginCallContext) -> object:
     return {"sayd": 5}
 
 
-def odd(asked: Words, ctx: GuestCtx) -> object:
-    return Answer(value=object())
+def odd(asked: Words, ctx: PluginCallContext) -> object:
+    return ToolAnswer(value=object())
 
 
-def huge(asked: Words, ctx: GuestCtx) -> Said:
+def huge(asked: Words, ctx: PluginCallContext) -> Said:
     return Said("x" * (5 << 20))
 
 
-def ask_others(asked: Words, ctx: GuestCtx) -> Said:
+def ask_others(asked: Words, ctx: PluginCallContext) -> Said:
     found = ctx.call("coverage_summary")
     ctx.progress(1, 2, "half")
     titles = ctx.ask(lambda context: [card.name for card in context.catalogue.specifications])
     return Said(f"{type(found.value).__name__} {len(ctx.reading().catalogue.requirements)} {titles[0]}")
 
 
-def itself(asked: Words, ctx: GuestCtx) -> Said:
+def itself(asked: Words, ctx: PluginCallContext) -> Said:
     ctx.call("itself")
     return Said("")
 
@@ -97,7 +95,7 @@ class Stuck:
         self.door = threading.Event()
         self.began = threading.Semaphore(0)
 
-    def __call__(self, asked: Words, ctx: GuestCtx) -> Said:
+    def __call__(self, asked: Words, ctx: PluginCallContext) -> Said:
         self.began.release()
         self.door.wait(30)
         return Said("at last")
@@ -141,17 +139,17 @@ class Guesthouse:
 
     def __init__(
         self,
-        context: Context,
+        context: ProjectSnapshot,
         tools: Sequence[Tool],
         settings: Mapping[str, Any] | None = None,
         seconds: float = 30,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.seen: list[Seen] = []
+        self.seen: list[CallRecord] = []
         self.heard: list[tuple[float, float | None, str]] = []
-        pack = Chosen(Pack("guests", tools), settings=settings or {}, is_guest=True)
-        house = House(observers=[self.seen.append], time_limit=seconds, clock=clock)
-        self.desk = Desk(Registry([Chosen(TRACE), pack]), Fixed(context), house)
+        pack = EnabledPack(Pack("guests", tools), settings=settings or {}, is_guest=True)
+        house = ToolEnvironment(observers=[self.seen.append], time_limit=seconds, clock=clock)
+        self.desk = ToolDispatcher(Registry([EnabledPack(TRACE), pack]), Fixed(context), house)
 
     async def call(self, name: str, **arguments: object) -> object:
         return (await self.desk.call(name, arguments, Caller(progress=self._hear))).value

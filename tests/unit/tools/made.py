@@ -9,15 +9,13 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import to_builtins
 
-from duvet.project import Project
-from duvet.tools.chosen import Chosen
-from duvet.tools.context import Context
-from duvet.tools.ctx import Caller
-from duvet.tools.desk import Desk
-from duvet.tools.errors import ToolError
-from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Pack, Scope, Tool
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.tools.call_context import Caller
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
+from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
+from duvet.tree.files import MemoryTree
 
 URL = "https://www.rfc-editor.org/rfc/rfc2324"
 RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"
@@ -105,52 +103,54 @@ Result = TypeVar("Result")
 class Fixed:
     """A project that stays as it is."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ProjectSnapshot) -> None:
         self._context = context
 
-    async def context(self) -> Context:
+    async def context(self) -> ProjectSnapshot:
         return self._context
 
-    async def ask(self, question: Callable[[Context], Result]) -> Result:
+    async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
         return question(self._context)
 
     async def caught_up(self) -> None:
         pass
 
 
-def call(tool: Tool, context: Context, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope) -> Answer:
+def call(
+    tool: Tool, context: ProjectSnapshot, arguments: Mapping[str, object], scopes: Iterable[Scope] = Scope
+) -> ToolAnswer:
     """What one tool answers to a caller with these scopes."""
-    desk = Desk(Registry([Chosen(Pack("made", [tool]))]), Fixed(context))
+    desk = ToolDispatcher(Registry([EnabledPack(Pack("made", [tool]))]), Fixed(context))
     return anyio.run(desk.call, tool.name, arguments, Caller(scopes=frozenset(scopes)))
 
 
-def context_of(files: dict[str, str], page_size: int = 50) -> Context:
+def context_of(files: dict[str, str], page_size: int = 50) -> ProjectSnapshot:
     """A reading of a project that stands in memory."""
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
-    return Context(project, project.catalogue, page_size)
+    return ProjectSnapshot(project, project.catalogue, page_size)
 
 
-def context_in(folder: Path, page_size: int = 50) -> Context:
+def context_in(folder: Path, page_size: int = 50) -> ProjectSnapshot:
     """One of a project on disk."""
     project = Project(str(folder))
-    return Context(project, project.catalogue, page_size)
+    return ProjectSnapshot(project, project.catalogue, page_size)
 
 
-def ask(context: Context, name: str, arguments: dict[str, object] | None = None) -> Answer:
+def ask(context: ProjectSnapshot, name: str, arguments: dict[str, object] | None = None) -> ToolAnswer:
     return call(_REGISTRY.require(name), context, arguments or {})
 
 
-def answer(context: Context, tool: str, /, **arguments: object) -> tuple[Any, str]:
+def answer(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tuple[Any, str]:
     """What the two blocks of an answer hold."""
     found = ask(context, tool, arguments)
     return to_builtins(found.value), found.next_step
 
 
-def value(context: Context, tool: str, /, **arguments: object) -> Any:
+def value(context: ProjectSnapshot, tool: str, /, **arguments: object) -> Any:
     return answer(context, tool, **arguments)[0]
 
 
-def refusal(context: Context, tool: str, /, **arguments: object) -> tuple[str, str, str]:
+def refusal(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tuple[str, str, str]:
     """Why a call fails."""
     try:
         found = ask(context, tool, arguments)
@@ -159,7 +159,7 @@ def refusal(context: Context, tool: str, /, **arguments: object) -> tuple[str, s
     raise AssertionError(f"it answered {found}")
 
 
-def every(context: Context, tool: str, /, **arguments: object) -> list[Any]:
+def every(context: ProjectSnapshot, tool: str, /, **arguments: object) -> list[Any]:
     """A whole list, part by part."""
     found = ask(context, tool, arguments)
     rows = to_builtins(found.value)

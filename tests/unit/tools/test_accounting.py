@@ -11,12 +11,11 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.knowledge.upkeep.audit import Deed
-from duvet.tools.accounting import Accountant
-from duvet.tools.seen import Seen, plain
+from duvet.knowledge.maintenance.feedback import AuditEntry
+from duvet.tools.audit import AuditLog, CallRecord, select_plain_arguments
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 
-CHANGE = Seen(
+CHANGE = CallRecord(
     tool="km-upload",
     pack="knowledge",
     face="rest",
@@ -43,24 +42,20 @@ LINE = {
 }
 
 
-def saw(folder: Path, *calls: Any) -> tuple[list[Deed], list[str]]:
-    told: list[Deed] = []
+def saw(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
+    told: list[AuditEntry] = []
     failed: list[str] = []
-    accountant = Accountant(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
+    accountant = AuditLog(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
     for call in calls:
         anyio.run(accountant.saw, call)
     return told, failed
 
 
-def changed(**more: Any) -> Seen:
-    return Seen(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
+def changed(**more: Any) -> CallRecord:
+    return CallRecord(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
 
 
 def test_what_is_written_down(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% Each call of a tool that changes something, by a caller who may, MUST be a line of `audit.jsonl` beside the store
-    ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
     told, failed = saw(
         tmp_path,
         CHANGE,
@@ -80,9 +75,9 @@ def test_what_is_written_down(tmp_path: Path) -> None:
 
 
 def test_what_fails_makes_no_folder(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     told, failed = saw(tmp_path, changed(code="upstream_error", holder=""))
     assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
     # A server is to account for whoever has tried.
@@ -99,19 +94,19 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 @pytest.mark.anyio
 async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#audit
     ##= type=test
-    ##% That line MUST be on the disk before the call is answered, and where that takes longer than 10 seconds, the call
-    ##% MUST be answered all the same and the log MUST say so; others MUST be answered meanwhile.
+    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     failed: list[str] = []
     kept = places(tmp_path)
     with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
         flock(file, LOCK_EX)
-        await Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
+        await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
         assert failed == ["it takes longer than 0 seconds"]
-        accountant = Accountant(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
+        accountant = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(accountant.saw, CHANGE)
             await anyio.wait_all_tasks_blocked()
@@ -121,10 +116,10 @@ async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_what_tells_nothing_secret() -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#audit
     ##= type=test
-    ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
+    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     given = {"note": "secret", "vote": 1.5, "profile": "x" * 5000, "dry_run": True, "paths": ["a"], "none": None}
-    found = plain(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
+    found = select_plain_arguments(given, ["vote", "profile", "dry_run", "paths", "none", "other"])
     assert {**found, "profile": ""} == {"vote": 1.5, "profile": "", "dry_run": True, "paths": "array(1)", "none": None}
     assert len(str(found["profile"])) < 320

@@ -8,27 +8,27 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.checks import LONGEST
-from duvet.tools.context import Context
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.registry import Registry
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
 from duvet.tools.schemas import input_schema, output_schema
-from duvet.tools.tool import Scope
+from duvet.tools.tool import ErrorCode, Scope, ToolError
 from tests.unit.tools.made import ask, call, refusal, value
 
 UNCITED, SEARCH = "list_uncited_requirements", "search_requirements"
 
 
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
-def test_a_caller_needs_the_scope_of_the_tool(context: Context, arguments: dict[str, object]) -> None:
-    ##= man/spec/mcp.md#tools
+def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
+    ##= man/spec/gateway.md#access
     ##= type=test
-    ##% A tool MUST be refused as `forbidden` to a caller without its scope, whatever its arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
     assert (raised.value.code, raised.value.message, raised.value.hint) == (
-        Code.FORBIDDEN,
+        ErrorCode.FORBIDDEN,
         "list_uncited_requirements needs the scope maintainer",
         "call it with a token that has it",
     )
@@ -56,7 +56,7 @@ REFUSED: list[tuple[str, dict[str, object], str, str]] = [
     (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
     (SEARCH, {"query": 1}, "query: expected str, got int", 'Words, "a phrase", an id, file:line or spec#section'),
     (SEARCH, {"query": {}}, "query: expected str, got object", 'Words, "a phrase", an id, file:line or spec#section'),
-    (SEARCH, {"query": "a" * (LONGEST + 1)}, "query has more than 20,000 characters", ""),
+    (SEARCH, {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}, "query has more than 20,000 characters", ""),
     (SEARCH, {"query": nested(65)}, "query is nested too deeply", "64 levels are enough for anybody"),
     (SEARCH, {"query": nested(950)}, "query is nested too deeply", "64 levels are enough for anybody"),
     (
@@ -88,29 +88,26 @@ REFUSED: list[tuple[str, dict[str, object], str, str]] = [
 
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED)
 def test_arguments_that_are_wrong_are_named(
-    context: Context, tool: str, arguments: dict[str, Any], message: str, hint: str
+    context: ProjectSnapshot, tool: str, arguments: dict[str, Any], message: str, hint: str
 ) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Arguments that a tool doesn't understand MUST be refused as `invalid_request`, with the name of the argument.
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of the arguments that are wrong, one that is missing MUST be named first.
+    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% An argument that is nested deeper than 64 levels MUST be refused as `invalid_request`.
+    ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     with pytest.raises(ToolError) as raised:
         ask(context, tool, arguments)
-    assert (raised.value.code, raised.value.message) == (Code.INVALID_REQUEST, message)
+    assert (raised.value.code, raised.value.message) == (ErrorCode.INVALID_REQUEST, message)
     assert hint in ("*", raised.value.hint)
 
 
-def test_a_name_of_an_argument_without_end_is_cut(context: Context) -> None:
+def test_a_name_of_an_argument_without_end_is_cut(context: ProjectSnapshot) -> None:
     _, message, _ = refusal(context, UNCITED, **{"x" * 100_000: 1})
     assert len(message) < 200
 
 
-def test_null_is_the_same_as_nothing(context: Context) -> None:
+def test_null_is_the_same_as_nothing(context: ProjectSnapshot) -> None:
     assert value(context, UNCITED, limit=None, cursor=None, spec=None, level=None) == value(context, UNCITED)
 
 
@@ -141,11 +138,11 @@ STRINGS = {
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 @pytest.mark.parametrize(("tool", "name"), STRINGS.items())
-def test_any_text_is_answered_or_refused(context: Context, tool: str, name: str, text: str) -> None:
+def test_any_text_is_answered_or_refused(context: ProjectSnapshot, tool: str, name: str, text: str) -> None:
     try:
         answered = ask(context, tool, {name: text})
     except ToolError as error:
-        assert error.code in (Code.INVALID_REQUEST, Code.NOT_FOUND)
+        assert error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND)
         assert len(error.message) < 2_000
     else:
         assert answered.value is not None and len(answered.next_step) < 2_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from duvet.tools.context import Context
-from duvet.tools.desk import Desk, House
-from duvet.tools.registry import Registry
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
 from tests.unit.tools.made import Fixed
 
 pytestmark = pytest.mark.anyio
@@ -35,21 +35,17 @@ async def _fail() -> None:
     raise RuntimeError("it is stuck")
 
 
-async def test_what_can_not_be_closed_keeps_nothing_else_open(context: Context) -> None:
-    ##= man/spec/service.md#operations
-    ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
+async def test_what_can_not_be_closed_keeps_nothing_else_open(context: ProjectSnapshot) -> None:
     held = Held()
-    house = House(closers=[_fail, anyio.sleep_forever, held.aclose], patience=0.1)
+    house = ToolEnvironment(closers=[_fail, anyio.sleep_forever, held.aclose], patience=0.1)
     with anyio.fail_after(LONGEST):
-        await Desk(Registry(), Fixed(context), house).aclose()
+        await ToolDispatcher(Registry(), Fixed(context), house).aclose()
     assert held.is_closed
 
 
-async def test_closed_all_the_same_where_everything_is_given_up(context: Context) -> None:
+async def test_closed_all_the_same_where_everything_is_given_up(context: ProjectSnapshot) -> None:
     held = Held()
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await Desk(Registry(), Fixed(context), House(closers=[held.aclose])).aclose()
+        await ToolDispatcher(Registry(), Fixed(context), ToolEnvironment(closers=[held.aclose])).aclose()
     assert held.is_closed

@@ -10,29 +10,29 @@ from threading import Thread
 import pytest
 from msgspec import msgpack
 
-from duvet.project import Project
-from duvet.search.index import Index, OpenIndex
-from duvet.tools.context import Context
-from duvet.tools.errors import ToolError
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import RecordedTree
+from duvet.project.project import Project
+from duvet.queries.full_text import OpenIndex, RequirementIndex
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import ToolError
+from duvet.tree.files import DiskTree
+from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
 from tests.unit.tools.made import FILES, ask, context_of
 
 
-def test_what_is_made_once_is_kept(context: Context) -> None:
+def test_what_is_made_once_is_kept(context: ProjectSnapshot) -> None:
     made: list[int] = []
 
-    def make_one(asked: Context) -> int:
+    def make_one(asked: ProjectSnapshot) -> int:
         made.append(len(asked.catalogue.requirements))
         return made[0]
 
     assert [context.once(make_one), context.once(make_one), made] == [8, 8, [8]]
 
 
-def test_an_open_index_answers_like_another(context: Context) -> None:
+def test_an_open_index_answers_like_another(context: ProjectSnapshot) -> None:
     index = OpenIndex(context.catalogue, context.memory)
-    plain = Index(context.catalogue, context.memory)
+    plain = RequirementIndex(context.catalogue, context.memory)
     answers: list[dict[int, float]] = []
     thread = Thread(target=lambda: answers.append(index.matches("hot OR lid")))
     thread.start()
@@ -60,7 +60,7 @@ def _open_indexes() -> list[OpenIndex]:
 def test_a_file_is_read_once(tmp_path: Path) -> None:
     folder = make(tmp_path, FILES)
     project = Project(str(folder))
-    files = Context(project, project.catalogue, 50).files
+    files = ProjectSnapshot(project, project.catalogue, 50).files
     before = files.text("src/main.rs")
     (folder / "src/main.rs").unlink()
     assert files.text("src/main.rs") is before
@@ -69,7 +69,7 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
 def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
     tree = RecordedTree(DiskTree(str(make(tmp_path, FILES))))
     project = Project(str(tmp_path), tree=tree)
-    context = Context(project, project.catalogue, 50)
+    context = ProjectSnapshot(project, project.catalogue, 50)
     asked = {"get_citation_context": "citation_id", "search_requirements": "query", "resolve_spec_id": "url"}
 
     def sizes() -> list[int]:
@@ -96,11 +96,12 @@ def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
 def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Whether a file exists outside of the project MUST NOT be told.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     (tmp_path / "project").mkdir()
     project = Project(str(make(tmp_path / "project", FILES)))
     (tmp_path / "project/link").symlink_to(tmp_path)
-    context = Context(project, project.catalogue, 50)
+    context = ProjectSnapshot(project, project.catalogue, 50)
     asked = written.format(tmp_path)
 
     def answer() -> object:
@@ -118,4 +119,4 @@ def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str
 def test_a_file_without_annotations_is_known(tmp_path: Path) -> None:
     project = Project(str(make(tmp_path, FILES | {"src/lib.rs": "fn brew() {}\n"})))
     with pytest.raises(ToolError, match=r"there is no annotation in .src/lib\.rs"):
-        ask(Context(project, project.catalogue, 50), "get_requirement", {"reference": "src/lib.rs"})
+        ask(ProjectSnapshot(project, project.catalogue, 50), "get_requirement", {"reference": "src/lib.rs"})

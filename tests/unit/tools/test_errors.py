@@ -6,9 +6,9 @@ import pytest
 
 from duvet import rules
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError, UnreadableError
-from duvet.llm.errors import SETTING_UP, Fault, ModelError, NoModelError
+from duvet.llm.records import SETUP_HINT, ModelError, ModelFault, NoModelError
 from duvet.model import Place, ProblemsError
-from duvet.tools.errors import Code, tool_error
+from duvet.tools.tool import ErrorCode, make_tool_error
 
 AGAIN = "put that right and ask again: what is on disk then is read"
 FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Place(3, 1))
@@ -17,34 +17,35 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (UnreadableError("gone", path="a.md"), (Code.UPSTREAM_ERROR, "a.md: gone", AGAIN)),
-        (FetchError("the host is away"), (Code.UPSTREAM_ERROR, "the host is away", AGAIN)),
-        (ProblemsError((FAULT,)), (Code.UPSTREAM_ERROR, ".duvet/config.toml:3: this is no TOML", AGAIN)),
-        (UnreadableError("gone", path="/home/a/b.md", hint="look"), (Code.UPSTREAM_ERROR, "b.md: gone", "look")),
+        (UnreadableError("gone", path="a.md"), (ErrorCode.UPSTREAM_ERROR, "a.md: gone", AGAIN)),
+        (FetchError("the host is away"), (ErrorCode.UPSTREAM_ERROR, "the host is away", AGAIN)),
+        (ProblemsError((FAULT,)), (ErrorCode.UPSTREAM_ERROR, ".duvet/config.toml:3: this is no TOML", AGAIN)),
+        (UnreadableError("gone", path="/home/a/b.md", hint="look"), (ErrorCode.UPSTREAM_ERROR, "b.md: gone", "look")),
     ],
 )
-def test_a_project_is_read_again(error: DuvetError, told: tuple[Code, str, str]) -> None:
-    ##= man/spec/mcp.md#errors
-    ##= type=test
-    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
-    found = tool_error(error)
+def test_a_project_is_read_again(error: DuvetError, told: tuple[ErrorCode, str, str]) -> None:
+    found = make_tool_error(error)
     assert (found.code, found.message, found.hint) == told
 
 
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (ModelError(Fault.TOO_LARGE, "one answers too much"), (Code.UPSTREAM_ERROR, "one answers too much", "")),
-        (ModelError(Fault.TIMEOUT, "late", hint="wait"), (Code.UPSTREAM_ERROR, "late", "wait")),
-        (NoModelError(), (Code.UPSTREAM_ERROR, "no model is set up", SETTING_UP)),
-        (DuvetError("the answer is no JSON"), (Code.UPSTREAM_ERROR, "the answer is no JSON", "")),
-        (NotFoundError("no such page", path="a.md"), (Code.NOT_FOUND, "a.md: no such page", "")),
-        (QueryError("what?"), (Code.INVALID_REQUEST, "what?", "")),
+        (
+            ModelError(ModelFault.TOO_LARGE, "one answers too much"),
+            (ErrorCode.UPSTREAM_ERROR, "one answers too much", ""),
+        ),
+        (ModelError(ModelFault.TIMEOUT, "late", hint="wait"), (ErrorCode.UPSTREAM_ERROR, "late", "wait")),
+        (NoModelError(), (ErrorCode.UPSTREAM_ERROR, "no model is set up", SETUP_HINT)),
+        (DuvetError("the answer is no JSON"), (ErrorCode.UPSTREAM_ERROR, "the answer is no JSON", "")),
+        (NotFoundError("no such page", path="a.md"), (ErrorCode.NOT_FOUND, "a.md: no such page", "")),
+        (QueryError("what?"), (ErrorCode.INVALID_REQUEST, "what?", "")),
     ],
 )
-def test_nothing_else_is_read_from_disk(error: DuvetError, told: tuple[Code, str, str]) -> None:
-    ##= man/spec/mcp.md#errors
+def test_nothing_else_is_read_from_disk(error: DuvetError, told: tuple[ErrorCode, str, str]) -> None:
+    ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% That hint MUST NOT be given for what goes wrong with anything else, such as a model.
-    found = tool_error(error)
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
+    found = make_tool_error(error)
     assert (found.code, found.message, found.hint) == told

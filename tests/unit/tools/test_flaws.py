@@ -8,8 +8,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from duvet.tools.flaws import MOST_TOOLS, pack_flaw, tools_flaw
-from duvet.tools.tool import Pack, Question, Scope, Shortcut
+from duvet.tools.plugins import MAX_PACK_TOOLS, find_pack_flaw, find_tools_flaw
+from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope
 from tests.unit.tools.guests import GUESTS, Said, tool
 
 
@@ -72,7 +72,7 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
     "record_of": [({}, "x: record_of can't be called")],
     "shortcuts": [
         ("ab", "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
-        ([Shortcut("a b", "c", "d")], "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
+        ([ArgumentShortcut("a b", "c", "d")], "x: shortcuts is no list of duvet.tools.tool.Shortcut"),
     ],
     "labels": [(5, NO_TEXTS), ("water", NO_TEXTS), ([5], NO_TEXTS), (["x" * 201], NO_TEXTS), (["x"] * 51, NO_TEXTS)],
     "safety_notes": [({"x": 1}, NO_TEXTS), (["\udfff"], NO_TEXTS)],
@@ -93,37 +93,37 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
 def test_what_no_pack_may_say(field: str, value: Any, flaw: str) -> None:
     pack = Pack("x", ())
     force_setattr(pack, field, value)
-    assert flaw in pack_flaw(pack)
+    assert flaw in find_pack_flaw(pack)
 
 
 @pytest.mark.parametrize(("field", "value", "flaw"), [(name, *one) for name, all in TOOLS.items() for one in all])
 def test_what_no_tool_may_say(field: str, value: Any, flaw: str) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack MUST be left out where anything in it is of another type than it is to be, or longer than agents
-    ##% can read.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     one = tool("x", print)
     force_setattr(one, field, value)
-    assert flaw in tools_flaw([one])
+    assert flaw in find_tools_flaw([one])
 
 
 def test_records_that_are_no_json() -> None:
     one = tool("x", print)
     force_setattr(one, "input", Strange)
     with pytest.raises(TypeError, match="Unheard"):
-        tools_flaw([one])
+        find_tools_flaw([one])
 
 
 def test_what_is_no_list_of_tools() -> None:
-    assert tools_flaw(None) == tools_flaw(iter(GUESTS)) == "its tools are no list"
-    assert tools_flaw(GUESTS * 50) == f"it has more than {MOST_TOOLS} tools"
-    assert tools_flaw([5]) == "not everything in it is a duvet.tools.tool.Tool"
+    assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are no list"
+    assert find_tools_flaw(GUESTS * 50) == f"it has more than {MAX_PACK_TOOLS} tools"
+    assert find_tools_flaw([5]) == "not everything in it is a duvet.tools.tool.Tool"
 
 
 def test_what_a_tool_may_say() -> None:
-    assert pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
+    assert find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
     more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}
     lists = tool("lists", print, Scope.MAINTAINER, **more)
     force_setattr(lists, "output", tuple[Optional, ...])
-    asks = Question(name="asks", title="", description="", input=Optional, output=Said, handler=print)  # type: ignore[arg-type]
-    assert tools_flaw([*GUESTS, lists, asks]) == ""
+    asks = QueryTool(name="asks", title="", description="", input=Optional, output=Said, handler=print)  # type: ignore[arg-type]
+    assert find_tools_flaw([*GUESTS, lists, asks]) == ""

@@ -8,12 +8,11 @@ import anyio
 import pytest
 from msgspec import Struct
 
-from duvet.tools.chosen import Chosen
-from duvet.tools.context import Context
-from duvet.tools.ctx import Caller
-from duvet.tools.guest import MOST_LEFT, MOST_STUCK
-from duvet.tools.registry import Registry
-from duvet.tools.tool import Pack, Scope, Tool
+from duvet.tools.call_context import Caller
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from duvet.tools.plugin_runner import MAX_ABANDONED_CALLS, MAX_STUCK_CALLS
+from duvet.tools.tool import EnabledPack, Pack, Scope, Tool
 from tests.unit.tools.guests import GUESTS, Guesthouse, Said, Stuck, Words, tool
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +24,7 @@ def anyio_backend() -> str:
 
 
 @pytest.mark.parametrize("name", ["echo", "echo_later"])
-async def test_it_answers(context: Context, name: str) -> None:
+async def test_it_answers(context: ProjectSnapshot, name: str) -> None:
     guests = Guesthouse(context, GUESTS, {"before": "> "})
     assert await guests.call(name, words="tea ", times=2) == Said("> tea tea ")
     (seen,) = guests.seen
@@ -39,17 +38,17 @@ async def test_it_answers(context: Context, name: str) -> None:
     assert seen.bytes_out == len('{"said":"> tea tea "}')
 
 
-async def test_it_asks_the_project_and_other_tools(context: Context) -> None:
+async def test_it_asks_the_project_and_other_tools(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
-    assert await guests.call("ask_others") == Said("Output 8 RFC 2324")
+    assert await guests.call("ask_others") == Said("CoverageSummaryOutput 8 RFC 2324")
     assert guests.heard == [(1, 2, "half")]
     assert [one.tool for one in guests.seen] == ["coverage_summary", "ask_others"]
 
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% Whatever a tool of a further pack raises, the caller MUST be told that it failed and nothing of what was raised, and the
-##% server MUST go on.
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
+##% type than declared, the server MUST answer with an error without the exception's text, and go on.
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -61,7 +60,7 @@ async def test_it_asks_the_project_and_other_tools(context: Context) -> None:
         ("deplore", "TypeError"),
     ],
 )
-async def test_it_raises(context: Context, name: str, reason: str) -> None:
+async def test_it_raises(context: ProjectSnapshot, name: str, reason: str) -> None:
     guests = Guesthouse(context, GUESTS)
     told = ("upstream_error", f"{name} failed", "the log of the server says why")
     assert await guests.refusal(name) == told
@@ -71,7 +70,8 @@ async def test_it_raises(context: Context, name: str, reason: str) -> None:
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% An answer of a further pack that is too large, or that is not of the declared type, MUST be an error.
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
+##% type than declared, the server MUST answer with an error without the exception's text, and go on.
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -80,21 +80,17 @@ async def test_it_raises(context: Context, name: str, reason: str) -> None:
         ("huge", "huge answered 5,242,891 bytes, and 4,194,304 are the most"),
     ],
 )
-async def test_it_answers_what_it_may_not(context: Context, name: str, message: str) -> None:
+async def test_it_answers_what_it_may_not(context: ProjectSnapshot, name: str, message: str) -> None:
     assert await Guesthouse(context, GUESTS).refusal(name) == ("upstream_error", message, "")
 
 
 ##= man/spec/service.md#packs
 ##= type=test
-##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST NOT
-##% keep other calls waiting as long as it runs Python code.
-##= man/spec/service.md#packs
-##= type=test
-##% While many calls of a pack are past their time, further ones MUST be refused.
-async def test_it_never_comes_back(context: Context) -> None:
+##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
+async def test_it_never_comes_back(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
-    for _ in range(MOST_STUCK):
+    for _ in range(MAX_STUCK_CALLS):
         assert await guests.refusal("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
     assert await guests.refusal("stuck") == (
         "upstream_error",
@@ -118,12 +114,12 @@ class Watch:
         return self.now
 
 
-async def test_an_answer_that_comes_too_late(context: Context) -> None:
+async def test_an_answer_that_comes_too_late(context: ProjectSnapshot) -> None:
     """The server heard of nothing meanwhile, such as while native code held the interpreter."""
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A tool of a further pack that is not done in time MUST be answered for with an error, whenever it answers, and MUST
-    ##% NOT keep other calls waiting as long as it runs Python code.
+    ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with
+    ##% another type than declared, the server MUST answer with an error without the exception's text, and go on.
     watch = Watch()
 
     def hold(asked: Words, ctx: object) -> Said:
@@ -143,24 +139,24 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
         group.cancel_scope.cancel()
 
 
-async def test_who_stops_asking_is_not_waited_for(context: Context) -> None:
+async def test_who_stops_asking_is_not_waited_for(context: ProjectSnapshot) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A call that is cancelled MUST NOT count as past its time before it is.
+    ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
-    await _cancel(guests, stuck, MOST_STUCK)
-    assert [one.code for one in guests.seen] == ["cancelled"] * MOST_STUCK
+    await _cancel(guests, stuck, MAX_STUCK_CALLS)
+    assert [one.code for one in guests.seen] == ["cancelled"] * MAX_STUCK_CALLS
     assert await guests.call("echo", words="on") == Said("on")
-    await _cancel(guests, stuck, MOST_LEFT - MOST_STUCK)
+    await _cancel(guests, stuck, MAX_ABANDONED_CALLS - MAX_STUCK_CALLS)
     assert (await guests.refusal("echo"))[1] == "echo does not answer"
     stuck.door.set()
 
 
-async def test_what_nobody_waits_for_is_stuck_in_the_end(context: Context) -> None:
+async def test_what_nobody_waits_for_is_stuck_in_the_end(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck, time_limit=0.5)])
-    await _cancel(guests, stuck, MOST_STUCK)
+    await _cancel(guests, stuck, MAX_STUCK_CALLS)
     with anyio.fail_after(30):
         while (await guests.refusal_or_value("echo")) != "upstream_error":
             await anyio.lowlevel.checkpoint()
@@ -175,22 +171,22 @@ class Slow(Struct, frozen=True):
             raise RuntimeError
 
 
-async def test_records_are_made_apart_from_the_server(context: Context) -> None:
+async def test_records_are_made_apart_from_the_server(context: ProjectSnapshot) -> None:
     one = Tool(name="slow", title="", description="", input=Slow, output=Slow, handler=lambda asked, ctx: asked)
     assert isinstance(await Guesthouse(context, [one]).call("slow"), Slow)
 
 
 ##= man/spec/service.md#calls
 ##= type=test
-##% A tool that leads to calls of tools without end MUST be stopped.
-async def test_it_calls_itself(context: Context) -> None:
+##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
+async def test_it_calls_itself(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")
     assert (code, message) == ("invalid_request", "itself is called by tools that are called by tools, too deeply")
     assert len(guests.seen) == 9
 
 
-async def test_a_caller_hands_its_scopes_on(context: Context) -> None:
+async def test_a_caller_hands_its_scopes_on(context: ProjectSnapshot) -> None:
     def pass_on(asked: object, ctx: object) -> object:
         return ctx.call("write").value  # type: ignore[attr-defined]
 
@@ -200,7 +196,7 @@ async def test_a_caller_hands_its_scopes_on(context: Context) -> None:
         await guests.desk.call("pass_on", {}, Caller(scopes=frozenset([Scope.READER])))
 
 
-def test_threads_of_guests_keep_no_process(context: Context) -> None:
+def test_threads_of_guests_keep_no_process(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [tool("stuck", stuck)], seconds=0.01)
     anyio.run(guests.refusal, "stuck")
@@ -211,5 +207,5 @@ def test_threads_of_guests_keep_no_process(context: Context) -> None:
 
 def test_a_pack_is_found_by_its_tool() -> None:
     echo = GUESTS[0]
-    registry = Registry([Chosen(Pack("guests", GUESTS), is_guest=True)])
+    registry = Registry([EnabledPack(Pack("guests", GUESTS), is_guest=True)])
     assert registry.pack_of(registry.require("echo")).name == "guests" and echo in list(registry)

@@ -11,19 +11,18 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES, Wish, more, page_of
-from duvet.tools.tool import Page
+from duvet.tools.paging import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
+from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]
-ASKED = Wish(("list", "letters"), page_size=10)
+ASKED = PageRequest(("list", "letters"), page_size=10)
 
 
-def part(items: Sequence[str], wish: Wish) -> tuple[list[str], Page]:
-    return page_of(items, wish, key=str, row=str.upper)
+def part(items: Sequence[str], wish: PageRequest) -> tuple[list[str], ResultPage]:
+    return make_result_page(items, wish, key=str, row=str.upper)
 
 
-def cursor_of(items: Sequence[str], wish: Wish) -> str:
+def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
     _, page = part(items, wish)
     assert page.next_cursor is not None
     return page.next_cursor
@@ -37,11 +36,12 @@ def upper(letters: str) -> list[str]:
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
-    wish = Wish(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
-    rows, page = page_of(items, wish, key=str, row=str)
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
+    wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
+    rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:
-        again, page = page_of(items, replace(wish, cursor=page.next_cursor), key=str, row=str)
+        again, page = make_result_page(items, replace(wish, cursor=page.next_cursor), key=str, row=str)
         assert again
         rows += again
     assert (rows, page.total) == (items, len(items))
@@ -50,23 +50,19 @@ def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int,
 def test_a_list_holds_a_page_unless_more_is_asked_for() -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
     assert part(LETTERS, ASKED)[0] == upper("abcdefghij")
     assert part(LETTERS, replace(ASKED, limit=12))[0] == upper("abcdefghijkl")
     assert part(LETTERS, replace(ASKED, limit=3))[0] == upper("abc")
-    assert part(LETTERS, replace(ASKED, page_size=0)) == (upper("".join(LETTERS)), Page(26))
+    assert part(LETTERS, replace(ASKED, page_size=0)) == (upper("".join(LETTERS)), ResultPage(26))
 
 
 def test_a_list_of_long_entries_holds_fewer() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A list MUST hold no more entries than the configured size of a page and about 4,000 tokens, unless `limit` asks
-    ##% for more or that size is 0.
     long = [letter * 3_000 for letter in LETTERS]
     rows, _ = part(long, ASKED)
     assert rows == [row.upper() for row in long[:3]]
-    assert len(json.encode(rows)) <= MOST_BYTES
+    assert len(json.encode(rows)) <= MAX_PAGE_BYTES
     assert len(part(long, replace(ASKED, limit=10))[0]) == 10
     assert len(part(long, replace(ASKED, page_size=0))[0]) == 26
 
@@ -74,16 +70,15 @@ def test_a_list_of_long_entries_holds_fewer() -> None:
 def test_an_entry_that_is_too_long_comes_alone() -> None:
     rows, page = part(["a" * 20_000, "b"], ASKED)
     assert rows == ["A" * 20_000]
-    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], Page(2))
+    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], ResultPage(2))
 
 
 def test_what_is_cut_says_so() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of a list that is cut, the second block MUST say how many entries there are, and how to get more of them.
     rows, page = part(LETTERS, ASKED)
-    assert more(len(rows), page) == f"10 of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
-    assert more(26, Page(26)) == ""
+    assert (
+        describe_rest(len(rows), page) == f"10 of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
+    )
+    assert describe_rest(26, ResultPage(26)) == ""
 
 
 EDITS = {
@@ -102,13 +97,14 @@ EDITS = {
 def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor MUST go on where its list was left, though entries before and after that place have come and gone.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     rows, _ = part(items, replace(ASKED, cursor=cursor_of(LETTERS, ASKED)))
     assert rows[0] == first.upper()
 
 
 def test_a_cursor_at_the_end_of_what_has_gone_gives_nothing() -> None:
-    assert part([], replace(ASKED, cursor=cursor_of(LETTERS, ASKED))) == ([], Page(0))
+    assert part([], replace(ASKED, cursor=cursor_of(LETTERS, ASKED))) == ([], ResultPage(0))
 
 
 def test_the_limit_may_change_between_parts() -> None:
@@ -126,11 +122,12 @@ def altered(cursor: str) -> Any:
 def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
     with pytest.raises(ToolError) as caught:
         part(LETTERS, replace(ASKED, cursor=cursor))
     assert (caught.value.code, caught.value.message, caught.value.hint) == (
-        Code.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
         "the cursor does not belong to this list",
         "leave it out to begin anew, or give it with the arguments of the call that it came from",
     )
@@ -143,8 +140,5 @@ def test_a_cursor_that_was_changed_is_refused() -> None:
 
 
 def test_a_cursor_of_another_question_is_refused() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A cursor that was not given for the same question MUST be refused as `invalid_request`.
     with pytest.raises(ToolError):
         part(LETTERS, replace(ASKED, cursor=cursor_of(LETTERS, ASKED), question=("list", "digits")))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tools.plugins import Found, Unloaded, declared, loaded
+from duvet.tools.plugins import PluginPacks, UnloadedPack, find_plugins, load_plugins
 from duvet.tools.tool import Pack
 from tests.unit.tools.installed import GOOD, duvet, install_made
 
@@ -58,11 +58,8 @@ BAD = {
 def test_packs_that_can_not_be_had(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack that can't be loaded, for whatever reason, MUST be left out and told of, and the others MUST be
-    ##% served.
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% A further pack with a tool whose name is taken MUST be left out and told of.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     for name, (code, _) in BAD.items():
         install_made(site, name, code)
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
@@ -95,9 +92,9 @@ def test_an_import_that_does_not_end(site: Path, monkeypatch: pytest.MonkeyPatch
     install_made(site, "endless", "import threading\nthreading.Event().wait(60)")
     install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
     monkeypatch.syspath_prepend(str(site))
-    found = loaded(declared(), [], patience=0.2)
+    found = load_plugins(find_plugins(), [], patience=0.2)
     assert [pack.name for pack in found.packs] == ["fine"]
-    assert found.unloaded == [Unloaded("endless", "it is not there after 0.2 s")]
+    assert found.unloaded == [UnloadedPack("endless", "it is not there after 0.2 s")]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +115,7 @@ def test_entry_points_that_are_broken(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     (info / "entry_points.txt").write_bytes(text)
     monkeypatch.syspath_prepend(str(site))
-    found = loaded(declared(), [])
+    found = load_plugins(find_plugins(), [])
     assert [pack.name for pack in found.packs] == ["fine"]
     assert [(one.name, one.reason[: len(words)]) for one, (_, words) in zip(found.unloaded, told, strict=True)] == told
 
@@ -139,15 +136,16 @@ PACK = Pack("slow", tools)
 def test_tools_that_are_never_made(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/service.md#packs
     ##= type=test
-    ##% A further pack that takes too long to be imported, or to make its tools, MUST be left out.
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
     install_made(site, "slow", SLOW)
     monkeypatch.syspath_prepend(str(site))
-    found = loaded(declared(), [], {"slow": {"waits": True}}, patience=0.2)
-    assert found == Found([], [Unloaded("slow", "it is not there after 0.2 s")])
-    found = loaded(declared(), [], {"slow": {"waits": False}})
-    assert found == Found([Pack("slow", ())], [])
+    found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)
+    assert found == PluginPacks([], [UnloadedPack("slow", "it is not there after 0.2 s")])
+    found = load_plugins(find_plugins(), [], {"slow": {"waits": False}})
+    assert found == PluginPacks([Pack("slow", ())], [])
     assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
 
 
 def test_nothing_is_installed() -> None:
-    assert loaded([], ["trace"]) == Found([], [])
+    assert load_plugins([], ["trace"]) == PluginPacks([], [])

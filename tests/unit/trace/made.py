@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from duvet.model import Format, Level, Locator, Section, Specification
-from duvet.trace.finished import Finished
-from duvet.trace.records import Coverage, Trace
-from duvet.trace.requirements import Requirement
-from duvet.trace.states import State
+from duvet.trace.records import Coverage, Finished, Requirement, State, Trace
 
 SECTION = Section("s", "S", (0, 1), "S", (), ())
 

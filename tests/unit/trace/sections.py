@@ -5,9 +5,9 @@ from __future__ import annotations
 from duvet.model import Annotation, Kind, Level, Section
 from duvet.progress import Progress
 from duvet.specs.library import Library
-from duvet.trace.build import build
+from duvet.trace.build import build_trace
 from duvet.trace.records import Trace
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 HEADING = "# T\n"
 
@@ -36,4 +36,4 @@ def citing(
 def trace_of(text: str, *annotations: Annotation) -> Trace:
     """The trace of these annotations of a Markdown file with that section."""
     tree = MemoryTree({"t.md": file_of(text)})
-    return build(annotations, Library(tree, "d"), tree, "", (), Progress())
+    return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())

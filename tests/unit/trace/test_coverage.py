@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
 from duvet.text import byte_length
-from duvet.trace.coverage import cover, segment_texts
+from duvet.trace.coverage import cover_specification, segment_texts
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -24,11 +24,11 @@ from duvet.trace.records import (
     Match,
     Piece,
     Segment,
+    Status,
     Tally,
     Trace,
+    list_requirements,
 )
-from duvet.trace.requirements import requirements_of
-from duvet.trace.states import Status
 from tests.unit.trace.sections import HEADING, citing, trace_of
 
 WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
@@ -89,7 +89,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
 @given(cited_texts())
 def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     text, annotations = cited
     covered = [bytes_of(text, one) for one in annotations]
     seen: set[int] = set()
@@ -113,7 +113,7 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
 @given(cited_texts())
 def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A byte MUST count as covered by a kind of annotation if any annotation of that kind refers to it.
+    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     text, annotations = cited
     tallies = trace_of(text, *annotations).coverages[0].tallies
     assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
@@ -152,17 +152,16 @@ def status_in_words(text: str, requirement: Annotation, annotations: tuple[Annot
 @given(cited_texts())
 def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
+    ##% reason, but an exception MUST NOT count towards the percentage done.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
-    ##% need of tests.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
+    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
+    ##% only todos, or nothing, cite it.
     text, annotations = cited
     coverage = trace_of(text, *annotations).coverages[0]
-    for requirement in requirements_of(coverage, annotations):
+    for requirement in list_requirements(coverage, annotations):
         first = annotations[requirement.ids[0]]
         assert requirement.status is status_in_words(text, first, annotations)
 
@@ -218,7 +217,7 @@ def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     line = "x" * ends[-1]
     section = Section("t", "T", (0, 0), "T", (line,), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
-    coverage = cover(specification, [*matches, whole])
+    coverage = cover_specification(specification, [*matches, whole])
     gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
     sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
     assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}

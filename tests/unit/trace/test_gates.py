@@ -7,9 +7,8 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from duvet.model import Annotation, Kind, Place, Problem
-from duvet.trace.gates import check, freed_by, not_implemented, not_tested
-from duvet.trace.requirements import requirements_of
-from duvet.trace.states import State
+from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
+from duvet.trace.records import State, list_requirements
 from tests.unit.trace.sections import citing, trace_of
 from tests.unit.trace.test_coverage import cited_texts
 
@@ -19,7 +18,7 @@ NOT_CITED, NOT_TESTED = "Specification requirements missing citation.", "Citatio
 
 
 def told(*annotations: Annotation, citations: bool = True, tests: bool = True) -> list[tuple[str, int]]:
-    problems = check(trace_of(TEXT, *annotations), citations=citations, tests=tests)
+    problems = check_gates(trace_of(TEXT, *annotations), citations=citations, tests=tests)
     return [(one.code, one.place.line) for one in problems]
 
 
@@ -27,7 +26,7 @@ def test_every_offender_has_a_place() -> None:
     trace = trace_of(
         TEXT, citing(f"{FRONT} {BACK}", Kind.SPEC), citing(FRONT), citing("be warm.", Kind.TEST), citing("", Kind.TODO)
     )
-    assert check(trace, citations=True, tests=True) == (
+    assert check_gates(trace, citations=True, tests=True) == (
         Problem("DUV062", NOT_CITED, "t.md", Place(3), hint="t.md#t: The pot MUST be warm."),
         Problem("DUV062", NOT_CITED, "t.md", Place(3), hint="t.md#t: be warm."),
         Problem("DUV062", NOT_CITED, "t.md", Place(1), hint="t.md#t: T"),
@@ -37,8 +36,9 @@ def test_every_offender_has_a_place() -> None:
 
 
 def test_a_gate_that_is_not_asked_for_is_open() -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--require-citations false` or `--require-tests false`, what lacks code or tests MUST NOT be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK)
     assert told(*annotations) == [("DUV062", 2), ("DUV063", 3)]
     assert told(*annotations, citations=False) == [("DUV063", 3)]
@@ -65,13 +65,16 @@ def test_nothing_is_asked_of_what_nobody_refers_to() -> None:
 
 def test_nothing_is_asked_of_what_is_not_applicable() -> None:
     ##= man/spec/gates.md#not-applicable
-    ##% A gate MUST NOT ask for code or tests of what is not applicable.
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     annotations = citing(FRONT, Kind.SPEC), citing("be warm.", Kind.SPEC), citing("pot"), citing("warm", Kind.TEST)
     trace = trace_of(TEXT, *annotations)
-    front, back = requirements_of(trace.coverages[0], annotations)
+    front, back = list_requirements(trace.coverages[0], annotations)
     not_owed = [replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]
     asked = [
-        [(one.code, one.place.line) for one in check(trace, citations=True, tests=True, freed=freed_by(requirements))]
+        [
+            (one.code, one.place.line)
+            for one in check_gates(trace, citations=True, tests=True, freed=find_freed_annotations(requirements))
+        ]
         for requirements in ([front, back], [front, not_owed[1]], [not_owed[0], back], not_owed)
     ]
     cited, tested = [("DUV062", 3), ("DUV062", 3)], [("DUV063", 2), ("DUV063", 2)]
@@ -81,23 +84,23 @@ def test_nothing_is_asked_of_what_is_not_applicable() -> None:
 def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
     annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT)
     trace = trace_of(TEXT, *annotations)
-    front, back = requirements_of(trace.coverages[0], annotations)
-    assert freed_by([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
-    assert freed_by([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
+    front, back = list_requirements(trace.coverages[0], annotations)
+    assert find_freed_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
+    assert find_freed_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
 
 
 def test_requirements_that_lack_code() -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% An offender MUST be named with its place in the file of the specification, and with its target.
+    ##% duvet MUST list each offender with its target and its place in the specification.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT)
     coverages = trace_of(TEXT, *annotations).coverages
-    found = requirements_of(coverages[0], annotations)
-    assert list(not_implemented(found)) == [
+    found = list_requirements(coverages[0], annotations)
+    assert list(find_unimplemented(found)) == [
         Problem(
             "DUV062", "this requirement is not implemented: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."
         )
     ]
-    assert list(not_tested(found, coverages)) == [
+    assert list(find_untested(found, coverages)) == [
         Problem(
             "DUV063",
             "this requirement is not tested: missing test",
@@ -118,16 +121,15 @@ def test_requirements_that_lack_code() -> None:
 @pytest.mark.parametrize("state", State)
 def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-citations` MUST name each of its requirements that is not started or in progress.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.MISSING_IMPLEMENTATION, State.PARTIAL)
     lacking_tests = (State.UNCITED, State.TO_DO, State.PARTIAL, State.MISSING_TEST)
     annotations = citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST)
     coverages = trace_of(TEXT, *annotations).coverages
-    (stated,) = requirements_of(coverages[0], annotations)
+    (stated,) = list_requirements(coverages[0], annotations)
     one = replace(stated, state=state)
-    found = [*not_implemented([one])], [*not_tested([one], coverages)]
+    found = [*find_unimplemented([one])], [*find_untested([one], coverages)]
     assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
 
 
@@ -143,24 +145,26 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
 )
 def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
     ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, `--require-tests` MUST name each of its requirements that is neither done nor tested as a whole.
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     annotations = (citing(TEXT, Kind.SPEC), *others)
     coverages = trace_of(TEXT, *annotations).coverages
-    found = requirements_of(coverages[0], annotations)
-    assert [one.code for one in (*not_implemented(found), *not_tested(found, coverages))] == codes
+    found = list_requirements(coverages[0], annotations)
+    assert [one.code for one in (*find_unimplemented(found), *find_untested(found, coverages))] == codes
 
 
 def test_the_words_for_what_is_tested_in_part() -> None:
     annotations = citing(TEXT, Kind.SPEC), citing(FRONT), citing(BACK, Kind.TEST)
     coverages = trace_of(TEXT, *annotations).coverages
-    (problem,) = not_tested(requirements_of(coverages[0], annotations), coverages)
+    (problem,) = find_untested(list_requirements(coverages[0], annotations), coverages)
     assert problem.message == "a part of this requirement is not tested"
 
 
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/trace.md#gates
-    ##% With `--ci` and no snapshot, what is quoted on a line that has no code, or code and no test, MUST be named.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     text, annotations = cited
     flat = text.replace("\n", " ")
     starts = {one.quote: flat.find(one.quote) for one in annotations}
@@ -183,5 +187,5 @@ def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> No
         for quote, own in lines_of.items()
         if shut.intersection(own)
     ]
-    problems = check(trace_of(text, *annotations), citations=True, tests=True)
+    problems = check_gates(trace_of(text, *annotations), citations=True, tests=True)
     assert [(one.code, one.place.line, one.hint) for one in problems] == wanted

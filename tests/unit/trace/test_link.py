@@ -8,13 +8,12 @@ import pytest
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Severity
 from duvet.progress import Progress
-from duvet.sources.comments import scan
-from duvet.sources.style import Style
+from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs.library import Library
-from duvet.specs.requirement_files import read
-from duvet.trace.build import build
+from duvet.specs.requirement_files import read_requirement_file
+from duvet.trace.build import build_trace
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_LINE, Fit, Match, Piece, Trace
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.trace.sections import citing, trace_of
 
 RFC = b"""Network Working Group                                        A. Leaf
@@ -37,8 +36,8 @@ def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
     """The trace of some comments, one file each: a.rs, b.rs, ..."""
     sources = {f"{chr(ord('a') + number)}.rs": text for number, text in enumerate(comments)}
     tree = MemoryTree({**files, **{path: text.encode() for path, text in sources.items()}})
-    annotations = [one for path, text in sources.items() for one in scan(path, text, Style())[0]]
-    return build(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
+    annotations = [one for path, text in sources.items() for one in scan_comments(path, text, SourceStyle())[0]]
+    return build_trace(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
 
 
 def only_problem(*comments: str) -> Problem:
@@ -50,8 +49,6 @@ def only_problem(*comments: str) -> Problem:
 
 
 def test_a_file_that_is_nowhere() -> None:
-    ##= man/spec/trace.md#targets
-    ##% A target that leads nowhere MUST be reported where it is written.
     hint = "paths start at the working directory or at a folder above it"
     message = 'Could not resolve file "nope.md"'
     found = only_problem("  //= nope.md#tea\n  //# The pot")
@@ -67,8 +64,9 @@ def test_a_url_that_is_none() -> None:
 
 
 def test_a_target_without_a_section() -> None:
-    ##= man/spec/trace.md#targets
-    ##% A target without a section MUST be reported.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
     assert only_problem("//= tea.md\n//# The pot") == Problem(
         "DUV042",
         "reference to tea.md is missing a section",
@@ -84,8 +82,6 @@ def test_a_target_without_a_section() -> None:
     [("cup", "did you mean #cups?"), ("Cups", "did you mean #cups?"), ("nothing-like-it", ""), ("", "")],
 )
 def test_an_unknown_section(section: str, hint: str) -> None:
-    ##= man/spec/trace.md#targets
-    ##% A section that does not exist SHOULD be reported with the names that are most like it.
     message, place = f'missing section "{section}" in tea.md', Place(1, 5, 7 + len(section))
     wanted = Problem("DUV043", message, "a.rs", place, "referenced here", hint)
     assert only_problem(f"//= tea.md#{section}") == wanted
@@ -104,8 +100,8 @@ def test_a_specification_that_was_not_downloaded_is_told_once() -> None:
 
 
 def test_a_quote_that_is_not_there() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that is found nowhere in its section MUST be reported where it is written.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a quote that its section does not contain.
     message = 'could not find text in section "tea" of tea.md'
     hint = "quote the section's words as they stand there; only spacing may differ"
     found = only_problem("//= tea.md#tea\n//# The pot\n//# is warm")
@@ -120,8 +116,6 @@ def test_a_quote_of_an_empty_section() -> None:
 
 
 def test_a_quote_that_is_off_by_one() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
     message = "this quote differs from the specification by one character; it is accepted"
     hint = "quote the section's words as they stand there"
@@ -169,8 +163,8 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
 
 
 def test_two_spellings_of_one_text() -> None:
-    ##= man/spec/trace.md#targets
-    ##% Two spellings of one specification SHOULD cause a warning.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet SHOULD warn about two spellings of one specification.
     trace = traced("//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea")
     message = "./tea.md and tea.md are one text, but count as two specifications"
     hint, warning = "write tea.md everywhere", Severity.WARNING
@@ -191,13 +185,13 @@ def test_an_absolute_path_is_a_spelling_too() -> None:
         Annotation("a.rs", 1, Kind.CITATION, "/w/tea.md#tea", ""),
         Annotation("b.rs", 1, Kind.CITATION, "tea.md#tea", ""),
     )
-    trace = build(annotations, Library(tree, "d"), tree, "/w", (), Progress())
+    trace = build_trace(annotations, Library(tree, "d"), tree, "/w", (), Progress())
     assert [(one.code, one.path, one.hint) for one in trace.problems] == [("DUV044", "a.rs", "write tea.md everywhere")]
 
 
 def in_file(path: str, target: str) -> Annotation:
     text = f"target = '{target}'\n\n[[spec]]\nquote = '''\nThe pot\nMUST be warm.\n'''\n"
-    (annotation,), problems = read(path, text.encode())
+    (annotation,), problems = read_requirement_file(path, text.encode())
     assert problems == []
     return annotation
 
@@ -205,7 +199,9 @@ def in_file(path: str, target: str) -> Annotation:
 def test_targets_of_requirement_files_start_at_the_file() -> None:
     tree = MemoryTree({"a/b/tea.md": FILES["tea.md"], "top.md": FILES["tea.md"]})
     annotations = in_file("a/b/c/one.toml", "tea.md#tea"), in_file("a/b/c/one.toml", "top.md#tea")
-    trace = build((*annotations, in_file("x/two.toml", "tea.md#tea")), Library(tree, "d"), tree, "", (), Progress())
+    trace = build_trace(
+        (*annotations, in_file("x/two.toml", "tea.md#tea")), Library(tree, "d"), tree, "", (), Progress()
+    )
     assert [one.specification.locator.name for one in trace.coverages] == ["a/b/tea.md", "top.md"]
     assert [(one.code, one.path, one.place.line) for one in trace.problems] == [("DUV040", "x/two.toml", 3)]
     assert trace.match_of[2] is None
@@ -228,7 +224,7 @@ def test_progress_tells_what_was_found() -> None:
         Annotation("a.rs", line, Kind.CITATION, f"tea.md#{section}", quote)
         for line, section, quote in [(1, "tea", "warm. It"), (2, "tea", "It"), (3, "cups", ""), (4, "no", "")]
     )
-    build(annotations, Library(tree, "d"), tree, "", (), steps)
+    build_trace(annotations, Library(tree, "d"), tree, "", (), steps)
     assert steps.told == [
         "Loading specifications",
         "Loaded 1 specifications",

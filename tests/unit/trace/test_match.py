@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from duvet.model import Section
 from duvet.text import WHITESPACE
-from duvet.trace.match import Matcher
-from duvet.trace.records import TITLE_LINE, Fit, Found, Piece
+from duvet.trace.match import QuoteMatcher
+from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 from tests.unit.test_normalise import plain_normalise
 from tests.unit.trace.sections import HEADING, file_of, section_of
 from tests.unit.trace.test_fuzzy import plain_find
@@ -19,7 +19,7 @@ CHARS = st.sampled_from(["a", "b", ".", "-", " ", "\n", "\n", "\t", "é", "è", 
 TEXTS = st.text(CHARS, max_size=20)
 
 
-def read(text: str, found: Found | None) -> tuple[list[str], Fit]:
+def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
     """What stands where a quote was found."""
     assert found is not None
     data = file_of(text)
@@ -43,13 +43,10 @@ def read(text: str, found: Found | None) -> tuple[list[str], Fit]:
     ],
 )
 def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found in its section however it is wrapped.
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found if it differs only in white space around punctuation.
-    ##= man/spec/trace.md#quotes
-    ##% A quote that differs by one byte MUST be accepted, and SHOULD cause a warning.
-    assert read(POT, Matcher(section_of(POT)).find(quote)) == (texts, fit)
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
+    assert read(POT, QuoteMatcher(section_of(POT)).find(quote)) == (texts, fit)
 
 
 @pytest.mark.parametrize(
@@ -71,18 +68,18 @@ def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
     ],
 )
 def test_what_is_not_found(text: str, quote: str) -> None:
-    assert Matcher(section_of(text)).find(quote) is None
+    assert QuoteMatcher(section_of(text)).find(quote) is None
 
 
 def test_an_empty_quote_refers_to_the_title() -> None:
-    ##= man/spec/trace.md#quotes
-    ##% An empty quote MUST refer to the title of its section.
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% An annotation without a quote MUST refer to the title of its section.
     for text in (POT, ""):
-        assert Matcher(section_of(text)).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
+        assert QuoteMatcher(section_of(text)).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
 
 
 def test_one_matcher_finds_many_quotes() -> None:
-    matcher = Matcher(section_of("one\ntwo"))
+    matcher = QuoteMatcher(section_of("one\ntwo"))
     pieces = [read("one\ntwo", matcher.find(quote)) for quote in ("one  two", "ona", "two", "one   two")]
     assert pieces == [
         (["one", "two"], Fit.NORMALISED),
@@ -92,7 +89,7 @@ def test_one_matcher_finds_many_quotes() -> None:
     ]
 
 
-def plain_matches(section: Section, quote: str) -> Found | None:
+def plain_matches(section: Section, quote: str) -> FoundQuote | None:
     """Where a quote stands, with each byte of the section kept beside its place in the file."""
     chars = section_chars(section)
     text = "".join(char for char, _, _ in chars)
@@ -162,7 +159,7 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
 @example("日bc", "xbc")
 @example("a\u00a0. b", "a.\u00a0b")
 def test_equals_the_plain_rules(text: str, quote: str) -> None:
-    assert Matcher(section_of(text)).find(quote) == plain_matches(section_of(text), quote)
+    assert QuoteMatcher(section_of(text)).find(quote) == plain_matches(section_of(text), quote)
 
 
 @given(TEXTS.filter(lambda text: bool(text.strip())), st.data())
@@ -173,17 +170,15 @@ def test_a_changed_part_of_the_text_equals_the_plain_rules(text: str, data: st.D
     at = data.draw(st.integers(start, end))
     quote = " ".join((text[start:at] + change + text[at + data.draw(st.booleans()) : end]).split())
     if quote:
-        assert Matcher(section_of(text)).find(quote) == plain_matches(section_of(text), quote)
+        assert QuoteMatcher(section_of(text)).find(quote) == plain_matches(section_of(text), quote)
 
 
 @given(st.lists(st.sampled_from(["ab", "cd.", "é日", "🩸x", "(ef", "gh)"]), min_size=1, max_size=12), st.data())
 def test_what_is_found_exactly_is_what_was_quoted(words: list[str], data: st.DataObject) -> None:
-    ##= man/spec/trace.md#quotes
-    ##% A quote MUST be found in its section however it is wrapped.
     text = "".join(word + data.draw(st.sampled_from([" ", "\n", "\n\n   "])) for word in words)
     start = data.draw(st.integers(0, len(words) - 1))
     quote = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
-    texts, fit = read(text, Matcher(section_of(text)).find(quote))
+    texts, fit = read(text, QuoteMatcher(section_of(text)).find(quote))
     assert (" ".join(texts), fit) == (quote, Fit.EXACT)
 
 

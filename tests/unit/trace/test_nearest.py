@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from duvet.project import Project
-from duvet.specs.resolve import locate
+from duvet.project.project import Project
+from duvet.specs.locator import locate_specification
 from duvet.trace.nearest import Neighbourhood
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 TEXT = """\
 # Tea
@@ -32,7 +32,7 @@ Everybody SHOULD wait until the host has poured the last cup of tea.
 
 def near(text: str = TEXT) -> Neighbourhood:
     project = Project(tree=MemoryTree({"tea.md": text.encode()}))
-    return Neighbourhood(project.library.load(locate("tea.md")))
+    return Neighbourhood(project.library.load(locate_specification("tea.md")))
 
 
 def holding(quote: str) -> list[str]:

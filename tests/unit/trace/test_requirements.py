@@ -6,8 +6,7 @@ import pytest
 from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
-from duvet.trace.requirements import Requirement, requirements_of
-from duvet.trace.states import State, Status
+from duvet.trace.records import Requirement, State, Status, list_requirements
 from tests.unit.trace.sections import citing, trace_of
 
 TEXT = "The pot MUST be warm."
@@ -20,7 +19,7 @@ SPEC = citing(TEXT, Kind.SPEC, 9, Level.MUST)
 def found(text: str, *annotations: Annotation) -> tuple[Requirement, ...]:
     trace = trace_of(text, *annotations)
     assert [one for one in trace.problems if one.code != "DUV051"] == []
-    return requirements_of(trace.coverages[0], annotations)
+    return list_requirements(trace.coverages[0], annotations)
 
 
 def done(quote: str) -> tuple[Annotation, ...]:
@@ -71,14 +70,13 @@ def excepted(quote: str, reason: str = "why") -> Annotation:
 )
 def test_states(annotations: tuple[Annotation, ...], state: State) -> None:
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be done if each of its bytes is implemented and tested, implied, or excepted with a reason.
+    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
+    ##% reason, but an exception MUST NOT count towards the percentage done.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST need tests if it is not done and each of its bytes is implemented, implied or excepted.
+    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
     ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress if anything but a todo refers to a part of it, and it is neither done nor in
-    ##% need of tests.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST count as not started if only todos refer to it, or nothing.
+    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
+    ##% only todos, or nothing, cite it.
     (requirement,) = found(WRAPPED, SPEC, *annotations)
     assert (requirement.state, requirement.status) == (state, state.status)
 
@@ -106,7 +104,7 @@ def test_statuses_and_words() -> None:
 def test_every_field() -> None:
     annotations = citing(FRONT), SPEC, citing(TEXT, Kind.TEST)
     trace = trace_of(WRAPPED, *annotations)
-    (requirement,) = requirements_of(trace.coverages[0], annotations)
+    (requirement,) = list_requirements(trace.coverages[0], annotations)
     specification = trace.coverages[0].specification
     assert requirement == Requirement(
         specification,
@@ -128,8 +126,8 @@ def test_requirements_are_in_the_order_of_the_text() -> None:
 
 def test_equal_sentences_are_one_requirement() -> None:
     ##= man/spec/trace.md#requirements
-    ##% Sentences of one section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement.
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
     text = "It MUST\tbe.\nIt MUST be."
     first, other = citing("It MUST\tbe.", Kind.SPEC, 1, Level.SHOULD), citing("It MUST be.", Kind.SPEC, 2, Level.MUST)
     (requirement,) = found(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))
@@ -146,7 +144,8 @@ def test_sentences_that_differ_in_spacing_are_one_requirement() -> None:
 
 def test_the_id_is_that_of_the_text() -> None:
     ##= man/spec/trace.md#requirements
-    ##% A requirement's id MUST NOT change when its specification is wrapped anew.
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
     (one,) = found("It MUST\nbe.", citing("It MUST be.", Kind.SPEC))
     (other,) = found("x\n\nIt\nMUST be.", citing("It MUST be.", Kind.SPEC))
     assert one.id == other.id == blake3(b"It MUST be.").hexdigest()
@@ -154,7 +153,7 @@ def test_the_id_is_that_of_the_text() -> None:
 
 def test_a_requirement_of_one_byte_covers_nothing() -> None:
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its words are.
+    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
     (requirement,) = found("a b", citing("a", Kind.SPEC), citing("a"))
     assert (requirement.state, requirement.related) == (State.UNCITED, ())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.trace.stretches import Stretch, Words
+from duvet.trace.nearest import TextStretch, TextWords
 
 TEXT = (
     "This section is about tea. The water MUST boil before the leaves are put into the pot. The leaves MUST be dry, "
@@ -14,7 +14,7 @@ TEXT = (
 
 def nearest(quote: str, text: str = TEXT) -> str | None:
     """What is found, if it is clear."""
-    found = Words(text.split()).nearest(quote.split())
+    found = TextWords(text.split()).nearest(quote.split())
     return found.text if found and found.is_clear else None
 
 
@@ -56,7 +56,7 @@ def test_a_known_sentence_is_whole() -> None:
     """A sentence of a list may begin where no other ends."""
     text = "Hosts have rules - the host MUST smile at every guest who comes - the host MUST wait for all who come late"
     quote, sentence = "Any host MUST smile at every guest who came.", "the host MUST smile at every guest who comes"
-    plain, known = (Words(text.split(), given).nearest(quote.split()) for given in ((), [sentence]))
+    plain, known = (TextWords(text.split(), given).nearest(quote.split()) for given in ((), [sentence]))
     assert plain and plain.text == sentence and not plain.is_clear
     assert known and known.text == sentence and known.is_clear
 
@@ -75,9 +75,6 @@ def test_a_known_sentence_is_whole() -> None:
     ],
 )
 def test_no_answer_is_clear(quote: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A quote that begins or ends with words that stand nowhere near MUST be left as it is, unless a sentence begins or
-    ##% ends there.
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert nearest(quote, f"{TEXT} {frames}") is None
     assert nearest(quote, "") is None
@@ -88,10 +85,11 @@ def test_no_answer_is_clear(quote: str) -> None:
     [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
 )
 def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
-    ##= man/spec/validate.md#mending
-    ##% Where two answers are nearly as good, an annotation MUST be left as it is.
-    assert Stretch("", score, second).is_clear is is_clear
-    assert not Stretch("", score, second, is_whole=False).is_clear
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
+    ##% exactly one correction fits.
+    assert TextStretch("", score, second).is_clear is is_clear
+    assert not TextStretch("", score, second, is_whole=False).is_clear
 
 
 def test_one_text_in_two_places_is_one_answer() -> None:

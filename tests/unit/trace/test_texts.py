@@ -7,10 +7,7 @@ from collections.abc import Iterable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from duvet.trace.fuzzy import find_one_edit
-from duvet.trace.match import Matcher
-from duvet.trace.ordered_text import OrderedText
-from duvet.trace.texts import Text
+from duvet.trace.match import OrderedText, QuoteMatcher, SearchText, find_one_edit
 from tests.unit.trace.sections import section_of
 from tests.unit.trace.test_fuzzy import plain_find
 
@@ -24,7 +21,7 @@ ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for num
 @example("a " * 600, "a a")
 def test_all_places_are_found(text: str, part: str) -> None:
     data, wanted = text.encode(), part.encode()
-    plain, ordered = Text(data), OrderedText(data)
+    plain, ordered = SearchText(data), OrderedText(data)
     places = [at for at in range(len(data) + 1) if data.startswith(wanted, at)]
     assert list(plain.places(wanted)) == list(ordered.places(wanted)) == places
     assert plain.find(wanted) == ordered.find(wanted) == data.find(wanted)
@@ -33,7 +30,7 @@ def test_all_places_are_found(text: str, part: str) -> None:
 @given(WORDS, st.text(st.sampled_from("ab é"), min_size=2))
 def test_quotes_are_cut_into_two_parts(text: str, quote: str) -> None:
     data = quote.encode()
-    assert all(0 < kind(text.encode()).split(data) < len(data) for kind in (Text, OrderedText))
+    assert all(0 < kind(text.encode()).split(data) < len(data) for kind in (SearchText, OrderedText))
 
 
 @given(WORDS, st.text(st.sampled_from("ab é"), min_size=1))
@@ -69,7 +66,7 @@ def test_few_places_of_alike_sentences_are_looked_at() -> None:
 
 def test_one_matcher_finds_as_much_as_many() -> None:
     section = section_of("\n".join(ALIKE[:200]))
-    matcher = Matcher(section)
+    matcher = QuoteMatcher(section)
     for number, sentence in enumerate(ALIKE[:200]):
         for quote in (sentence.replace("MUST", "MAST"), sentence.replace(".", " ."), sentence.replace("MUST", "may")):
-            assert matcher.find(quote) == Matcher(section).find(quote), number
+            assert matcher.find(quote) == QuoteMatcher(section).find(quote), number

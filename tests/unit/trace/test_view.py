@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.trace.match import SectionView, cut_view, make_section_view
 from duvet.trace.records import Piece
-from duvet.trace.view import View, pieces, view_of
 from tests.unit.trace.sections import section_of
 
 SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
@@ -13,12 +13,15 @@ SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 def test_lines_are_trimmed_and_joined() -> None:
     data = "ab cé\u2003 d x".encode()
-    assert view_of(SECTION) == View(SECTION, data, [0, 3, 4], [0, 3, 12, 14])
+    assert make_section_view(SECTION) == SectionView(SECTION, data, [0, 3, 4], [0, 3, 12, 14])
 
 
 def test_nothing_to_see() -> None:
     section = section_of("\n \n")
-    assert (view_of(section), pieces(view_of(section), 0, 0)) == (View(section, b"", [], [0]), ())
+    assert (make_section_view(section), cut_view(make_section_view(section), 0, 0)) == (
+        SectionView(section, b"", [], [0]),
+        (),
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,4 +38,4 @@ def test_nothing_to_see() -> None:
     ],
 )
 def test_pieces(start: int, end: int, expected: tuple[Piece, ...]) -> None:
-    assert pieces(view_of(SECTION), start, end) == expected
+    assert cut_view(make_section_view(SECTION), start, end) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.trace.word_diff import word_diff
+from duvet.trace.nearest import make_word_diff
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from duvet.trace.word_diff import word_diff
     ],
 )
 def test_word_diff(old: str, new: str, shown: str) -> None:
-    assert word_diff(old, new) == shown
+    assert make_word_diff(old, new) == shown

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from duvet.errors import DuvetError
-from duvet.tree.disk import DiskTree
-from duvet.tree.git import GitTree
-from duvet.tree.protocol import Tree, is_folder
-from duvet.tree.revisions import Revisions
+from duvet.tree.files import DiskTree, Tree, is_folder
+from duvet.tree.git import GitRevisions, GitTree
 from tests.histories import ENVIRON
 
 
 @contextmanager
 def tree_of(folder: Path, revision: str = "HEAD") -> Iterator[GitTree]:
-    revisions = Revisions(str(folder), ENVIRON)
+    revisions = GitRevisions(str(folder), ENVIRON)
     found = revisions.find(revision)
     assert found is not None
     with revisions.tree(found, DiskTree(str(folder))) as tree:

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import RecordedTree
-from duvet.tree.unchanged import unchanged
+from duvet.tree.files import DiskTree
+from duvet.tree.recorder import RecordedTree, check_unchanged
 
 LATER = time.time_ns() + 3600 * 10**9
 """A time at which nothing that a test writes is fresh any more."""
@@ -33,7 +32,7 @@ def asked(root: Path, now: int = LATER) -> RecordedTree:
 
 
 def same(tree: RecordedTree, now: int = LATER) -> bool:
-    return unchanged(tree.record, RecordedTree(tree.disk, now)) is not None
+    return check_unchanged(tree.record, RecordedTree(tree.disk, now)) is not None
 
 
 def rewrite(path: Path, text: str) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import RecordedTree
-from duvet.tree.seen import digest
-from duvet.tree.unchanged import altered, refilled
+from duvet.tree.files import DiskTree
+from duvet.tree.record import digest_content
+from duvet.tree.recorder import RecordedTree, find_altered_paths, find_refilled_folders
 
 
 @pytest.fixture
@@ -54,16 +53,16 @@ CHANGES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
 def test_a_change(change: Callable[[Path], object], answers: list[str], folders: list[str], root: Path) -> None:
     tree = asked(root)
     change(root)
-    assert list(altered(tree.record, tree)) == answers
-    assert list(refilled(tree.record, tree)) == folders
+    assert list(find_altered_paths(tree.record, tree)) == answers
+    assert list(find_refilled_folders(tree.record, tree)) == folders
 
 
 def test_some_paths(root: Path) -> None:
     tree = asked(root)
     (root / "src" / "a").unlink()
     (root / "other").touch()
-    assert list(altered(tree.record.about(["other", "absent", "no question"]), tree)) == ["other"]
-    assert list(altered(tree.record.about(["src"]), tree)) == []
+    assert list(find_altered_paths(tree.record.about(["other", "absent", "no question"]), tree)) == ["other"]
+    assert list(find_altered_paths(tree.record.about(["src"]), tree)) == []
 
 
 def test_two_looks_that_differ(root: Path) -> None:
@@ -73,26 +72,26 @@ def test_two_looks_that_differ(root: Path) -> None:
     tree.read("src/a")
     (root / "src" / "b").touch()
     assert [entry.name for entry in tree.entries("src") if entry.name == "b"] == ["b"]
-    assert list(altered(tree.record, tree)) == ["src/a"]
+    assert list(find_altered_paths(tree.record, tree)) == ["src/a"]
 
 
 def test_what_the_work_itself_has_written(root: Path) -> None:
     tree = asked(root)
     for name in ("src/a", "absent", "other"):
         (root / name).write_text("written")
-        tree.wrote(name, digest(b"written"))
-    assert list(altered(tree.record, tree)) == []
+        tree.wrote(name, digest_content(b"written"))
+    assert list(find_altered_paths(tree.record, tree)) == []
     os.utime(root / "other")
-    assert list(altered(tree.record, tree)) == ["other"]
+    assert list(find_altered_paths(tree.record, tree)) == ["other"]
 
 
 def test_what_the_work_itself_has_removed(root: Path) -> None:
     tree = asked(root)
     (root / "src" / "a").unlink()
     tree.removed("src/a")
-    assert list(altered(tree.record, tree)) == []
+    assert list(find_altered_paths(tree.record, tree)) == []
     (root / "src" / "a").touch()
-    assert list(altered(tree.record, tree)) == ["src/a"]
+    assert list(find_altered_paths(tree.record, tree)) == ["src/a"]
 
 
 def test_newer_answers(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.tree.disk import DiskTree
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.histories import commit, git, history
 from tests.unit.tree.answering import answers, listed, tree_of
@@ -22,8 +22,9 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_same_answers_as_on_disk(path: str, checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% What a link in the revision leads to MUST be read in its place.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
+    ##% disk, also in a git hook.
     with tree_of(checkout) as tree:
         assert answers(tree, path) == answers(DiskTree(str(checkout)), path)
 
@@ -48,8 +49,9 @@ def test_a_loop_of_folders_is_seen(checkout: Path) -> None:
 
 
 def test_the_disk_is_not_looked_at(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% A source that the revision lacks MUST NOT be taken from disk.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
     with tree_of(checkout) as tree:
         before = [answers(tree, path) for path in PATHS if "whole" not in path]
     (checkout / "src" / "b.rs").write_text("changed")
@@ -69,8 +71,6 @@ def test_what_git_keeps_for_itself_is_that_of_today(checkout: Path) -> None:
 
 
 def test_what_is_lent(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% A specification that the revision lacks MUST be taken as it is on disk, and that MUST be said.
     make(checkout, {"spec.md": "spec", "downloads/x/y.txt": "text", "downloads/src.rs": "new", "a.rs": "changed"})
     with tree_of(checkout) as tree:
         tree.lend(frozenset({"spec.md", "a.rs", "absent.md"}), "downloads")
@@ -82,8 +82,6 @@ def test_what_is_lent(checkout: Path) -> None:
 
 
 def test_a_cache_that_is_committed_is_no_part_of_the_tree(checkout: Path) -> None:
-    ##= man/spec/cache.md#keeping
-    ##% Patterns MUST NOT match what is in the cache.
     make(checkout, {".duvet/cache/x": "x", ".duvet/config.toml": ""})
     commit(checkout)
     with tree_of(checkout) as tree:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.project import Options, Project
+from duvet.project.project import Options, Project
 from duvet.specs.fetch import Policy
 from tests.cli.made import KETTLE
 from tests.histories import commit, git, history
@@ -17,9 +17,9 @@ from tests.unit.tree.answering import listed, tree_of
 
 @pytest.mark.parametrize("how", ["sha256", "worktree", "shallow", "tag", "packed"])
 def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
-    ##% disk.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
+    ##% disk, also in a git hook.
     folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if how == "sha256" else []))
     revision = "HEAD"
     if how == "worktree":
@@ -42,9 +42,6 @@ def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
 def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% Files of a revision MUST be read from the objects of git, without a checkout, and MUST give the same trace as on
-    ##% disk.
     shutil.copytree(shared / "golden" / name / "project", tmp_path / "r")
     folder = history(tmp_path / "r", {})
     with tree_of(folder) as tree:
@@ -62,8 +59,8 @@ def test_a_bare_repository(tmp_path: Path) -> None:
 
 
 def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     folder = history(tmp_path / "r", KETTLE)
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")

@@ -10,18 +10,16 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.tree.disk import DiskTree
-from duvet.tree.revisions import Revisions
+from duvet.tree.files import DiskTree
+from duvet.tree.git import GitRevisions
 from tests.histories import ENVIRON, git, history
 from tests.unit.tree.answering import tree_of
 
 
 def test_nothing_is_left_running(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The process that reads objects MUST end with the run, however that ends.
     program = (
-        "import os; from duvet.tree.disk import DiskTree; from duvet.tree.revisions import Revisions\n"
-        "revisions = Revisions(os.getcwd(), os.environ)\n"
+        "import os; from duvet.tree.files import DiskTree; from duvet.tree.git import GitRevisions\n"
+        "revisions = GitRevisions(os.getcwd(), os.environ)\n"
         "tree = revisions.tree(revisions.find('HEAD'), DiskTree()); tree.read('a.rs')\n"
         "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
     )
@@ -57,9 +55,9 @@ def _ended(pid: int) -> None:
 
 
 def test_hostile_names_of_revisions(checkout: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% The name of a revision MUST NOT be taken for an option.
-    revisions = Revisions(str(checkout), ENVIRON)
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
+    revisions = GitRevisions(str(checkout), ENVIRON)
     head = git(checkout, "rev-parse", "HEAD")
     assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
     for name in (
@@ -84,18 +82,16 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
 
 
 def test_nothing_is_traced(checkout: Path, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##% git MUST NOT be made to write anything, to fetch anything, or to ask anybody.
     log = tmp_path / "log"
     environ = {**ENVIRON, "GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
-    assert Revisions(str(checkout), environ).find("HEAD")
+    assert GitRevisions(str(checkout), environ).find("HEAD")
     assert not log.exists()
 
 
 def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
     other = history(tmp_path / "other", {"sub/x.rs": "x"})
     environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
-    revisions = Revisions(str(checkout), environ)
+    revisions = GitRevisions(str(checkout), environ)
     commit = revisions.find("HEAD")
     assert commit is not None
     with revisions.tree(commit, DiskTree(str(checkout))) as tree:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import ChangedError, RecordedTree
+from duvet.tree.files import DiskTree
+from duvet.tree.recorder import FileChangedError, RecordedTree
 
 
 def test_what_has_changed_can_be_begun_anew_with(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_what_has_changed_can_be_begun_anew_with(tmp_path: Path) -> None:
     tree = RecordedTree(DiskTree(str(tmp_path)), pinned={})
     assert tree.read("a") == tree.read_again("a") == b"first"
     path.write_text("second")
-    with pytest.raises(ChangedError, match="it has changed meanwhile") as raised:
+    with pytest.raises(FileChangedError, match="it has changed meanwhile") as raised:
         tree.read_again("a")
     path.write_text("third")
     again = RecordedTree(DiskTree(str(tmp_path)), pinned={"a": raised.value.look})

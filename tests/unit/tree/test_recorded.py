@@ -11,10 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import RecordedTree
-from duvet.tree.seen import digest
-from duvet.tree.unchanged import unchanged
+from duvet.tree.files import DiskTree
+from duvet.tree.record import digest_content
+from duvet.tree.recorder import RecordedTree, check_unchanged
 from tests.unit.tree.asking import LATER, asked, make_folder, replace_folder, rewrite, same
 
 
@@ -60,10 +59,10 @@ def test_what_nobody_asked_for_may_change(root: Path) -> None:
 def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##= type=test
-    ##% A file that changed within two seconds of being read, or after, MUST be compared by its content.
+    ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     info = (root / "src" / "a.rs").stat()
     second = 10**9
-    for now, content in ((info.st_ctime_ns + second, digest(b"one")), (info.st_ctime_ns + 3 * second, b"")):
+    for now, content in ((info.st_ctime_ns + second, digest_content(b"one")), (info.st_ctime_ns + 3 * second, b"")):
         tree = asked(root, now)
         assert tree.record.files["src/a.rs"].digest == content
         assert bool(tree.record.folders["src"].digest) is bool(content)
@@ -71,11 +70,11 @@ def test_times_that_prove_nothing(root: Path) -> None:
 
 def test_what_was_compared_by_content_is_trusted_in_the_end(root: Path) -> None:
     tree = asked(root, 0)
-    renewed = unchanged(tree.record, RecordedTree(tree.disk, LATER))
+    renewed = check_unchanged(tree.record, RecordedTree(tree.disk, LATER))
     assert renewed is not None and renewed is not tree.record
     assert {one.digest for one in (*renewed.files.values(), *renewed.folders.values())} == {b""}
-    assert unchanged(renewed, RecordedTree(tree.disk, LATER)) is renewed
-    again = unchanged(tree.record, RecordedTree(tree.disk, 0))
+    assert check_unchanged(renewed, RecordedTree(tree.disk, LATER)) is renewed
+    again = check_unchanged(tree.record, RecordedTree(tree.disk, 0))
     assert again is tree.record
 
 
@@ -92,9 +91,6 @@ def test_marks_that_are_equal_by_chance(root: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_fault_is_no_answer(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer that a fault went into, such as a file that can't be read or a download that fails, MUST NOT be kept.
     os.mkfifo(root / "pipe.rs")
     tree = asked(root)
     with pytest.raises(UnreadableError):
@@ -118,12 +114,6 @@ def test_a_file_that_is_still_the_same(root: Path) -> None:
     assert tree.still("src/b.rs", seen) is None and tree.still("gone.rs", seen) is None
 
 
-##= man/spec/cache.md#keeping
-##= type=test
-##% Patterns MUST NOT match what is in the cache.
-##= man/spec/knowledge.md#store
-##= type=test
-##% Patterns MUST NOT match what is in the folder `.duvet/knowledge`.
 @pytest.mark.parametrize("name", ["cache", "knowledge"])
 def test_what_duvet_keeps_is_no_part_of_a_tree(root: Path, name: str) -> None:
     folder = root / "sub" / ".duvet" / name
@@ -164,7 +154,7 @@ def test_a_folder_that_is_another_one(root: Path) -> None:
 def test_what_was_written(root: Path) -> None:
     tree = RecordedTree(DiskTree(str(root)), LATER)
     (root / "out").write_text("done")
-    tree.wrote("out", digest(b"done"))
+    tree.wrote("out", digest_content(b"done"))
     assert same(tree)
     (root / "out").write_text("gone")
     assert not same(tree)

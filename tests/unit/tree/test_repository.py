@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
-from duvet.tree.repository import Repository
+from duvet.tree.files import DiskTree, MemoryTree
+from duvet.tree.git import GitRepository
 from tests.histories import commit, git, history
 
 
 def head(folder: Path) -> str | None:
     """The commit; None outside a repository."""
-    found = Repository(DiskTree(str(folder)), str(folder))
+    found = GitRepository(DiskTree(str(folder)), str(folder))
     top = found.top(found.start)
     return None if top is None else found.head(top)
 
@@ -83,4 +82,4 @@ def test_no_repository(tmp_path: Path) -> None:
     ],
 )
 def test_what_can_not_be_read(files: dict[str, bytes]) -> None:
-    assert Repository(MemoryTree(files), "/project").head("/project/") == ""
+    assert GitRepository(MemoryTree(files), "/project").head("/project/") == ""

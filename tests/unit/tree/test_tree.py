@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import NotRegularError, UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
-from duvet.tree.protocol import Entry, Tree, is_folder
+from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry, is_folder
 
 FILES = {"a.rs": b"a", "src/b.rs": b"b", "src/d/c.rs": b"c"}
 TREES = ["disk", "memory", "over", "beside"]
@@ -73,7 +71,8 @@ def test_absolute_paths_in_memory() -> None:
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     ##= man/spec/trace.md#sources
-    ##% What is no regular file, such as a pipe, MUST be reported and MUST NOT be waited for.
+    ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
+    ##% regular file without waiting for it.
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "gone").symlink_to("nothing")
@@ -96,7 +95,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_a_link_that_cant_be_followed_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     tree = DiskTree(str(tmp_path))
-    entries: list[Entry] = list(tree.entries(""))
+    entries: list[TreeEntry] = list(tree.entries(""))
     assert [is_folder(one) for one in entries] == [False]
     with pytest.raises(UnreadableError, match="Too many levels"):
         tree.identity("loop")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import UnreadableError
-from duvet.tree.disk import DiskTree
-from duvet.tree.recorded import RecordedTree
-from duvet.tree.seen import digest
+from duvet.tree.files import DiskTree
+from duvet.tree.record import digest_content
+from duvet.tree.recorder import RecordedTree
 from tests.unit.tree.asking import LATER, make_folder, replace_folder, same
 
 QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], object]]] = {
@@ -43,7 +43,7 @@ def test_a_file_that_was_asked_for_before_it_was_written(ask: Callable[..., obje
     with suppress(UnreadableError):
         getattr(tree, ask.__name__)("out")
     (root / "out").write_text("done")
-    tree.wrote("out", digest(b"done"))
+    tree.wrote("out", digest_content(b"done"))
     assert not same(tree)
 
 
@@ -60,9 +60,6 @@ def test_a_file_that_was_asked_for_before_it_was_removed(ask: Callable[..., obje
 @pytest.mark.parametrize("now", [0, LATER], ids=["by content", "by time"])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_change_between_two_looks(name: str, now: int, within: bool, root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% An answer MUST NOT be kept where an input changed between two looks at it.
     ask, change = QUESTIONS[name]
     tree = RecordedTree(DiskTree(str(root)), now)
     ask(tree)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
+from duvet.project.project import Project
+from duvet.tree.files import MemoryTree
 
 CONFIG = """\
 '$schema' = "duvet-cli/config/v1"

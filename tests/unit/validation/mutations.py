@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from duvet.model import Annotation, Edit, Kind, Specification
-from duvet.project import Project
-from duvet.sources.comments import scan
-from duvet.sources.edit import edit_of, edited, quote_edits, target_edit
-from duvet.sources.style import Style
-from duvet.trace.match import Matcher
-from duvet.trace.places import Places
-from duvet.trace.records import Fit
+from duvet.project.project import Project
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, make_edit
+from duvet.trace.match import QuoteMatcher
+from duvet.trace.records import AnnotationPlaces, Fit
 
 VALID = (Fit.EXACT, Fit.NORMALISED)
 _FEWEST = 5
@@ -79,7 +77,7 @@ class Spoiler:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.places = Places(project.tree)
+        self.places = AnnotationPlaces(project.tree)
         self.styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
         self.spots = dict(self._spots())
 
@@ -101,43 +99,43 @@ class Spoiler:
             annotation = self.project.trace.annotations[id]
             made, section, quote = self._change(id, annotation, how, choice)
             edits.setdefault(annotation.path, []).extend(made)
-            found = Matcher(self.spots[id][0].sections[section]).find(quote)
+            found = QuoteMatcher(self.spots[id][0].sections[section]).find(quote)
             spoilt.how[id], spoilt.right[id] = how, found is not None and found[1] in VALID
         for path, all_made in edits.items():
-            spoilt.files[path] = edited(self.places.text(path), all_made).encode()
+            spoilt.files[path] = apply_edits(self.places.text(path), all_made).encode()
         return spoilt
 
     def _change(self, id: int, one: Annotation, how: str, choice: random.Random) -> tuple[tuple[Edit, ...], int, str]:
         """The edits, and the section and the quote that the citation has then."""
         specification, section = self.spots[id]
         text = self.places.text(one.path)
-        style = next(style for style in self.styles[one.path] if one in scan(one.path, text, style)[0])
+        style = next(style for style in self.styles[one.path] if one in scan_comments(one.path, text, style)[0])
         if how == MOVE:
             other = choice.choice([index for index in range(len(specification.sections)) if index != section])
             target = f"{one.target.partition('#')[0]}#{specification.sections[other].id}"
-            return (target_edit(text, one, target),), other, one.quote
+            return (make_comment_target_edit(text, one, target),), other, one.quote
         if how == WRAP:
             return (_wrap(text, one, style, choice),), section, one.quote
         quote = QUOTES[how](one.quote, choice)
-        return quote_edits(text, one, style, quote), section, quote
+        return make_comment_quote_edits(text, one, style, quote), section, quote
 
 
-def _wrap(text: str, annotation: Annotation, style: Style, choice: random.Random) -> Edit:
+def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.Random) -> Edit:
     """A line of the quote ends behind another one of its words."""
     start, end = annotation.source.quote
     blanks = [index for index in range(start, end) if text[index - 1 : index + 2].strip(" ") and text[index] == " "]
     blanks = [at for at in blanks if not text[text.rfind("\n", 0, at) + 1 : at].strip().endswith(style.content.strip())]
     if not blanks:
-        return edit_of(text, start, start, "")
+        return make_edit(text, start, start, "")
     at = choice.choice(blanks)
     indent = text[text.rfind("\n", 0, start) + 1 : start].partition(style.content)[0]
     line_end = "\r\n" if text.endswith("\r\n", 0, text.rfind("\n", 0, start) + 1) else "\n"
-    return edit_of(text, at, at + 1, f"{line_end}{indent}{style.content} ")
+    return make_edit(text, at, at + 1, f"{line_end}{indent}{style.content} ")
 
 
-def around(text: str, path: str, styles: tuple[Style, ...], numbers: set[int]) -> str:
+def around(text: str, path: str, styles: tuple[SourceStyle, ...], numbers: set[int]) -> str:
     """The text without the lines of these annotations of it."""
-    found = sorted((one for style in styles for one in scan(path, text, style)[0]), key=lambda one: one.line)
+    found = sorted((one for style in styles for one in scan_comments(path, text, style)[0]), key=lambda one: one.line)
     lines = text.split("\n")
     left: list[str | None] = list(lines)
     for number in numbers:

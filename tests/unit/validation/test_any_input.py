@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
-from duvet.validation.fixing import mended
-from duvet.validation.overlay import overlaid
+from duvet.project.project import Project
+from duvet.project.validation import fix_project, overlay_project
+from duvet.tree.files import MemoryTree
 
 WORDS = (
     "The",
@@ -56,8 +55,6 @@ ENTRIES = st.lists(st.tuples(TARGETS, TEXT), max_size=3).map(
 @settings(deadline=None)
 @given(SPECIFICATIONS, LINES, ENDS, ENTRIES)
 def test_any_input(specification: str, lines: list[str], end: str, entries: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
     files = {
         ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'a.rs'\n"
         "[[specification]]\nsource = 'tea.md'\n",
@@ -66,10 +63,10 @@ def test_any_input(specification: str, lines: list[str], end: str, entries: str)
         "a.rs": end.join(lines),
     }
     project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
-    found = mended(project, lambda findings: findings.files)
+    found = fix_project(project, lambda findings: findings.files)
     assert len(found.findings.found) <= len(found.first.found) + found.citations
-    again = mended(overlaid(project, found.after), lambda findings: findings.files)
+    again = fix_project(overlay_project(project, found.after), lambda findings: findings.files)
     assert again.after == {}
     assert all(data.decode() == found.before[path].decode() for path, data in found.before.items())
-    kept = overlaid(project, found.after).trace.annotations
+    kept = overlay_project(project, found.after).trace.annotations
     assert [(one.path, one.kind) for one in kept] == [(one.path, one.kind) for one in project.trace.annotations]

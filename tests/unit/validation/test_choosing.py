@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.tree.disk import DiskTree
-from duvet.validation.choosing import Chosen, choose, plain
+from duvet.project.validation import ChosenInputs, choose_inputs, normalise_input_name
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 
 FILES = {"src/a.rs": "", "src/deep/b.rs": "", "other/c.rs": "", "README.md": ""}
@@ -20,29 +20,23 @@ def root(tmp_path: Path) -> Path:
     return make(tmp_path / "root", FILES)
 
 
-def chosen(root: Path, *names: str) -> Chosen:
-    return choose(names, INPUTS, str(root), DiskTree(str(root)))
+def chosen(root: Path, *names: str) -> ChosenInputs:
+    return choose_inputs(names, INPUTS, str(root), DiskTree(str(root)))
 
 
 @pytest.mark.parametrize(
     "name", ["src/a.rs", "./src/a.rs", "src//a.rs", "other/../src/a.rs", "src\\a.rs", ".\\src\\a.rs"]
 )
 def test_spellings_of_a_file(name: str, root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-    ##% separators of Windows.
-    assert chosen(root, name, str(root / "src/a.rs"), f"../{root.name}/src/a.rs") == Chosen(("src/a.rs",))
-    assert plain(name, str(root), DiskTree(str(root))) == "src/a.rs"
-    assert plain("/elsewhere/a.rs", str(root), DiskTree(str(root))) == "/elsewhere/a.rs"
+    assert chosen(root, name, str(root / "src/a.rs"), f"../{root.name}/src/a.rs") == ChosenInputs(("src/a.rs",))
+    assert normalise_input_name(name, str(root), DiskTree(str(root))) == "src/a.rs"
+    assert normalise_input_name("/elsewhere/a.rs", str(root), DiskTree(str(root))) == "/elsewhere/a.rs"
 
 
 def test_a_way_through_a_link(root: Path, tmp_path: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% All spellings of a path MUST name the same file: absolute or relative to the working directory, and with the
-    ##% separators of Windows.
     (tmp_path / "link").symlink_to(root)
-    assert chosen(root, str(tmp_path / "link/src/a.rs")) == Chosen(("src/a.rs",))
-    assert chosen(root, str(tmp_path / "link/src")) == Chosen(("src/a.rs", "src/deep/b.rs"))
+    assert chosen(root, str(tmp_path / "link/src/a.rs")) == ChosenInputs(("src/a.rs",))
+    assert chosen(root, str(tmp_path / "link/src")) == ChosenInputs(("src/a.rs", "src/deep/b.rs"))
 
 
 @pytest.mark.parametrize(
@@ -59,16 +53,17 @@ def test_a_way_through_a_link(root: Path, tmp_path: Path) -> None:
 )
 def test_a_folder_means_all_in_it(name: str, paths: tuple[str, ...], root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% A folder MUST mean all inputs in it.
-    assert chosen(root, name) == Chosen(paths)
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
+    assert chosen(root, name) == ChosenInputs(paths)
 
 
 def test_what_is_no_input_and_what_is_not_there(root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% A path that does not exist MUST be an error.
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     (root / "empty").mkdir()
     hint = "paths begin in the working directory"
-    assert chosen(root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s") == Chosen(
+    assert chosen(root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s") == ChosenInputs(
         ("other/c.rs",),
         ("README.md", "empty"),
         (

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from msgspec import msgpack
 
-from duvet.project import Project
-from duvet.tree.memory import MemoryTree
-from duvet.validation.findings import Finding, Findings
-from duvet.validation.validate import validate
+from duvet.project.project import Project
+from duvet.project.validation import Finding, Findings, validate
+from duvet.tree.files import MemoryTree
 from tests.cli.made import make
 from tests.unit.validation.made import FILES, project
 
@@ -49,16 +48,12 @@ def test_a_specification_that_the_configuration_names_is_told_there() -> None:
     text = b"//= https://tea.example/spec#a\n//# b\n"
     one = Project(tree=MemoryTree({"src/a.rs": text, "src/b.rs": b"", ".duvet/config.toml": config}))
     findings = validate(one)
-    ##= man/spec/validate.md#choosing-files
-    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
     for paths in (["src/a.rs"], ["src/b.rs"]):
         assert [problem.path for problem in findings.of(paths).problems] == [".duvet/config.toml"]
     assert list(findings.invalid()) == [0]
 
 
 def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% What is wrong in files that were not named MUST NOT be reported, but for the configuration.
     folder = make(tmp_path / "tea", FILES)
     (folder / "src/loop").symlink_to(folder / "src")
     findings = validate(Project(str(folder)))

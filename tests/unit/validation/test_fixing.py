@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.project import Project
-from duvet.validation.fixing import Mended, mended, write_mended
+from duvet.project.project import Project
+from duvet.project.validation import FixResult, fix_project, write_fixes
 from tests.cli.made import make
 from tests.cli.running import files
 from tests.unit.validation.made import BROKEN, FILES
@@ -36,14 +36,14 @@ def folder(tmp_path: Path) -> Path:
     return make(tmp_path / "tea", FILES)
 
 
-def mend(folder: Path) -> tuple[Project, Mended]:
+def mend(folder: Path) -> tuple[Project, FixResult]:
     project = Project(str(folder))
-    return project, mended(project, lambda findings: findings.files)
+    return project, fix_project(project, lambda findings: findings.files)
 
 
 def fix(folder: Path) -> tuple[Problem, ...]:
     """Mend all and write it."""
-    return write_mended(*mend(folder))
+    return write_fixes(*mend(folder))
 
 
 def test_all_that_can_be_mended_is() -> None:
@@ -51,16 +51,12 @@ def test_all_that_can_be_mended_is() -> None:
 
 
 def test_nothing_else_changes(folder: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% With `--fix`, a quote or a target that is wrong MUST be rewritten where exactly one answer is good.
     before = files(folder)
     project, found = mend(folder)
     assert (files(folder), found.citations) == (before, 9)
-    assert write_mended(project, found) == ()
+    assert write_fixes(project, found) == ()
     exceptions = before[TOML].replace(b"vinegar", b"water,")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
     assert mend(folder)[1].after == {}
 
 
@@ -77,8 +73,9 @@ def test_nothing_else_changes(folder: Path) -> None:
     ids=["CRLF", "BOM", "no_final_newline", "quote_at_the_end", "tabs", "odd_characters"],
 )
 def test_the_form_of_a_file_is_kept(change: object, folder: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
     assert callable(change)
     (folder / "src/broken.rs").write_bytes(change(BROKEN).encode())
     assert fix(folder) == ()
@@ -86,8 +83,9 @@ def test_the_form_of_a_file_is_kept(change: object, folder: Path) -> None:
 
 
 def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A file that is mended MUST be written whole or not at all, and MUST keep its permissions and the links to it.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
+    ##% alone a file that is read-only or has changed since it was read.
     path, real = folder / "src/broken.rs", tmp_path / "real.rs"
     path.rename(real)
     real.chmod(0o755)
@@ -100,8 +98,9 @@ def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A file that changed after it was read, or that must not be written to, MUST be left alone.
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
+    ##% alone a file that is read-only or has changed since it was read.
     other = folder / "src/other.rs"
     other.write_text(BROKEN)
     project, found = mend(folder)
@@ -109,9 +108,9 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     before = files(folder)
     message = "this file changed while it was checked, so it was not mended"
     expected = Problem("DUV015", message, "src/other.rs", Place(), hint="run the same command again")
-    assert write_mended(project, found) == (expected,)
+    assert write_fixes(project, found) == (expected,)
     other.unlink()
-    assert write_mended(project, found) == (expected,)
+    assert write_fixes(project, found) == (expected,)
     del before["src/other.rs"]
     assert files(folder) == before
 
@@ -140,8 +139,9 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     ],
 )
 def test_requirement_files(before: str, after: str, folder: Path) -> None:
-    ##= man/spec/validate.md#mending
-    ##% An entry of a requirement file MUST be mended as a comment is.
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
+    ##% exactly one correction fits.
     for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
         text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
         (folder / TOML).write_bytes(text.format(before).encode())

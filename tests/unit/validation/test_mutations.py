@@ -9,11 +9,9 @@ from collections import Counter
 import pytest
 
 from duvet import rules
-from duvet.project import Project
-from duvet.sources.wrapping import words
-from duvet.validation.findings import Findings
-from duvet.validation.fixing import mended
-from duvet.validation.overlay import overlaid
+from duvet.project.project import Project
+from duvet.project.validation import Findings, fix_project, overlay_project
+from duvet.sources.editor import split_words
 from tests.cli.made import make
 from tests.unit.validation.mutations import HOW, Spoiler, Spoilt, around
 
@@ -62,29 +60,25 @@ def wrong(findings: Findings) -> set[int]:
 
 def hold(project: Project, spoilt: Spoilt) -> Counter[tuple[str, str]]:
     """Check all that has to be so whatever was changed; what became of how many that were wrong."""
-    changed = overlaid(project, spoilt.files)
-    done = mended(changed, lambda findings: findings.files)
+    changed = overlay_project(project, spoilt.files)
+    done = fix_project(changed, lambda findings: findings.files)
     before, after = wrong(done.first), wrong(done.findings)
-    ##= man/spec/validate.md#what-is-checked
-    ##% Every problem that `duvet report` finds with an annotation MUST be found.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST find every problem that `duvet report` finds with an annotation.
     assert {id for id in spoilt.how if id in before} == {id for id, right in spoilt.right.items() if not right}
     numbers = _numbers(project)
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
     for path, data in done.after.items():
         ids = {id for id in before if project.trace.annotations[id].path == path}
         own = {numbers[id] for id in ids}
-        ##= man/spec/validate.md#mending
-        ##% Outside of the lines of targets and quotes, and on those that are right, no byte of a file MUST change.
         old, new = (around(text.decode(), path, styles[path], own) for text in (done.before[path], data))
         assert old == new
-    ##= man/spec/validate.md#mending
-    ##% Mending what has been mended MUST change nothing.
-    result = overlaid(project, {**spoilt.files, **done.after})
-    assert mended(result, lambda findings: findings.files).after == {}
+    result = overlay_project(project, {**spoilt.files, **done.after})
+    assert fix_project(result, lambda findings: findings.files).after == {}
 
     def became(id: int) -> str:
         was, now = (one.trace.annotations[id] for one in (project, result))
-        same = (was.target, words(was.quote)) == (now.target, words(now.quote))
+        same = (was.target, split_words(was.quote)) == (now.target, split_words(now.quote))
         return LEFT if id in after else RESTORED if same else OTHER
 
     return Counter((spoilt.how[id], became(id)) for id in before if id in spoilt.how)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import Note, Place
-from duvet.project import Project
-from duvet.validation.validate import validate
+from duvet.project.project import Project
+from duvet.project.validation import validate
 from tests.unit.validation.made import FILES, project
 
 SOAP = "The pot MUST be rinsed with water, [-but-]{+and+} MUST NOT be washed with soap."
@@ -23,10 +23,9 @@ def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
 
 
 def test_what_is_wrong_and_what_should_stand_there() -> None:
-    ##= man/spec/validate.md#what-is-checked
-    ##% For a quote that is not found, the text that is most like it SHOULD be shown, with what differs marked word by word.
-    ##= man/spec/validate.md#what-is-checked
-    ##% For a quote that stands in another section, that section SHOULD be named.
+    ##= man/spec/validate.md#checks
+    ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
+    ##% differing words marked, and name another section that contains the quote.
     nearest = "the nearest text in this section is\n"
     quote, name = "quote what stands there", "name tea.md#cleaning"
     assert found(project(), "src/broken.rs") == [
@@ -49,14 +48,11 @@ def test_what_is_wrong_and_what_should_stand_there() -> None:
 
 
 def test_what_a_report_lets_pass() -> None:
-    ##= man/spec/validate.md#what-is-checked
-    ##% An exception without a reason MUST be an error.
-    ##= man/spec/validate.md#what-is-checked
-    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
-    ##= man/spec/validate.md#what-is-checked
-    ##% Code or a test for text that is excepted SHOULD cause a warning that names the exception.
-    ##= man/spec/validate.md#what-is-checked
-    ##% An annotation that begins in a string literal SHOULD cause a warning.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST report an exception without a reason as an error.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
     problems = validate(project()).of(["src/doubtful.rs"]).problems
     assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
         (1, "DUV090", "error"),
@@ -91,8 +87,9 @@ def test_a_section_that_is_gone_and_a_quote_that_is_wrong(name: str, hint: str, 
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
 def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
-    ##= man/spec/validate.md#what-is-checked
-    ##% Two annotations at one place in a file with one type, target and quote SHOULD cause a warning that points at both.
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
     said = "//= tea.md#serving\n//# Everybody SHOULD wait\n"
     texts = {
         "src/twice.rs": said
@@ -116,8 +113,6 @@ def test_nothing_is_wrong() -> None:
 
 
 def test_two_answers_are_none() -> None:
-    ##= man/spec/validate.md#mending
-    ##% Where two answers are nearly as good, an annotation MUST be left as it is.
     frames = (
         "# Frames\n\n## A\n\nA frame of type A MUST be ignored by servers.\n\n"
         "## Both\n\nA frame of type B MUST be ignored by servers.\nA frame of type C MUST be ignored by servers.\n\n"
@@ -157,8 +152,9 @@ def test_two_answers_are_none() -> None:
     ],
 )
 def test_no_mend_breaks_the_code_around_it(quote: str, text: str) -> None:
-    ##= man/spec/validate.md#mending
-    ##% A mend that would not make its annotation valid, or would change another one, MUST NOT be made.
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
     files = {"tea.md": f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"}
     source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
     assert [one[3] for one in found(project({**files, "src/broken.rs": source}), "src/broken.rs")] == [""]

@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
-from duvet.cache.cache import Cache
 from duvet.errors import DuvetError
-from duvet.project import Project
-from duvet.tree.disk import DiskTree
-from duvet.watching.changes import Changes
+from duvet.project.changes import ChangeWatcher
+from duvet.project.project import Project
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree
 
 LONGEST = 60
 """Seconds after which a change that has not been noticed never will be."""
@@ -22,7 +22,7 @@ class Following:
 
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self.changes = Changes(environ)
+        self.changes = ChangeWatcher(environ)
         self.read()
 
     def read(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
-from duvet.watching.changes import Changes
+from duvet.project.changes import ChangeWatcher
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
 from tests.unit.watching.conftest import Follow
 from tests.unit.watching.edits import (
@@ -49,12 +49,10 @@ CHANGED = {
 
 @pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
 def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% When a file that a run has read is changed, replaced, renamed or deleted, that MUST be noticed.
-    ##= man/spec/watch.md#noticing
-    ##= type=test
-    ##% When a file or folder comes or goes so that patterns match other files, that MUST be noticed.
+    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
+    ##% match other files, until it is interrupted.
     following = follow()
     edit(kettle)
     assert following.next() == tuple(sorted(changed))
@@ -62,9 +60,10 @@ def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) ->
 
 @pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
 def test_changes_while_a_run_is_at_work(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% A change that is made while a run is at work MUST NOT be missed.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
+    ##% effect.
     following = follow()
     project = following.project()
     edit(kettle)
@@ -84,9 +83,10 @@ NOTHING = {
 
 @pytest.mark.parametrize("edit", NOTHING.values(), ids=NOTHING)
 def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing
+    ##= man/spec/watch.md#noticing-changes
     ##= type=test
-    ##% What comes or goes without such an effect MUST NOT be taken for a change.
+    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
+    ##% effect.
     following = follow()
     edit(kettle)
     append("spec.md")(kettle)
@@ -241,5 +241,5 @@ def test_stopping(follow: Follow) -> None:
 
 def test_only_the_disk_changes() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
-    with Changes() as changes, pytest.raises(TypeError):
+    with ChangeWatcher() as changes, pytest.raises(TypeError):
         changes.follow(Project(tree=MemoryTree(files)))

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.watching.notices import MODIFIED, UNKNOWN
+from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS
 from tests.unit.watching.edits import Edit, append, delete, move
 from tests.unit.watching.edits import create as created
 
 if sys.platform != "linux":
     pytest.skip("inotify", allow_module_level=True)
 
-from duvet.watching.descriptor import Descriptor
+from duvet.tree.file_events import InotifyDescriptor
 
 QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 ADDED = 1
@@ -32,19 +32,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def descriptor(folder: Path) -> Iterator[Descriptor]:
+def descriptor(folder: Path) -> Iterator[InotifyDescriptor]:
     """Hears of one of two folders."""
-    found = Descriptor()
+    found = InotifyDescriptor()
     found.open({str(folder / "a")})
     yield found
     found.close()
 
 
 HEARD: dict[str, tuple[Edit, set[tuple[int, str]]]] = {
-    "written": (append("a/old"), {(MODIFIED, "a/old")}),
+    "written": (append("a/old"), {(MODIFIED_EVENT, "a/old")}),
     "written elsewhere": (append("b/new"), set()),
     "read": (lambda folder: (folder / "a" / "old").read_text(), set()),
-    "permissions": (lambda folder: (folder / "a" / "old").chmod(0o600), {(MODIFIED, "a/old")}),
+    "permissions": (lambda folder: (folder / "a" / "old").chmod(0o600), {(MODIFIED_EVENT, "a/old")}),
     "created": (lambda folder: (folder / "a" / "new").mkdir(), {(ADDED, "a/new")}),
     "moved in": (created("a/new", ""), {(ADDED, "a/new")}),
     "moved out": (move("a/old", "b/old"), {(ADDED, "a/old")}),
@@ -56,7 +56,7 @@ HEARD: dict[str, tuple[Edit, set[tuple[int, str]]]] = {
 
 
 @pytest.mark.parametrize("edit, heard", HEARD.values(), ids=HEARD)
-def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descriptor: Descriptor) -> None:
+def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descriptor: InotifyDescriptor) -> None:
     (folder / "b" / "new").touch()
     assert descriptor.is_silent()
     edit(folder)
@@ -65,7 +65,7 @@ def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descripto
     assert descriptor.is_silent() and list(descriptor.read()) == []
 
 
-def test_other_folders(folder: Path, descriptor: Descriptor) -> None:
+def test_other_folders(folder: Path, descriptor: InotifyDescriptor) -> None:
     descriptor.open({str(folder / "b")})
     append("a/old")(folder)
     assert list(descriptor.read()) == []
@@ -73,7 +73,7 @@ def test_other_folders(folder: Path, descriptor: Descriptor) -> None:
     assert set(descriptor.read()) == {(ADDED, f"{folder}/b/new")}
 
 
-def test_a_folder_that_is_another_now(folder: Path, descriptor: Descriptor) -> None:
+def test_a_folder_that_is_another_now(folder: Path, descriptor: InotifyDescriptor) -> None:
     delete("a")(folder)
     (folder / "a").mkdir()
     assert descriptor.read() and descriptor.folders == set()
@@ -82,29 +82,30 @@ def test_a_folder_that_is_another_now(folder: Path, descriptor: Descriptor) -> N
     assert set(descriptor.read()) == {(ADDED, f"{folder}/a/new")}
 
 
-def test_a_folder_that_is_gone(folder: Path, descriptor: Descriptor) -> None:
+def test_a_folder_that_is_gone(folder: Path, descriptor: InotifyDescriptor) -> None:
     with pytest.raises(FileNotFoundError):
         descriptor.open({str(folder / "none")})
     with pytest.raises(FileNotFoundError):
         descriptor.open({str(folder / "a" / "old" / "none")})
 
 
-def test_what_is_read_before_it_is_lost(folder: Path, descriptor: Descriptor) -> None:
+def test_what_is_read_before_it_is_lost(folder: Path, descriptor: InotifyDescriptor) -> None:
     """More than fits into one look."""
     for count in range(3000):
         (folder / "a" / f"{count:04}{'x' * 200}").touch()
     assert len({path for _, path in descriptor.read()}) == 3000
 
 
-def test_more_than_the_system_keeps(folder: Path, descriptor: Descriptor) -> None:
+def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% Where the system loses count of what has changed, all that an answer was made from MUST be looked at again.
+    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% missing or unreliable, as on network file systems.
     overflow(folder / "a")
-    assert descriptor.read() is UNKNOWN
+    assert descriptor.read() is UNKNOWN_EVENTS
     assert descriptor.is_silent()
     append("a/old")(folder)
-    assert set(descriptor.read()) == {(MODIFIED, f"{folder}/a/old")}
+    assert set(descriptor.read()) == {(MODIFIED_EVENT, f"{folder}/a/old")}
 
 
 def overflow(folder: Path) -> None:
@@ -116,14 +117,14 @@ def overflow(folder: Path) -> None:
         os.rename(other, one)
 
 
-def test_when_it_is_closed(folder: Path, descriptor: Descriptor) -> None:
+def test_when_it_is_closed(folder: Path, descriptor: InotifyDescriptor) -> None:
     append("a/old")(folder)
     descriptor.close()
     assert not descriptor.is_silent() and list(descriptor.read()) == []
 
 
 def test_nobody_holds_it(folder: Path) -> None:
-    handle = Descriptor().handle
+    handle = InotifyDescriptor().handle
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(handle)
 
@@ -133,6 +134,6 @@ def test_the_system_has_no_room_for_another() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
         with pytest.raises(OSError, match="Too many open files"):
-            Descriptor()
+            InotifyDescriptor()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

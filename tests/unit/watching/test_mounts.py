@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.watching.mounts import mounts, mounts_in
+from duvet.tree.file_events import parse_mounts, read_mounts
 
 TABLE = r"""
 22 1 254:1 / / rw,relatime - ext4 /dev/root rw
@@ -35,16 +35,16 @@ BLIND = {
 
 @pytest.mark.parametrize(("folder", "blind"), BLIND.items())
 def test_folders(folder: str, blind: bool) -> None:
-    assert mounts_in(TABLE).are_blind([folder]) is blind
+    assert parse_mounts(TABLE).are_blind([folder]) is blind
 
 
 def test_one_is_enough() -> None:
-    assert mounts_in(TABLE).are_blind(["/", "/net/a", "/usr"])
+    assert parse_mounts(TABLE).are_blind(["/", "/net/a", "/usr"])
 
 
 def test_nothing_is_known() -> None:
-    assert not mounts_in("").are_blind(["/", ""])
+    assert not parse_mounts("").are_blind(["/", ""])
 
 
 def test_the_table_of_this_system_is_read() -> None:
-    assert isinstance(mounts().are_blind(["/proc/self"]), bool)
+    assert isinstance(read_mounts().are_blind(["/proc/self"]), bool)

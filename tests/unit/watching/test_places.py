@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.disk import DiskTree
-from duvet.tree.record import Record
-from duvet.tree.seen import marks
-from duvet.watching.notices import MODIFIED, Event
-from duvet.watching.places import Hints, Places
+from duvet.project.changes import EventHints, WatchedPlaces
+from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
+from duvet.tree.files import DiskTree
+from duvet.tree.record import TreeRecord, make_file_stamp
 from tests.cli.made import make
 
 ADDED = 1
@@ -24,9 +23,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def places(root: Path, *absent: str) -> Places:
+def places(root: Path, *absent: str) -> WatchedPlaces:
     """Those of files that were to be read."""
-    return Places(Record(absent=dict.fromkeys(absent)), DiskTree(str(root)))
+    return WatchedPlaces(TreeRecord(absent=dict.fromkeys(absent)), DiskTree(str(root)))
 
 
 FOLDERS = {
@@ -58,22 +57,22 @@ def test_folders_that_come_after_all(root: Path) -> None:
     assert not places(root, "docs/new/spec.md").grown()
 
 
-HINTS: dict[str, tuple[Event, Hints]] = {
-    "a file": ((MODIFIED, "project/src/a.rs"), Hints({"src/a.rs"})),
-    "another file": ((ADDED, "project/src/b.rs"), Hints({"src/b.rs"}, listing=True)),
-    "a file where no name was listed": ((ADDED, "project/other.md"), Hints({"other.md"})),
-    "a file behind a link": ((MODIFIED, "other/b.rs"), Hints({"b.rs", "link/b.rs"})),
-    "a folder around": ((ADDED, "project/src"), Hints({"src"}, whole=True)),
-    "a folder that a link leads to": ((ADDED, "other"), Hints(set(), whole=True)),
-    "a link to a folder": ((ADDED, "project/link"), Hints({"link"}, whole=True)),
-    "a folder elsewhere": ((ADDED, "elsewhere"), Hints(set())),
+HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
+    "a file": ((MODIFIED_EVENT, "project/src/a.rs"), EventHints({"src/a.rs"})),
+    "another file": ((ADDED, "project/src/b.rs"), EventHints({"src/b.rs"}, listing=True)),
+    "a file where no name was listed": ((ADDED, "project/other.md"), EventHints({"other.md"})),
+    "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), EventHints({"b.rs", "link/b.rs"})),
+    "a folder around": ((ADDED, "project/src"), EventHints({"src"}, whole=True)),
+    "a folder that a link leads to": ((ADDED, "other"), EventHints(set(), whole=True)),
+    "a link to a folder": ((ADDED, "project/link"), EventHints({"link"}, whole=True)),
+    "a folder elsewhere": ((ADDED, "elsewhere"), EventHints(set())),
 }
 
 
 @pytest.mark.parametrize("event, expected", HINTS.values(), ids=HINTS)
-def test_hints(event: Event, expected: Hints, root: Path) -> None:
+def test_hints(event: FolderEvent, expected: EventHints, root: Path) -> None:
     disk = DiskTree(str(root))
-    listed = {"src": marks(disk.marks("src"))}
-    record = Record(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
+    listed = {"src": make_file_stamp(disk.marks("src"))}
+    record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
     kind, path = event
-    assert Places(record, disk).hints([(kind, f"{root.parent}/{path}")]) == expected
+    assert WatchedPlaces(record, disk).hints([(kind, f"{root.parent}/{path}")]) == expected

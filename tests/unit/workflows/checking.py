@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.tools.context import Context
-from duvet.tools.tool import Answer, Scope, Tool
-from duvet.workflows.check import check
-from duvet.workflows.known import Known
-from duvet.workflows.records import ModelStep, Step, Variable, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import Scope, Tool, ToolAnswer
+from duvet.workflows.check import WorkflowEnvironment, check_workflow
+from duvet.workflows.workflow import ModelStep, Step, Variable, Workflow
 from tests.unit.workflows.made import tool, workflow
 
 
@@ -23,7 +22,7 @@ class Search(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
 
 
-def handler(context: Context, asked: object) -> Answer:
+def handler(context: ProjectSnapshot, asked: object) -> ToolAnswer:
     raise AssertionError(asked)
 
 
@@ -38,8 +37,8 @@ MODELS = ("openai", "local/tiny", "summarize")
 
 def faults(*steps: Step, others: Sequence[Workflow] = (OTHER,), **more: Any) -> list[tuple[str, str, str]]:
     flow = workflow(*steps, **more)
-    known = Known(tools=TOOLS, workflows={one.name: one for one in (*others, flow)}, models=MODELS)
-    return [(one.path, one.message, "warning" if one.is_warning else one.hint) for one in check(flow, known)]
+    known = WorkflowEnvironment(tools=TOOLS, workflows={one.name: one for one in (*others, flow)}, models=MODELS)
+    return [(one.path, one.message, "warning" if one.is_warning else one.hint) for one in check_workflow(flow, known)]
 
 
 def search(id: str = "s", **more: Any) -> Step:

@@ -7,17 +7,16 @@ from datetime import UTC, datetime, timedelta
 from inspect import isawaitable
 from typing import Any
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.runs import Run
-from duvet.workflows.doing import Came, ModelAsked, ModelSaid, Timing
-from duvet.workflows.engine import run
-from duvet.workflows.records import Step, ToolStep, Variable, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.engine import run_steps
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
+from duvet.workflows.workflow import Step, ToolStep, Variable, Workflow, WorkflowRun
 
 Answers = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-class Clock(Timing):
+class Clock(WorkflowClock):
     """A clock that stands still unless it is told to go on."""
 
     def __init__(self) -> None:
@@ -38,19 +37,19 @@ class Clock(Timing):
 class World:
     """Tools by name, one model, and what both were asked."""
 
-    def __init__(self, tools: Answers, model: Callable[[ModelAsked], ModelSaid] | None = None) -> None:
+    def __init__(self, tools: Answers, model: Callable[[ModelStepRequest], ModelStepAnswer] | None = None) -> None:
         self.tools = tools
         self.answers_as = model
         self.calls: list[tuple[str, Mapping[str, object], float | None]] = []
-        self.asked: list[ModelAsked] = []
+        self.asked: list[ModelStepRequest] = []
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         self.calls.append((name, arguments, time_limit))
         answer = self.tools[name](arguments)
         answer = await answer if isawaitable(answer) else answer
-        return answer if isinstance(answer, Came) else Came(answer)
+        return answer if isinstance(answer, StepResult) else StepResult(answer)
 
-    async def model(self, asked: ModelAsked) -> ModelSaid:
+    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
         self.asked.append(asked)
         assert self.answers_as is not None
         return self.answers_as(asked)
@@ -77,17 +76,17 @@ def text(default: str) -> Variable:
     return Variable(Kind.STRING, "", default)
 
 
-async def ran(*steps: Step, world: World | None = None, clock: Clock | None = None, **more: Any) -> Run:
+async def ran(*steps: Step, world: World | None = None, clock: Clock | None = None, **more: Any) -> WorkflowRun:
     """What comes of these steps."""
-    return await run(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
+    return await run_steps(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
 
 
-def states(found: Run) -> Sequence[tuple[str, str, str]]:
+def states(found: WorkflowRun) -> Sequence[tuple[str, str, str]]:
     """What became of each step."""
     return [(step.id, step.status, step.message) for step in found.steps]
 
 
-def why(found: Run) -> tuple[str, str, str, str, str]:
+def why(found: WorkflowRun) -> tuple[str, str, str, str, str]:
     """Why it has failed: code, step, message, hint and cause."""
     assert found.error is not None
     error = found.error

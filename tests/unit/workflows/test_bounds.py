@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.workflows.bounds import MOST_BYTES
-from duvet.workflows.doing import ModelSaid
-from duvet.workflows.records import Check, ModelStep
+from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer
+from duvet.workflows.workflow import Check, ModelStep
 from tests.unit.workflows.made import World, echo, ran, tool, why
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_the_largest_results_are_cut() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A record of a run that would have more than 200,000 bytes MUST be cut, the largest results first, and say so.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
@@ -25,16 +24,16 @@ async def test_the_largest_results_are_cut() -> None:
     assert found.steps[2].result == {"n": ["y"] * 20_000} and found.steps[3].result == {"all": 1}
     assert found.outputs == {"out": "x" * 99, "most": found.steps[1].result}
     assert found.warnings == ["cut, for a record has 200,000 bytes at most: steps.b, outputs.most"]
-    assert len(json.encode(found)) < MOST_BYTES
+    assert len(json.encode(found)) < MAX_RECORD_BYTES
 
 
 async def test_many_large_results() -> None:
     steps = [tool(f"s{number}", "big") for number in range(100)]
     world = World({"big": lambda _: '"\\' * 50_000})
     found = await ran(*steps, world=world)
-    assert len(json.encode(found)) < MOST_BYTES and len(found.steps[99].result) == 522
+    assert len(json.encode(found)) < MAX_RECORD_BYTES and len(found.steps[99].result) == 522
     found = await ran(*steps, world=world, outputs={f"o{number}": '"' * 1_000 for number in range(400)} | {"small": ""})
-    assert (found.status, len(json.encode(found)) < MOST_BYTES) == ("success", True)
+    assert (found.status, len(json.encode(found)) < MAX_RECORD_BYTES) == ("success", True)
     assert found.steps[0].result == "… (cut: 200,002 bytes)"
     # What is small enough stays whole.
     assert (found.outputs["o0"], found.outputs["o399"], found.outputs["small"]) == (
@@ -47,9 +46,10 @@ async def test_many_large_results() -> None:
 
 
 async def test_results_of_all_steps() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A step with whose result those of a run have more than 64 MB MUST fail.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     world = World({"big": lambda _: "x" * 15_999_998})
     found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
     message = "with its result those of all steps have more than 64,000,000 bytes"
@@ -67,6 +67,6 @@ async def test_messages_and_warnings_end() -> None:
     path = "y" * 10_000
     found = await ran(tool("a", "big", asserts=[Check(path=path, equals=1)]), world=world)
     assert [len(text) for text in (why(found)[2], found.steps[0].message)] == [501, 501]
-    said = ModelSaid(text="", model="m", warnings=["w" * 10_000] * 500)
+    said = ModelStepAnswer(text="", model="m", warnings=["w" * 10_000] * 500)
     found = await ran(ModelStep(id="a", model="m", prompt="?"), world=World({}, lambda _: said))
     assert len(found.warnings) == 101 and {len(one) for one in found.warnings[:100]} == {501}

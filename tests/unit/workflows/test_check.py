@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.workflows.records import Capture, Check, Variable, WaitStep, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.workflow import Capture, Check, Variable, WaitStep, Workflow
 from tests.unit.workflows.checking import ask, faults, search
 from tests.unit.workflows.made import text, tool, workflow
 from tests.unit.workflows.test_plain import nested
@@ -33,8 +33,7 @@ def test_nothing_is_wrong() -> None:
 def test_everything_that_is_wrong_is_listed() -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A workflow MUST be checked without running it, and everything that is wrong listed, each with the path of its
-    ##% key.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
         tool("a", "serch", expect={"a b": "${"}),
@@ -57,7 +56,8 @@ def test_everything_that_is_wrong_is_listed() -> None:
 def test_a_wait_for_what_writes() -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A wait for a tool that writes MUST be a warning.
+    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
+    ##% tools that write.
     until = Check(path="a", exists=True)
     found = faults(
         WaitStep(id="a", tool="write", params={"query": "a"}, until=until, interval=1),
@@ -80,10 +80,10 @@ def calling(name: str, *called: str) -> Workflow:
 
 
 def test_workflows_that_call_themselves() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
-    ##% refused.
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
     assert faults(tool("a", "workflow.w")) == [("steps[0].tool", "w calls itself: w > w", "")]
     others = (calling("b", "c"), calling("c", "d", "w"), calling("d", "d"))
     assert faults(tool("a", "workflow_b"), others=others) == [("steps[0].tool", "w calls itself: w > b > c > w", "")]

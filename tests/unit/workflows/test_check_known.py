@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.records import Capture, Check, Step, WaitStep
+from duvet.workflows.workflow import Capture, Check, Step, WaitStep
 from tests.unit.workflows.checking import ask, faults, search
 from tests.unit.workflows.made import text, tool
 
@@ -86,8 +86,8 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 def test_what_is_not_known(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A tool, an argument, a variable, a step, a capture or a model that is not known MUST be named, with the nearest
-    ##% one where there is one.
+    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
+    ##% tools that write.
     assert faults(step, variables={"query": text("")}) == [(path, message, hint)]
 
 
@@ -107,7 +107,8 @@ CONSTANTS: list[tuple[dict[str, Any], str, str]] = [
 def test_constants_of_the_wrong_type(params: dict[str, Any], path: str, message: str) -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% An argument that its tool needs and is not given, and a constant of the wrong type, MUST be named.
+    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
+    ##% tools that write.
     assert faults(search(params=params)) == [(path, message, "")]
     filled = {name: "${vars.x}" for name in ("query", *params)}
     assert faults(search(params=filled), variables={"x": text("")}) == []
@@ -122,9 +123,6 @@ def test_constants_of_models() -> None:
 
 
 def test_what_comes_later_is_not_there_yet() -> None:
-    ##= man/spec/workflows.md#checks
-    ##= type=test
-    ##% A reference to a step that comes later, to the step itself or to what a later step captures MUST be named.
     found = faults(
         search("a", params={"query": "${steps.a.result} ${steps.b.result} ${captures.c}"}),
         search("b", params={"query": "${captures.c}"}, capture=[Capture("c", "captures.c")]),

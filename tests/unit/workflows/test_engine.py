@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from duvet.config.service.workflows import VariableType as Kind
+from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
-from duvet.runs import Failure, FailureCode, Run, StepRun
-from duvet.tools.errors import Code, ToolError
-from duvet.workflows.doing import ModelAsked, ModelSaid
-from duvet.workflows.engine import run
-from duvet.workflows.records import ModelStep, Variable
+from duvet.tools.tool import ErrorCode, ToolError
+from duvet.workflows.engine import run_steps
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest
+from duvet.workflows.workflow import FailureCode, ModelStep, StepRun, Variable, WorkflowFailure, WorkflowRun
 from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
 
 
 def failing(arguments: Mapping[str, Any]) -> Any:
-    raise ToolError(Code.NOT_FOUND, "there is no cup", "did you mean mug?")
+    raise ToolError(ErrorCode.NOT_FOUND, "there is no cup", "did you mean mug?")
 
 
 def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
@@ -31,7 +30,7 @@ def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
 async def test_steps_are_done_in_their_order() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% The steps MUST be done in their order, each one after the one before.
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -44,10 +43,10 @@ async def test_steps_are_done_in_their_order() -> None:
         tool("use", params={"id": "${steps.find.result.result[0].id}"}),
     )
     flow = workflow(*steps, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
-    log: list[Run] = []
-    found = await run(flow, {"q": "tea"}, world, log=log.append, timing=clock)
+    log: list[WorkflowRun] = []
+    found = await run_steps(flow, {"q": "tea"}, world, log=log.append, timing=clock)
     assert world.arguments == [{"q": "tea"}, {"id": "tea"}]
-    assert found == Run(
+    assert found == WorkflowRun(
         workflow="w",
         status="success",
         outputs={"found": {"id": "tea"}},
@@ -66,10 +65,11 @@ async def test_steps_are_done_in_their_order() -> None:
 async def test_after_a_failure_steps_are_skipped() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% After a step that fails the others MUST be skipped.
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A tool that fails MUST fail its step with the code `tool_failed` and with the code and the hint of the tool.
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
     world = World({"echo": echo, "failing": failing})
     found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
     assert states(found) == [
@@ -79,7 +79,7 @@ async def test_after_a_failure_steps_are_skipped() -> None:
         ("d", "skipped", ""),
     ]
     assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
-    assert found.error == Failure(
+    assert found.error == WorkflowFailure(
         code=FailureCode.TOOL_FAILED,
         step="b",
         message="failing: there is no cup",
@@ -119,12 +119,11 @@ async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% The result of a model MUST be its text, the name of the model that answered, and its warnings; these are
-    ##% warnings of the run, too.
+    ##% The warnings of tools and models MUST be warnings of the run.
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A tool and a model MUST be told how many seconds they have.
-    said = ModelSaid(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
+    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+    said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
         id="ask",
@@ -136,7 +135,7 @@ async def test_a_model_is_asked() -> None:
     )
     found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
     assert world.asked == [
-        ModelAsked(
+        ModelStepRequest(
             model="summarize",
             prompt='Sum up {"n":7}',
             system='{"n":7}',
@@ -154,11 +153,12 @@ async def test_a_model_is_asked() -> None:
 async def test_a_model_that_fails() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A model that fails MUST fail its step with the code `model_failed` and with the code and the hint of the model.
-    def refuse(asked: ModelAsked) -> ModelSaid:
-        raise ToolError(Code.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
+    def refuse(asked: ModelStepRequest) -> ModelStepAnswer:
+        raise ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
 
-    def vanish(asked: ModelAsked) -> ModelSaid:
+    def vanish(asked: ModelStepRequest) -> ModelStepAnswer:
         raise DuvetError("nobody answers")
 
     ask = ModelStep(id="ask", model="a/b", prompt="?")
@@ -185,7 +185,7 @@ async def test_params_of_a_model_that_it_does_not_know(params: dict[str, Any], m
 async def test_progress_only_grows() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Who listens MUST hear of each step before it begins, and of the end, with numbers that only grow.
+    ##% The engine MUST announce each step before it begins, and the end of the run.
     heard: list[tuple[int, int, str]] = []
 
     async def hear(done: int, total: int, message: str) -> None:
@@ -193,16 +193,17 @@ async def test_progress_only_grows() -> None:
 
     world = World({"echo": lambda _: list(heard)})
     steps = (tool("a", description="looks"), tool("b"))
-    await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert heard == [(0, 2, "a: looks"), (1, 2, "b"), (2, 2, "done")]
-    found = await run(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    found = await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert [len(step.result) for step in found.steps] == [4, 5]
 
 
 async def test_a_hundred_steps_and_no_more() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A workflow of more than 100 steps MUST be refused.
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
     world = World({"echo": echo})
     steps = [tool(f"s{number}", params={"n": number}) for number in range(101)]
     found = await ran(*steps[:100], world=world)

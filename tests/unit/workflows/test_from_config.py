@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.config.service.workflows import WorkflowSection
-from duvet.workflows.from_config import from_config
-from duvet.workflows.records import Capture, Check, ModelStep, ToolStep, Variable, WaitStep, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.workflow_tables import WorkflowSection
+from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.workflow import Capture, Check, ModelStep, ToolStep, Variable, WaitStep, Workflow
 
 WHOLE = """
 {
@@ -47,7 +47,7 @@ def section_of(*steps: dict[str, Any]) -> WorkflowSection:
 
 def test_a_section_becomes_a_workflow() -> None:
     section = msgspec.json.decode(WHOLE, type=WorkflowSection)
-    assert from_config("sum", section) == Workflow(
+    assert make_configured_workflow("sum", section) == Workflow(
         name="sum",
         description="Finds and sums up.",
         variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
@@ -100,6 +100,6 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
 def test_what_can_not_stand_together(step: dict[str, Any], message: str) -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
-    ##% A section that is not one kind of step, or a check that does not ask one thing, MUST be named.
+    ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     with pytest.raises(msgspec.ValidationError, match=message):
         section_of({"id": "s", **step})

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 from msgspec import UNSET, json
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.workflows.inputs import workflow_inputs
-from duvet.workflows.names import called_by, tool_alias, tool_name
-from duvet.workflows.records import Variable, Workflow
-from duvet.workflows.tool import run_workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.engine import run_workflow
+from duvet.workflows.inputs import make_input_record
+from duvet.workflows.workflow import Variable, Workflow, find_called_workflow, tool_alias, tool_name
 from tests.unit.workflows.made import World, echo, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -35,9 +34,9 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
 def test_variables_are_arguments() -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
-    ##% The tool of a workflow MUST take its variables as arguments, each with its type, its description and its
-    ##% default.
-    record = workflow_inputs(flow())
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
+    record = make_input_record(flow())
     assert json.schema_components([record], ref_template="{name}")[1]["Input"] == {
         "title": "Input",
         "type": "object",
@@ -66,7 +65,7 @@ def test_variables_are_arguments() -> None:
 
 
 async def test_arguments_come_by_name_or_as_a_record() -> None:
-    record = msgspec.convert({"query": "tea", "of-kinds": []}, workflow_inputs(flow()))
+    record = msgspec.convert({"query": "tea", "of-kinds": []}, make_input_record(flow()))
     found = await run_workflow(flow(), record, World({"echo": echo}))
     all_of_them = {"query": "tea", "most": 5, "share": 0.5, "deep": False, "of-kinds": [], "class": {"b": 1}}
     assert found.outputs == {"all": all_of_them}
@@ -95,8 +94,8 @@ REFUSED: list[tuple[dict[str, object], str, str]] = [
 async def test_variables_that_are_wrong(given: dict[str, object], message: str, hint: str) -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
-    ##% Variables that are missing, unknown or of another type MUST be refused as `invalid_request`, with their names,
-    ##% before any step.
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
     world = World({"echo": echo})
     found = await run_workflow(flow(), given, world)
     assert why(found) == ("invalid_request", "", message, hint, "")
@@ -118,4 +117,4 @@ async def test_defaults_are_of_their_type() -> None:
 
 def test_names_of_tools() -> None:
     assert (tool_name("a-b"), tool_alias("a-b")) == ("workflow.a-b", "workflow_a-b")
-    assert [called_by(name) for name in ("workflow.a", "workflow_a", "workflows", "a")] == ["a", "a", "", ""]
+    assert [find_called_workflow(name) for name in ("workflow.a", "workflow_a", "workflows", "a")] == ["a", "a", "", ""]

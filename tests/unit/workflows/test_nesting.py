@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 from msgspec import to_builtins
 
-from duvet.workflows.doing import Came, ModelAsked, ModelSaid
-from duvet.workflows.records import Workflow
-from duvet.workflows.tool import run_workflow
+from duvet.workflows.engine import run_workflow
+from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult
+from duvet.workflows.workflow import Workflow
 from tests.unit.workflows.made import tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -22,12 +22,12 @@ class Nested:
         self.workflows = {one.name: one for one in workflows}
         self.calls = 0
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> Came:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         self.calls += 1
         inner = self.workflows.get(name.removeprefix("workflow."))
-        return Came(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
+        return StepResult(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
 
-    async def model(self, asked: ModelAsked) -> ModelSaid:
+    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
         raise AssertionError(asked)
 
 
@@ -45,7 +45,8 @@ async def test_a_workflow_calls_another() -> None:
 async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A step whose tool is a workflow that fails MUST fail with the message, the code and the step of that one.
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
     inner = workflow(tool("s", "echo", expect={"x": 1}), name="inner")
     found = await run_workflow(calling("outer", "inner"), {}, Nested(inner))
     message = "workflow.inner: step s: x is not there; it was to be 1"
@@ -53,10 +54,6 @@ async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
 
 
 async def test_no_workflow_calls_itself() -> None:
-    ##= man/spec/workflows.md#bounds
-    ##= type=test
-    ##% A workflow that calls itself, be it through others, or that stands more than five deep in others, MUST be
-    ##% refused.
     world = Nested(calling("a", "a"), calling("b", "c"), calling("c", "b"))
     found = await run_workflow(world.workflows["a"], {}, world)
     assert why(found) == ("tool_failed", "to-a", "workflow.a: a calls itself: a > a", "", "invalid_request")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.server.protocol.descriptions import description
-from duvet.tools.chosen import Chosen
-from duvet.tools.knowledge.km_recipe_run import RECIPE_RUN
-from duvet.tools.knowledge.km_search import SEARCH
-from duvet.tools.knowledge.km_upload import UPLOAD
-from duvet.workflows.pack import offered
+from duvet.server.protocol.server import describe_tool
+from duvet.tools.knowledge.recipe_run import RECIPE_RUN
+from duvet.tools.knowledge.search import KM_SEARCH
+from duvet.tools.knowledge.uploads import UPLOAD
+from duvet.tools.tool import EnabledPack
+from duvet.workflows.pack import make_workflow_tools
 from tests.unit.workflows.made import tool, workflow
 
 FLOWS = {
@@ -22,13 +22,9 @@ FLOWS = {
 
 @pytest.mark.parametrize(("name", "replaces"), [("looks", False), ("puts", True), ("runs", True), ("within", True)])
 def test_what_may_replace_something(name: str, replaces: bool) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% Clients MUST be told of `km-recipe-run`, and of a workflow with a tool in it that may replace something, that it may
-    ##% replace something.
-    found = offered(FLOWS, [SEARCH, UPLOAD, RECIPE_RUN], ())
+    found = make_workflow_tools(FLOWS, [KM_SEARCH, UPLOAD, RECIPE_RUN], ())
     assert found.faults == {}
-    tools = [*Chosen(found.pack).tools(), RECIPE_RUN]
-    told = {one.name: description(one).annotations for one in tools}
+    tools = [*EnabledPack(found.pack).tools(), RECIPE_RUN]
+    told = {one.name: describe_tool(one).annotations for one in tools}
     hints = told[f"workflow.{name}"], told["km-recipe-run"]
     assert [one and one.destructive_hint for one in hints] == [replaces, True]

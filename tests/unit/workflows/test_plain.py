@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.errors import UnresolvedError
-from duvet.workflows.plain import as_text, plain, same, shown
+from duvet.workflows.references import UnresolvedError, are_equal_values, copy_plain_value, format_value, preview_value
 
 
 def nested(levels: int) -> Any:
@@ -49,27 +48,30 @@ def doubling() -> Any:
     ids=range(12),
 )
 def test_what_is_too_much_is_refused(value: object, message: str) -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A value that is nested deeper than 64 levels, or is no JSON, MUST be refused.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:
-        plain(value, 100, "it")
+        copy_plain_value(value, 100, "it")
     assert raised.value.message == message
 
 
 def test_what_json_does_not_have_is_replaced() -> None:
-    found = plain([float("nan"), float("inf"), "a\ud800", (1, 2), {"\udcff": "\ud800"}, nested(10), 2**80], 1000, "it")
+    found = copy_plain_value(
+        [float("nan"), float("inf"), "a\ud800", (1, 2), {"\udcff": "\ud800"}, nested(10), 2**80], 1000, "it"
+    )
     assert found == [None, None, "a?", [1, 2], {"?": "?"}, nested(10), 2**80]
 
 
 def test_a_number_of_too_many_digits_is_refused() -> None:
     with pytest.raises(UnresolvedError, match="it has a number in it that is too long"):
-        plain(10**5_000, 10_000, "it")
+        copy_plain_value(10**5_000, 10_000, "it")
 
 
 def test_what_is_just_small_enough() -> None:
     for value in ("x" * 98, ["x" * 46] * 2, {"a": "x" * 92}, 10**99, [1.5] * 24):
-        assert plain(value, 100, "it") == value
+        assert copy_plain_value(value, 100, "it") == value
 
 
 @pytest.mark.parametrize(
@@ -91,12 +93,18 @@ def test_what_is_just_small_enough() -> None:
     ],
 )
 def test_sameness_is_that_of_json(one: object, other: object, are: bool) -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% What is compared MUST be compared as JSON: 1 is 1.0, and true is not 1.
-    assert same(one, other) is same(other, one) is are
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
+    assert are_equal_values(one, other) is are_equal_values(other, one) is are
 
 
 def test_texts_of_values() -> None:
-    assert (as_text("a"), as_text(1.5), as_text(None), as_text(["a"])) == ("a", "1.5", "null", '["a"]')
-    assert shown("x" * 100_000) == f'"{"x" * 79}…'
+    assert (format_value("a"), format_value(1.5), format_value(None), format_value(["a"])) == (
+        "a",
+        "1.5",
+        "null",
+        '["a"]',
+    )
+    assert preview_value("x" * 100_000) == f'"{"x" * 79}…'

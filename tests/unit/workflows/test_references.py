@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.workflows.errors import UnresolvedError
-from duvet.workflows.paths import parsed, spelled
-from duvet.workflows.references import MOST_BYTES, escaped, expand, pieces
+from duvet.workflows.references import (
+    MAX_EXPANDED_BYTES,
+    UnresolvedError,
+    escape_references,
+    expand_references,
+    format_path,
+    parse_path,
+    split_references,
+)
 
 SCOPE: dict[str, Any] = {
     "vars": {"n": 3, "text": "tea", "none": None, "yes": True, "ref": "${vars.n}", "a.b": {"c-d": [1, {"é": 2}]}},
@@ -48,8 +54,9 @@ JSON = st.recursive(
 def test_a_reference_alone_keeps_its_type(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A text that is one reference and nothing else MUST become what it leads to, of the same type.
-    found = expand(written, SCOPE, ("params",))
+    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
+    ##% they are and other values as JSON.
+    found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
 
@@ -67,8 +74,9 @@ def test_a_reference_alone_keeps_its_type(written: object, value: object) -> Non
 def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% Inside of a text, texts MUST stand as they are and other values as JSON.
-    assert expand(written, SCOPE, ("prompt",)) == value
+    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
+    ##% they are and other values as JSON.
+    assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 @pytest.mark.parametrize(
@@ -85,15 +93,15 @@ def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
 def test_two_dollars_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% `$${` MUST stand for a literal `${`.
-    assert expand(written, SCOPE, ("prompt",)) == value
+    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
+    assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
 def test_results_are_not_expanded() -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% What a reference is replaced by MUST NOT be looked through for references.
-    assert expand(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
+    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
+    assert expand_references(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
         "${vars.n}",
         "a ${vars.n}",
         "${vars.n}${vars.n}",
@@ -129,45 +137,45 @@ WRONG = [
 def test_what_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A reference that leads nowhere MUST be an error with the step, the key, the reference, and what there is
-    ##% instead.
+    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
+    ##% available.
     with pytest.raises(UnresolvedError) as raised:
-        expand({"q": written}, SCOPE, ("params",))
+        expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (message, hint)
 
 
 def test_many_names_are_not_listed() -> None:
     with pytest.raises(UnresolvedError) as raised:
-        expand("${vars.x}", {"vars": {f"n{number}" * 50: 1 for number in range(1000)}}, ())
+        expand_references("${vars.x}", {"vars": {f"n{number}" * 50: 1 for number in range(1000)}}, ())
     assert raised.value.hint.endswith(" and 990 more") and len(raised.value.hint) < 1000
 
 
 def test_a_bomb_is_not_put_together() -> None:
-    ##= man/spec/workflows.md#bounds
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A result of more than 16 MB, and arguments, prompts or outputs of more than 1 MB, MUST be refused before they
-    ##% are put together.
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
     scope = {"vars": {"x": "x" * 100_000}}
     message = "params.q: with ${vars.x} it has more than 1,000,000 bytes"
     for bomb in ("${vars.x}" * 100_000, ["${vars.x}"] * 100_000, {"a": ["${vars.x}" * 10]}):
         with pytest.raises(UnresolvedError, match=r"with .* it has more than 1,000,000 bytes"):
-            expand(bomb, scope, ("params", "q"))
+            expand_references(bomb, scope, ("params", "q"))
     with pytest.raises(UnresolvedError) as raised:
-        expand("${vars.x}" * 10, scope, ("params", "q"))
+        expand_references("${vars.x}" * 10, scope, ("params", "q"))
     assert raised.value.message == message
     with pytest.raises(UnresolvedError, match="params has more than 1,000,000 bytes"):
-        expand("x" * MOST_BYTES, scope, ("params",))
+        expand_references("x" * MAX_EXPANDED_BYTES, scope, ("params",))
 
 
 @given(st.text())
 def test_what_is_escaped_stands_for_itself(text: str) -> None:
-    assert "".join(str(piece) for piece in pieces(escaped(text))) == text
+    assert "".join(str(piece) for piece in split_references(escape_references(text))) == text
 
 
 @given(st.text("${}[].\"'\\vars1 x") | st.text())
 def test_any_text_is_expanded_or_refused(text: str) -> None:
     try:
-        expand(text, {"vars": {"x": 1}}, ())
+        expand_references(text, {"vars": {"x": 1}}, ())
     except UnresolvedError as error:
         assert str(error)
 
@@ -176,17 +184,17 @@ def test_any_text_is_expanded_or_refused(text: str) -> None:
 def test_a_path_is_read_as_it_is_spelled(more: list[str | int]) -> None:
     # Half a character can't be written.
     path = ("result", *(key.encode(errors="replace").decode() if isinstance(key, str) else key for key in more))
-    assert parsed(spelled(path)) == path
+    assert parse_path(format_path(path)) == path
 
 
 @given(JSON)
 def test_a_value_goes_through_a_reference_as_it_is(value: object) -> None:
-    assert expand({"a": ["${vars.x}"]}, {"vars": {"x": value}}, ()) == {"a": [value]}
+    assert expand_references({"a": ["${vars.x}"]}, {"vars": {"x": value}}, ()) == {"a": [value]}
 
 
 @given(st.text("ab.[]\"'\\0 ") | st.text())
 def test_any_text_is_a_path_or_refused(text: str) -> None:
     try:
-        assert parsed(text)
+        assert parse_path(text)
     except UnresolvedError as error:
         assert error.hint

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.records import Capture, Check, ToolStep
+from duvet.workflows.workflow import Capture, Check, ToolStep
 from tests.unit.workflows.made import ran, states, text, tool, why
 
 pytestmark = pytest.mark.anyio
@@ -22,10 +22,9 @@ def asking(*checks: Check, **more: Any) -> ToolStep:
     "path", ["status", "result.status", "result['status']", 'result["status"]', "steps.before.result.status"]
 )
 async def test_a_path_begins_where_it_says(path: str) -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#references
     ##= type=test
-    ##% A path that begins with `vars`, `steps`, `captures` or `result` MUST be followed from there, and any other one
-    ##% from the result of its step.
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
     before = tool("before", params={"status": "ok"})
     found = await ran(before, asking(Check(path=path, equals="ok")))
     assert states(found) == [("before", "success", ""), ("look", "success", "")]
@@ -65,21 +64,19 @@ FAILING = [
 
 @pytest.mark.parametrize("check", HOLDING, ids=range(len(HOLDING)))
 async def test_a_check_that_holds(check: Check) -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A check that nothing stands at a path MUST hold where nothing stands there.
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
     assert states(await ran(asking(check), variables={"v": text("w")})) == [("look", "success", "")]
 
 
 @pytest.mark.parametrize(("check", "message"), FAILING, ids=range(len(FAILING)))
 async def test_a_check_that_does_not_hold(check: Check, message: str) -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A check for null MUST hold where null stands, and not where nothing stands.
-    ##= man/spec/workflows.md#results
-    ##= type=test
-    ##% A step whose result is not as expected MUST fail with the code `assert_failed`, the path, what stands there and
-    ##% what was expected.
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
     found = await ran(asking(check), variables={"v": text("w")})
     assert states(found) == [("look", "error", message)]
     assert why(found) == ("assert_failed", "look", message, "", "")
@@ -97,9 +94,9 @@ async def test_what_is_expected_by_path() -> None:
 
 
 async def test_what_is_captured_is_known_later() -> None:
-    ##= man/spec/workflows.md#results
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% What a step captures MUST be known to the steps after it.
+    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     first = asking(capture=[Capture("all", "result"), Capture("first", "items[0].id")])
     second = tool("use", params={"id": "${captures.first}", "n": "${captures.all.n}"})
     outputs = {"id": "${captures.first}", "also": ["${steps.use.result.n} of ${steps.use.status}"]}

@@ -9,19 +9,15 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from msgspec import to_builtins
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.runs import Run
-from duvet.tools.context import Context
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.registry import Registry
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
 from duvet.tools.schemas import input_schema, output_schema
-from duvet.tools.tool import Answer, Tool
-from duvet.workflows.check import check
-from duvet.workflows.inputs import workflow_inputs
-from duvet.workflows.known import Known
-from duvet.workflows.names import tool_name
-from duvet.workflows.records import Variable, Workflow
-from duvet.workflows.tool import run_workflow
+from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
+from duvet.workflows.check import WorkflowEnvironment, check_workflow
+from duvet.workflows.engine import run_workflow
+from duvet.workflows.inputs import make_input_record
+from duvet.workflows.workflow import Variable, Workflow, WorkflowRun, tool_name
 from tests.unit.workflows.made import World, echo, tool, workflow
 
 FLOW = workflow(
@@ -31,7 +27,7 @@ FLOW = workflow(
 )
 
 
-def handler(context: Context, asked: object) -> Answer:
+def handler(context: ProjectSnapshot, asked: object) -> ToolAnswer:
     raise AssertionError(asked)
 
 
@@ -40,8 +36,8 @@ def as_tool(flow: Workflow) -> Tool:
         name=tool_name(flow.name),
         title=flow.name,
         description=flow.description,
-        input=workflow_inputs(flow),
-        output=Run,
+        input=make_input_record(flow),
+        output=WorkflowRun,
         handler=handler,
     )
 
@@ -58,7 +54,7 @@ def test_what_agents_are_told() -> None:
 
 
 def refuse(arguments: Mapping[str, Any]) -> Any:
-    raise ToolError(Code.NOT_FOUND, "nothing there", "look elsewhere")
+    raise ToolError(ErrorCode.NOT_FOUND, "nothing there", "look elsewhere")
 
 
 @pytest.mark.anyio
@@ -70,14 +66,14 @@ async def test_what_agents_are_answered(given: dict[str, Any], answer: Any) -> N
 
 
 def test_the_tools_of_the_trace_are_known() -> None:
-    known = Known(tools={one.name: one for one in Registry()}, workflows={}, models=())
+    known = WorkflowEnvironment(tools={one.name: one for one in Registry()}, workflows={}, models=())
     flow = workflow(
         tool("find", "search_requirements", params={"query": "tea", "limit": 3, "level": "MUST"}),
         tool("show", "get_requirement", params={"reference": "${steps.find.result.result[0].id}"}),
         tool("look", "search_requirements", params={"query": "tea", "limit": 0, "levl": "MUST"}),
         tool("go", "search_requirement", params={}),
     )
-    assert [(one.path, one.message, one.hint) for one in check(flow, known)] == [
+    assert [(one.path, one.message, one.hint) for one in check_workflow(flow, known)] == [
         ("steps[2].params.limit", "expected int >= 1", ""),
         ("steps[2].params.levl", 'search_requirements has no argument "levl"', "did you mean level?"),
         (

@@ -8,11 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.runs import Run
-from duvet.tools.errors import Code, ToolError
-from duvet.workflows.doing import Timing
-from duvet.workflows.engine import run
-from duvet.workflows.records import Check, WaitStep
+from duvet.tools.tool import ErrorCode, ToolError
+from duvet.workflows.engine import run_steps
+from duvet.workflows.steps import WorkflowClock
+from duvet.workflows.workflow import Check, WaitStep, WorkflowRun
 from tests.unit.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -37,21 +36,21 @@ def one_by_one(answers: Sequence[object], clock: Clock) -> Callable[[Mapping[str
     return look
 
 
-async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Run, World, Clock]:
+async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[WorkflowRun, World, Clock]:
     clock = Clock()
     world = World({"look": one_by_one(answers, clock), "echo": echo})
     found = await ran(waiting(limit=limit, **more), tool("next"), world=world, clock=clock)
     return found, world, clock
 
 
-AWAY = ToolError(Code.UPSTREAM_ERROR, "nobody answers")
+AWAY = ToolError(ErrorCode.UPSTREAM_ERROR, "nobody answers")
 
 
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A wait MUST call its tool again and again, an interval after the end of the call before, until the result is as
-    ##% wanted.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
     assert states(found) == [("wait", "success", ""), ("next", "success", "")]
     assert found.steps[0].result == {"status": "ok"}
@@ -60,12 +59,11 @@ async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
 
 
 async def test_a_wait_goes_on_while_nobody_answers() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST go on after an `upstream_error`, and fail at once with any other error.
     found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
     assert (found.status, len(world.calls)) == ("success", 4)
-    found, world, _ = await waited(AWAY, ToolError(Code.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"})
+    found, world, _ = await waited(
+        AWAY, ToolError(ErrorCode.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"}
+    )
     assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
     assert len(world.calls) == 2
 
@@ -86,8 +84,8 @@ async def test_a_wait_that_takes_too_long() -> None:
 async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where less than an interval is left, but no less than its last call has taken, a wait MUST call its tool a last
-    ##% time shortly before its time is up.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     answers = [{"status": "no"}] * len(slept)
     found, _, clock = await waited(*answers, {"status": "ok"}, limit=limit)
     assert (found.status, clock.slept) == ("success", slept)
@@ -111,7 +109,8 @@ async def test_a_last_call_that_could_not_end_is_not_begun(
 ) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where less time is left than its last call has taken, a wait MUST fail at once.
+    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
+    ##% expected, another error occurs or its time is over.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -127,11 +126,8 @@ async def test_a_last_call_that_could_not_end_is_not_begun(
 
 
 @pytest.mark.parametrize("limits", [{"limit": 30}, {"limit": 90, "time_limit": 30}])
-@pytest.mark.parametrize("code", [Code.TIMEOUT, Code.UPSTREAM_ERROR])
-async def test_a_last_call_that_is_cut_off(limits: dict[str, float], code: Code) -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait whose time is up MUST tell how many calls were not as wanted, and what was wrong with the last of them.
+@pytest.mark.parametrize("code", [ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_ERROR])
+async def test_a_last_call_that_is_cut_off(limits: dict[str, float], code: ErrorCode) -> None:
     clock = Clock()
     answers = iter([{"status": "no"}, {"status": "not yet"}])
 
@@ -164,5 +160,5 @@ async def test_a_last_call_that_hangs() -> None:
 
     with anyio.fail_after(10):
         flow = workflow(waiting(interval=0.01, limit=0.5))
-        found = await run(flow, {}, World({"look": lambda _: look()}), timing=Timing())
+        found = await run_steps(flow, {}, World({"look": lambda _: look()}), timing=WorkflowClock())
     assert why(found)[:3] == ("timeout", "wait", 'not as wanted after one call: status is "no"; it was to be "ok"')

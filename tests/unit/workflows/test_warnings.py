@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.tools.journal import Journal, Rounds
-from duvet.workflows.doing import Came
-from duvet.workflows.engine import run
+from duvet.tools.call_context import CallJournal, CallState
+from duvet.workflows.engine import run_steps
+from duvet.workflows.steps import StepResult
 from tests.unit.workflows.made import Clock, World, echo, ran, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.anyio
 async def test_what_tools_warn_of() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% What a tool warns of MUST be a warning of the run, with the id of the step.
-    world = World({"echo": lambda _: Came({"x": 1}, ["half of it", "y" * 600]), "quiet": echo})
+    ##% The warnings of tools and models MUST be warnings of the run.
+    world = World({"echo": lambda _: StepResult({"x": 1}, ["half of it", "y" * 600]), "quiet": echo})
     expecting = tool("c", expect={"x": 2})
     found = await ran(tool("a"), tool("b", "quiet"), expecting, world=world)
     cut = f"{'y' * 497}…"
@@ -25,9 +25,9 @@ async def test_what_tools_warn_of() -> None:
 
 
 async def test_what_was_warned_of_in_an_earlier_round() -> None:
-    rounds = Rounds()
-    world = World({"echo": lambda _: Came(1, ["half of it"])})
+    rounds = CallState()
+    world = World({"echo": lambda _: StepResult(1, ["half of it"])})
     for _ in range(2):
-        found = await run(workflow(tool("a")), {}, world, timing=Clock(), journal=Journal(rounds))
+        found = await run_steps(workflow(tool("a")), {}, world, timing=Clock(), journal=CallJournal(rounds))
         assert found.warnings == ["a: half of it"]
     assert len(world.calls) == 1

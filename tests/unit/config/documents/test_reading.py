@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.documents.document import Document, DocumentError
-from duvet.config.documents.reading import read_document
+from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document_formats import read_document
 from duvet.model import Place
 
 TEXTS = {
@@ -48,7 +48,7 @@ DIGITS = f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n"
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
 
 
-def read(text: str | bytes, ending: str) -> Document:
+def read(text: str | bytes, ending: str) -> DataDocument:
     return read_document(text.encode() if isinstance(text, str) else text, f"file.{ending}")
 
 
@@ -88,7 +88,8 @@ def test_values() -> None:
 )
 def test_a_key_that_stands_twice(text: str, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% A key that stands twice in a table MUST be an error that tells both places, in every format.
+    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
+    ##% document.
     assert refusal(text, ending) == said
 
 
@@ -122,7 +123,8 @@ WORDS: dict[str, Any] = {
 @pytest.mark.parametrize("word", WORDS)
 def test_words_of_yaml(word: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% In YAML, a word without quotes MUST mean what the core schema of YAML 1.2 says: `no` and `2027-12-31` are text.
+    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
+    ##% document.
     value = read(f"a: {word}", "yaml").values["a"]
     assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
 
@@ -162,8 +164,8 @@ def test_aliases_of_yaml() -> None:
 )
 def test_what_is_refused_of_yaml(text: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% In YAML, a tag that is not one of the standard ones for text, tables and lists, a key that is no string and a
-    ##% second document MUST be refused.
+    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
+    ##% document.
     assert refusal(text, "yaml") == said
 
 
@@ -207,8 +209,8 @@ def test_what_is_refused_of_json(text: str, said: str) -> None:
 )
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% A file that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
-    ##% characters of texts and keys once its aliases are followed, MUST be refused.
+    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+    ##% expands to more than 100,000 values or 4 Mi characters.
     assert refusal(text, ending) == said
 
 

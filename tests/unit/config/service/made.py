@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec import yaml
 
-from duvet.config.service.read import Service, service_config
+from duvet.config.service import Service, load_service
 from duvet.model import Problem, ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 ENVIRON = {"KEY": "sk-hidden", "HOST": "kettle.example"}
 
@@ -37,7 +37,7 @@ def written(document: Mapping[str, Any], ending: str) -> bytes:
 def service(text: str | bytes, path: str = "duvet.config.yaml", **files: bytes) -> Service:
     """What is read of one file, which is found in the folder."""
     data = text.encode() if isinstance(text, str) else text
-    return service_config(MemoryTree({path: data, **files}), ENVIRON)
+    return load_service(MemoryTree({path: data, **files}), ENVIRON)
 
 
 def problems(text: str | bytes, path: str = "duvet.config.yaml") -> tuple[Problem, ...]:

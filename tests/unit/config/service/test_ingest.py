@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.config.service.taking import service_taking
+from duvet.config.service import load_service_ingest
+from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import DuvetError
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 BROKEN = b"providers:\n  a:\n    apiKey: $UNSET\n"
 
 
 def taking(text: bytes, **environ: str) -> tuple[IngestRule, StoreRule]:
-    return service_taking(MemoryTree({"duvet.config.yaml": text}), environ)
+    return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
 
 
 def test_without_a_file_the_defaults_are_in_force() -> None:
-    assert service_taking(MemoryTree({}), {}) == (IngestRule(), StoreRule())
+    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreRule())
 
 
 def test_what_is_wrong_with_other_tables_does_not_matter() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/service.md#configuration
     ##= type=test
-    ##% What is wrong with other tables of the configuration MUST NOT keep `ingest` and `store` from being in force.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
     text = BROKEN + b"ingest:\n  include: src\n  symbols: false\n  semantic: true\nstore:\n  path: $PLACE/x.db\n"
     wanted = IngestRule(include=("src",), symbols=False, semantic=True)
     assert taking(text, PLACE="there") == (wanted, StoreRule(path="there/x.db"))
@@ -45,8 +45,7 @@ FIELDS = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
 def test_a_template_with_another_field_is_told(template: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with its
-    ##% line.
+    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
     with pytest.raises(ProblemsError) as error:
         taking(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     message = f'ingest.editorUri: "{template}" is not a template of URIs, whose fields are {FIELDS}'
@@ -67,8 +66,8 @@ def test_templates() -> None:
 def test_variables_count_where_nothing_is_said() -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where `ingest.symbols` is `auto`, or `ingest.editorUri` is not said, `KM_SYMBOLS_ENABLED` and
-    ##% `KM_EDITOR_URI_TEMPLATE` MUST count.
+    ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+    ##% `ingest.editorUri` is not set.
     beside = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
     assert taking(b"", **beside)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
     said = b"ingest:\n  symbols: true\n  editorUri: 'x:{path}'\n"

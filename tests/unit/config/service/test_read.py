@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.find import CONFIG_PATH
-from duvet.config.schema import ServerRule
-from duvet.config.secret import Secret
-from duvet.config.service.providers import ProviderKind
-from duvet.config.service.read import service_config
-from duvet.config.service.tables import ServiceConfig
+from duvet.config.project_file import CONFIG_PATH
+from duvet.config.service import load_service
+from duvet.config.service_schema import ServiceConfig
+from duvet.config.service_tables import ProviderKind
+from duvet.config.settings import Secret, ServerRule
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
 from tests.unit.config.service.made import found, service
 
@@ -24,7 +23,7 @@ OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks 
 
 
 def test_the_defaults() -> None:
-    read = service_config(MemoryTree({}), {})
+    read = load_service(MemoryTree({}), {})
     assert (read.config, read.path, read.origin, read.document, read.rule) == (
         ServiceConfig(),
         "",
@@ -44,13 +43,13 @@ def test_an_empty_file_stands_for_the_defaults(name: str, data: bytes) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_examples_of_the_manual(path: Path) -> None:
     environ = {"ANTHROPIC_API_KEY": "sk"}
-    assert service_config(MemoryTree({path.name: path.read_bytes()}), environ).config != ServiceConfig()
+    assert load_service(MemoryTree({path.name: path.read_bytes()}), environ).config != ServiceConfig()
 
 
 def test_the_example_with_every_section() -> None:
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}
     tree = MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()})
-    read = service_config(tree, environ)
+    read = load_service(tree, environ)
     config = read.config
     names = [field for field in ServiceConfig.__struct_fields__ if field != "schema"]
     assert [name for name in names if not getattr(config, name)] == []
@@ -71,10 +70,11 @@ def test_the_example_with_every_section() -> None:
 
 def test_one_table_in_two_files() -> None:
     ##= man/spec/service.md#configuration
-    ##% A table that stands both in this file and in `.duvet/config.toml` MUST be an error that tells both places.
+    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
+    ##% from the one that has it.
     tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
     with pytest.raises(ProblemsError) as error:
-        service_config(tree, {})
+        load_service(tree, {})
     assert [(one.place.line, one.message) for one in error.value.problems] == [
         (2, "server: this stands in `.duvet/config.toml:2:2`, too")
     ]
@@ -82,17 +82,18 @@ def test_one_table_in_two_files() -> None:
 
 def test_the_table_of_the_project_alone() -> None:
     ##= man/spec/service.md#configuration
-    ##% Where only `.duvet/config.toml` has a table `server`, that one MUST be in force.
-    alone = service_config(MemoryTree({CONFIG_PATH: OF_PROJECT}), {})
+    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
+    ##% from the one that has it.
+    alone = load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {})
     assert alone.rule == ServerRule(name="tea", packs=())
     files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
-    read = service_config(MemoryTree(files), {}, None, "other.toml")
+    read = load_service(MemoryTree(files), {}, None, "other.toml")
     assert read.rule == ServerRule(name="tea", packs=("introspect",))
 
 
 @pytest.mark.parametrize("data", [b"[server", b"[server]\nname = 'x'", OF_PROJECT + b"nam = 1", b"\xff"])
 def test_a_project_that_can_not_be_read_says_nothing(data: bytes) -> None:
-    assert service_config(MemoryTree({CONFIG_PATH: data}), {}).rule == ServerRule()
+    assert load_service(MemoryTree({CONFIG_PATH: data}), {}).rule == ServerRule()
 
 
 def test_packs_are_switched_off_and_on() -> None:

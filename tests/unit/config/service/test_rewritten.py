@@ -24,7 +24,8 @@ ONE = {
 def test_it_is_told_in_the_format_of_the_file(ending: str) -> None:
     ##= man/spec/service.md#configuration
     ##= type=test
-    ##% What is said of how to write a list of tables, or one table, MUST be in the format of the file.
+    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
+    ##% of the file.
     steps = {"id": "a", "tool": "km-search"}
     data = written({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
     found = {problem.message.partition(":")[0]: problem.hint for problem in problems(data, f"duvet.config.{ending}")}

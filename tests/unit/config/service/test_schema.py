@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from duvet.config.documents.reading import ENDINGS
-from duvet.config.json_schema import DIALECT, service_schema
+from duvet.config.document_formats import DOCUMENT_ENDINGS
+from duvet.config.explain import DIALECT, service_schema
 from duvet.model import ProblemsError
 from tests.unit.config.service.made import service, written
 
@@ -188,14 +188,14 @@ def test_the_schema_is_one() -> None:
     assert "null" not in json.dumps(SCHEMA)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
 @pytest.mark.parametrize(
     ("document", "expected"), [*((one, True) for one in GOOD), *((one, False) for one in BAD)], ids=json.dumps
 )
 def test_one_verdict(document: dict[str, Any], expected: bool, ending: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% The JSON Schema that `duvet config --schema service` prints MUST accept the files that are accepted, and no others,
-    ##% as far as names that refer to one another and variables are left aside.
+    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% from names and variables.
     assert [is_read(document, ending), VALIDATOR.is_valid(document)] == [expected, expected]
 
 
@@ -205,7 +205,7 @@ def test_one_verdict_where_null_can_be_written(document: dict[str, Any], expecte
     assert [is_read(document, ending), VALIDATOR.is_valid(document)] == [expected, expected]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
 @pytest.mark.parametrize("document", BEYOND.values(), ids=BEYOND)
 def test_what_a_schema_can_not_say(document: dict[str, Any], ending: str) -> None:
     assert [is_read(document, ending), VALIDATOR.is_valid(document)] == [False, True]

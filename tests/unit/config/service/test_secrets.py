@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.reports.problem_format import ProblemFormat, View, render
+from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from tests.unit.config.service.made import found, problems, service
 
 HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
@@ -15,10 +15,10 @@ HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KE
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##% The value of a secret, or of a variable, MUST NOT be shown by any message, hint or excerpt.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     lines = text.split("\n")
-    page = render(problems(text), form, View(read_line=lambda path, line: lines[line - 1])).decode()
+    page = render_problems(problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])).decode()
     assert "providers.a.apiKey" in page
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
 
@@ -45,7 +45,7 @@ SEEN_TWICE = [
 def test_nor_where_it_stands_a_second_time(provider: str, told: str) -> None:
     ##= man/spec/service.md#configuration
     ##= type=test
-    ##% What is written in the place of a secret MUST NOT be shown of another place either.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     (message,) = [one.message for one in problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message]
     assert message.startswith(told)
 
@@ -66,7 +66,9 @@ def test_names_of_variables_are_shown() -> None:
 
 @pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
 def test_nor_where_the_file_is_broken(text: str) -> None:
-    page = render(problems(text), ProblemFormat.TEXT, View(read_line=lambda path, line: text)).decode()
+    page = render_problems(
+        problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
+    ).decode()
     assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 

@@ -9,11 +9,11 @@ import pytest
 
 PROGRAM = """
 import sys
-from duvet.config.service.read import service_config
-from duvet.tree.memory import MemoryTree
+from duvet.config.service import load_service
+from duvet.tree.files import MemoryTree
 
 path, data = sys.argv[1:]
-service_config(MemoryTree({path: data.encode()}), {})
+load_service(MemoryTree({path: data.encode()}), {})
 heavy = {"asyncio", "httpx2", "jinja2", "mcp", "pydantic", "rapidfuzz", "rich", "yaml"}
 print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
 """

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.config.service.read import service_config
-from duvet.config.upload import UploadRule
+from duvet.config.service import load_service
+from duvet.config.settings import StoreRule, UploadRule
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.destinations import destination
+from duvet.knowledge.maintenance.uploads import resolve_destination
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 VARIABLES = {
     "KM_CONTENT_ROOT": " /content ",
@@ -24,15 +23,15 @@ REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
 
 
 def uploads(text: str, **environ: str) -> UploadRule:
-    found = service_config(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
+    found = load_service(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
     return found.config.uploads.rule(environ)
 
 
 def test_variables_count_where_nothing_is_said() -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
-    ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
     assert uploads("{}") == UploadRule()
     assert uploads("{}", **VARIABLES) == UploadRule(
         root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True
@@ -53,9 +52,10 @@ def test_what_is_wrong() -> None:
 
 @pytest.mark.parametrize("folder", [*ELSEWHERE, *REFUSED])
 def test_a_folder_that_is_refused(folder: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% An `uploads.docsSubdir` that would be refused as a destination for its names MUST be an error in the configuration.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems
@@ -75,7 +75,7 @@ def test_why_it_is_refused(folder: str, tmp_path: Path) -> None:
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     with pytest.raises(DuvetError) as refused:
-        destination(str(tmp_path), folder, None, "t.md")
+        resolve_destination(str(tmp_path), folder, None, "t.md")
     assert refused.value.message.partition(": ")[2] in caught.value.problems[0].message
 
 
@@ -86,5 +86,5 @@ def test_a_folder_below(folder: str) -> None:
 
 
 def test_backups() -> None:
-    found = service_config(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
+    found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
     assert found.config.store.rule() == StoreRule(backups="/mnt/b")

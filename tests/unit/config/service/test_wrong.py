@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.service.read import service_config
+from duvet.config.service import load_service
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.config.service.made import found, service
 
 WRONG = """\
@@ -90,7 +90,8 @@ TOLD = [
 
 def test_all_that_is_wrong_is_told() -> None:
     ##= man/spec/service.md#configuration
-    ##% All that is wrong with a file MUST be listed, each with its line, its column and the path of its key.
+    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
+    ##% of the file.
     assert found(WRONG) == TOLD
 
 
@@ -110,9 +111,11 @@ workflows:
       - {id: four, model: remote, prompt: x, capture: [{name: c, path: x}]}
 """
     ##= man/spec/service.md#configuration
-    ##% A model MUST name a provider that there is; in a step of a workflow it may name a task of `routing` instead.
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
     ##= man/spec/service.md#configuration
-    ##% The steps of a workflow, and what they capture, MUST have names of their own.
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
     step = "workflows.a.steps"
     assert found(text) == [
         "3:17+6 DUV005 routing.fast.model: there is no provider `locl`; did you mean `local`?",
@@ -130,8 +133,6 @@ workflows:
 
 
 def test_names_that_are_too_much_alike() -> None:
-    ##= man/spec/service.md#configuration
-    ##% Names of one table that differ only in case, or in `-` and `_`, MUST be refused.
     assert found("toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n") == [
         "4:3+3 DUV005 toolPacks.A_B: `A_B` and `a-b` at line 2 are too much alike; choose another name"
     ]
@@ -144,8 +145,8 @@ toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
 workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
 """
     ##= man/spec/service.md#configuration
-    ##% `$NAME` and `${NAME}` in a text that may hold them MUST become the value of that environment variable, and `$$` a
-    ##% dollar; a variable that is not set MUST be an error with its place.
+    ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
+    ##% that is not set with its place.
     config = service(text).config
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
@@ -162,7 +163,7 @@ def test_what_variables_hold_is_checked() -> None:
     environ = {"BLANK": " ", "LINE": "sk\n", "ODD": "\udcff", "AGAIN": "$BLANK"}
     text = '{"server": {"host": "$BLANK", "name": "$ODD", "title": "$AGAIN"}, "providers": {"a": {"apiKey": "$LINE"}}}'
     with pytest.raises(ProblemsError) as error:
-        service_config(MemoryTree({"duvet.config.json": text.encode()}), environ)
+        load_service(MemoryTree({"duvet.config.json": text.encode()}), environ)
     assert [problem.message for problem in error.value.problems] == [
         "server.host: once its variables are filled in, this is blank",
         "server.name: the environment variable `ODD` is not UTF-8",

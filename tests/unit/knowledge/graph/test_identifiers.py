@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.graph.identifiers import IdentifierError, identifier
+from duvet.knowledge.graph import IdentifierError, parse_identifier
 
 NAMES = {
     "DesignDoc:docs/README.md": ("DesignDoc", ["docs/README.md"]),
@@ -26,9 +26,9 @@ NAMES = {
 def test_labels_and_keys(name: str) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A node MUST be named by its label, the first colon and its key, whatever colons and slashes the key has, and also
-    ##% where it is quoted for a URL; `Code`, `Doc`, `Test`, `Config` and `Spec` stand for the labels that they abbreviate.
-    found = identifier(name)
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
+    found = parse_identifier(name)
     assert (found.label.value, list(found.keys)) == NAMES[name]
 
 
@@ -48,6 +48,6 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_can_be_no_name(name: str) -> None:
     with pytest.raises(IdentifierError) as failure:
-        identifier(name)
+        parse_identifier(name)
     assert failure.value.message == WRONG[name]
     assert failure.value.hint

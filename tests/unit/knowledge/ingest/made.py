@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.ingest.taking import Outcome, Wishes, take_in
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.store.opening import open_store
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, ingest_project
+from duvet.project.project import Project
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Filters, Kind, Run
+from duvet.store.records import ChunkFilters, FileKind, IngestRun
+from duvet.trace.catalogue import Catalogue
 
 LONG_AGO = 1_700_000_000
 PLAIN = IngestRule(semantic=False)
@@ -55,18 +55,18 @@ def opened(folder: Path) -> Store:
 def taken(
     folder: Path,
     wanted: IngestRule = PLAIN,
-    wishes: Wishes = Wishes(),  # noqa: B008 - frozen
+    wishes: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
     catalogue: Callable[[], Catalogue] | None = None,
-) -> Outcome:
+) -> IngestOutcome:
     """What comes of a run in a folder."""
     store = opened(folder)
     try:
-        return take_in(project(folder), store, wanted, wishes, catalogue=catalogue)
+        return ingest_project(project(folder), store, wanted, wishes, catalogue=catalogue)
     finally:
         store.close()
 
 
-def kinds(folder: Path) -> dict[str, Kind]:
+def kinds(folder: Path) -> dict[str, FileKind]:
     """What the store knows the files as."""
     store = opened(folder)
     try:
@@ -75,7 +75,7 @@ def kinds(folder: Path) -> dict[str, Kind]:
         store.close()
 
 
-def last(folder: Path) -> Run:
+def last(folder: Path) -> IngestRun:
     with closing(opened(folder)) as store:
         return store.runs(limit=1)[0]
 
@@ -83,5 +83,5 @@ def last(folder: Path) -> Run:
 def found(folder: Path, *words: str) -> list[str]:
     """The pieces that hold every one of these words."""
     with closing(opened(folder)) as store:
-        numbers = [number for number, _ in store.lexical(words, Filters(), 50, every=True)]
+        numbers = [number for number, _ in store.lexical(words, ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.ingest.catalogue import read_catalogue
+from duvet.knowledge.ingest.subsystems import read_subsystem_catalogue
 from duvet.model import ProblemsError
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 
 
 @pytest.mark.parametrize("path", ["subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"])
 def test_where_the_catalogue_is(path: str) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% Subsystems MUST be read from the first of `subsystems.yaml`, `subsystems.yml` and `subsystems.json` at the top, in
-    ##% `.duvet`, in `.metadata` or in `docs`.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
     files = {path: b'{"a": {"paths": "x"}}', "docs/subsystems.json": b'{"b": {}}'}
-    assert [one.name for one in read_catalogue(MemoryTree(files))] == ["a"]
-    assert [one.name for one in read_catalogue(MemoryTree({path: b'{"subsystems": {"c": {}}}'}))] == ["c"]
+    assert [one.name for one in read_subsystem_catalogue(MemoryTree(files))] == ["a"]
+    assert [one.name for one in read_subsystem_catalogue(MemoryTree({path: b'{"subsystems": {"c": {}}}'}))] == ["c"]
 
 
 def test_how_critical_a_subsystem_is() -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% How critical a subsystem is MUST be `low`, `medium`, `high` or `critical`, in whatever case.
     text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
-    assert [one.criticality for one in read_catalogue(MemoryTree({"subsystems.yaml": text}))] == ["low", "high", "", ""]
+    assert [one.criticality for one in read_subsystem_catalogue(MemoryTree({"subsystems.yaml": text}))] == [
+        "low",
+        "high",
+        "",
+        "",
+    ]
     with pytest.raises(ProblemsError) as error:
-        read_catalogue(MemoryTree({"subsystems.yaml": b"a: {criticality: hihg}\n"}))
+        read_subsystem_catalogue(MemoryTree({"subsystems.yaml": b"a: {criticality: hihg}\n"}))
     assert [(one.message, one.hint) for one in error.value.problems] == [
         ('"hihg" is no criticality', "did you mean high?")
     ]
@@ -54,11 +56,12 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_what_is_wrong_with_the_catalogue_is_told(text: bytes) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% What is wrong with that file MUST be an error with its line, and nothing be taken in.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
     with pytest.raises(ProblemsError) as error:
-        read_catalogue(MemoryTree({"docs/subsystems.yaml": text}))
+        read_subsystem_catalogue(MemoryTree({"docs/subsystems.yaml": text}))
     line, message = BAD[text]
     problem = error.value.problems[0]
     assert (problem.path, problem.place.line) == ("docs/subsystems.yaml", line)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.ingest.finding import find_files
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.model import ProblemsError
 from tests.unit.knowledge.ingest.made import project, written
 
@@ -33,13 +33,13 @@ FILES = {
 
 
 def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
-    return find_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
+    return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
 
 
 def test_what_is_not_of_the_project_is_left_out(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% What git ignores, what is in `.git`, what duvet has made itself, and links MUST NOT be taken in.
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     folder = written(tmp_path / "a", FILES)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/x.md").write_text("x")
@@ -58,9 +58,10 @@ def test_what_is_not_of_the_project_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_was_left_unfinished(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/trace.md#reports
     ##= type=test
-    ##% What was left unfinished by those who were killed MUST NOT be taken in, in whichever folder it is.
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
     left = ".t-0-18.md.16748-1765d643927350aa.new"
     names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
     folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})
@@ -70,8 +71,7 @@ def test_what_was_left_unfinished(tmp_path: Path) -> None:
 def test_patterns_choose(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Those files MUST be taken in that a pattern of `ingest.include` matches, or that are in a folder that one matches,
-    ##% and that none of `ingest.exclude` does.
+    ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
     folder = written(tmp_path, FILES)
     assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
     assert found(folder, include=("../**", "/etc")) == ()
@@ -99,7 +99,8 @@ ASKED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "target
 def test_secrets_and_what_others_have_written_are_left_out(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% What may hold secrets, and what others have written, MUST NOT be taken in unless `ingest.include` names its very path.
+    ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
+    ##% their exact path.
     folder = written(tmp_path, dict.fromkeys((*UNASKED, *ASKED), "x"))
     assert found(folder) == tuple(sorted(ASKED))
     named = (".env", "my-env/lib", "node_modules/x/", "a/server.pem")
@@ -118,9 +119,10 @@ def test_a_pattern_that_means_nothing_is_an_error(tmp_path: Path) -> None:
 def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file whose name is not UTF-8 MUST be left out with a warning.
+    ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
+    ##% whose name is not UTF-8.
     folder = written(tmp_path, {"a.md": "x"})
     (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md"))).write_text("x")
-    result = find_files(project(folder), IngestRule())
+    result = find_ingest_files(project(folder), IngestRule())
     assert result.paths == ("a.md",)
     assert [(one.path, one.message) for one in result.problems] == [("\\xff.md", "the name of this file is not UTF-8")]

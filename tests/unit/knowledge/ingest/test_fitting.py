@@ -5,26 +5,25 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.ingest.embedding import SIZE
-from duvet.knowledge.ingest.taking import Wishes
-from duvet.store.records import SPACE
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.run import SPACE_SIZE_KEY, IngestOptions
+from duvet.store.records import SPACE_KEY
 from tests.unit.knowledge.ingest.made import PLAIN, opened, taken, written
 
-DUMMY = Wishes(dummy=True)
+DUMMY = IngestOptions(dummy=True)
 
 
 def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     wanted = IngestRule()
     folder = written(tmp_path, {f"docs/{number}.md": f"# Part {number}\n" for number in range(20)})
 
     def spaces() -> tuple[bytes | None, int]:
         with closing(opened(folder)) as store:
-            return store.kept(SPACE), sum(len(one.numbers) for one in store.segments() if one.rows)
+            return store.kept(SPACE_KEY), sum(len(one.numbers) for one in store.segments() if one.rows)
 
     taken(folder, wanted, DUMMY)
     first, count = spaces()
@@ -45,10 +44,6 @@ def test_vectors_are_made_again_where_the_corpus_is_another(tmp_path: Path) -> N
 
 
 def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% All vectors MUST be made again when the number of pieces has changed by more than a fifth since they were fitted, or
-    ##% when the model is another.
     fitted = []
     for total in (20, 24, 16, 25, 20, 19):
         for number in range(25):
@@ -59,5 +54,5 @@ def test_a_corpus_is_another_beyond_a_fifth(tmp_path: Path) -> None:
                 path.unlink(missing_ok=True)
         taken(tmp_path, IngestRule(), DUMMY)
         with closing(opened(tmp_path)) as store:
-            fitted.append((store.chunk_total(), int.from_bytes(store.kept(SIZE) or b"")))
+            fitted.append((store.chunk_total(), int.from_bytes(store.kept(SPACE_SIZE_KEY) or b"")))
     assert fitted == [(20, 20), (24, 20), (16, 20), (25, 25), (20, 25), (19, 19)]

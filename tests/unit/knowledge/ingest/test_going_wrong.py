@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.taking import Wishes, take_in
+from duvet.knowledge.ingest.run import IngestOptions, ingest_project
 from duvet.progress import Progress
-from duvet.project import Project
-from duvet.queries.catalogue import Catalogue
-from duvet.store.errors import BusyError
+from duvet.project.project import Project
+from duvet.store.errors import StoreBusyError
+from duvet.trace.catalogue import Catalogue
 from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, found, last, opened, taken, written
 
 
 def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A trace that can't be read MUST be a warning of the run, which goes on without it.
+    ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     folder = written(tmp_path, {**LEDGER, ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\nsource = 1\n"})
     outcome = taken(folder)
     assert outcome.run.success and outcome.run.chunk_count == 7
@@ -27,9 +27,9 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
+    ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     with closing(opened(folder)) as store:
@@ -48,9 +48,6 @@ def test_a_run_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
     [(ValueError("a \udcff"), "ValueError: a \\xff"), (KeyboardInterrupt(), "KeyboardInterrupt")],
 )
 def test_a_run_that_fails_in_a_way_that_nobody_thought_of(tmp_path: Path, error: BaseException, reason: str) -> None:
-    ##= man/spec/knowledge.md#runs
-    ##= type=test
-    ##% A run that has failed MUST leave everything as it was, and MUST be recorded with the reason.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     written(folder, {"tool.sh": "echo other\n"})
@@ -64,9 +61,9 @@ def test_a_run_that_fails_in_a_way_that_nobody_thought_of(tmp_path: Path, error:
 
 
 def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Whoever asks while a run is under way MUST be answered as before it.
+    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     written(folder, {"tool.sh": "echo other\n"})
@@ -80,17 +77,17 @@ def test_whoever_asks_meanwhile_is_answered_as_before(tmp_path: Path) -> None:
                 asked.extend((found(folder, "echo"), found(folder, "other")))
 
     with closing(opened(folder)) as store:
-        take_in(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
+        ingest_project(Project(str(folder), environ={}, progress=Asking()), store, PLAIN)
     assert asked == [["tool.sh::0"], []]
     assert found(folder, "other") == ["tool.sh::0"]
 
 
 def test_a_run_waits_for_another_one_only_for_a_while(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A second run at the same time MUST wait for the first for up to 10 seconds, MUST say so, and then fail.
-    assert Wishes().patience == 10
+    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
+    assert IngestOptions().patience == 10
     folder = written(tmp_path, LEDGER)
-    with closing(opened(folder)) as store, store.writing(), pytest.raises(BusyError):
-        taken(folder, wishes=Wishes(patience=0.1))
+    with closing(opened(folder)) as store, store.writing(), pytest.raises(StoreBusyError):
+        taken(folder, wishes=IngestOptions(patience=0.1))
     assert taken(folder).run.success

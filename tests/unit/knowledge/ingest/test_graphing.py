@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from duvet.store.records import Label, Node, Relation
+from duvet.store.records import GraphNode, NodeLabel, Relation
 from tests.unit.knowledge.ingest.made import LEDGER, LONG_AGO, opened, project, taken, written
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
@@ -23,8 +23,8 @@ def edges(folder: Path) -> list[str]:
     """All edges that are stored, in words."""
     with closing(opened(folder)) as store:
         found = []
-        for label in Label:
-            for node in store.nodes(label) if label is not Label.CHUNK else ():
+        for label in NodeLabel:
+            for node in store.nodes(label) if label is not NodeLabel.CHUNK else ():
                 for edge, _ in store.edges(node.id, out=True, limit=1000):
                     if edge.relation is not Relation.HAS_CHUNK:
                         about = " ".join(f"{key}={value}" for key, value in edge.properties.items())
@@ -33,9 +33,9 @@ def edges(folder: Path) -> list[str]:
 
 
 def test_edges(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A link of a document to a file of the project, to a page or to a requirement MUST be an edge of the graph.
+    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     folder = made(tmp_path)
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
     taken(folder)
@@ -66,13 +66,15 @@ def test_nodes(tmp_path: Path) -> None:
     card = project(folder).catalogue.requirements[0]
     taken(folder)
     with closing(opened(folder)) as store:
-        assert [*store.nodes(Label.SUBSYSTEM)] == [
-            Node(label=Label.SUBSYSTEM, key="Outside"),
-            Node(label=Label.SUBSYSTEM, key="ledger", properties={"description": "Books", "criticality": "high"}),
-            Node(label=Label.SUBSYSTEM, key="mail"),
+        assert [*store.nodes(NodeLabel.SUBSYSTEM)] == [
+            GraphNode(label=NodeLabel.SUBSYSTEM, key="Outside"),
+            GraphNode(
+                label=NodeLabel.SUBSYSTEM, key="ledger", properties={"description": "Books", "criticality": "high"}
+            ),
+            GraphNode(label=NodeLabel.SUBSYSTEM, key="mail"),
         ]
-        assert store.node(Label.REQUIREMENT, f"spec#booking/{card.id[:12]}") == Node(
-            label=Label.REQUIREMENT,
+        assert store.node(NodeLabel.REQUIREMENT, f"spec#booking/{card.id[:12]}") == GraphNode(
+            label=NodeLabel.REQUIREMENT,
             key=f"spec#booking/{card.id[:12]}",
             name="An entry MUST balance.",
             properties={
@@ -84,14 +86,14 @@ def test_nodes(tmp_path: Path) -> None:
                 "line": 5,
             },
         )
-        assert store.node(Label.SPECIFICATION, "spec") == Node(
-            label=Label.SPECIFICATION,
+        assert store.node(NodeLabel.SPECIFICATION, "spec") == GraphNode(
+            label=NodeLabel.SPECIFICATION,
             key="spec",
             name="Ledger",
             properties={"url": "docs/spec.md", "path": "docs/spec.md"},
         )
-        assert store.node(Label.DESIGN_DOC, "docs/ledger/design.md") == Node(
-            label=Label.DESIGN_DOC,
+        assert store.node(NodeLabel.DESIGN_DOC, "docs/ledger/design.md") == GraphNode(
+            label=NodeLabel.DESIGN_DOC,
             key="docs/ledger/design.md",
             name="Design",
             properties={

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.front import Front, front_of
-from duvet.knowledge.ingest.outline import Outline, outline_of
-from duvet.knowledge.ingest.trails import Trails
+from duvet.knowledge.ingest.chunks import (
+    DocumentFrontMatter,
+    DocumentOutline,
+    HeadingTrails,
+    read_document_front,
+    read_outline,
+)
 
 TEXT = """# Top `code` #
 
@@ -35,7 +39,7 @@ Setext
 
 
 def test_markdown() -> None:
-    found = outline_of("a.md", TEXT)
+    found = read_outline("a.md", TEXT)
     assert [(one.level, one.title, TEXT[one.start :].partition("\n")[0]) for one in found.headings] == [
         (1, "Top code", "# Top `code` #"),
         (2, "Setext", "Setext"),
@@ -48,18 +52,18 @@ def test_markdown() -> None:
 def test_other_languages() -> None:
     rst = "Title\n=====\n\nText\n\nPart\n----\n\nMore\n\nOther\n=====\n"
     adoc = "= Title\n\nText\n\n== Part ==\n"
-    assert [(one.start, one.level, one.title) for one in outline_of("a.rst", rst).headings] == [
+    assert [(one.start, one.level, one.title) for one in read_outline("a.rst", rst).headings] == [
         (0, 1, "Title"),
         (19, 2, "Part"),
         (36, 1, "Other"),
     ]
-    assert [(one.level, one.title) for one in outline_of("a.adoc", adoc).headings] == [(1, "Title"), (2, "Part ==")]
-    assert outline_of("a.txt", "# No\n") == Outline()
+    assert [(one.level, one.title) for one in read_outline("a.adoc", adoc).headings] == [(1, "Title"), (2, "Part ==")]
+    assert read_outline("a.txt", "# No\n") == DocumentOutline()
 
 
 def test_trails() -> None:
     text = "intro\n# A\n## B\ntext\n### C\n## D\n# E\n"
-    trails = Trails(outline_of("a.md", text), "Whole")
+    trails = HeadingTrails(read_outline("a.md", text), "Whole")
     named = {word: trails.at(text.index(word), text.index(word) + 1) for word in ("intro", "# A", "text", "# D", "# E")}
     assert named == {
         "intro": "Whole",
@@ -69,18 +73,18 @@ def test_trails() -> None:
         "# E": "Whole > E",
     }
     assert trails.at(0, len(text)) == "Whole > A"
-    assert Trails(Outline(), "").at(0, 1) == ""
+    assert HeadingTrails(DocumentOutline(), "").at(0, 1) == ""
 
 
 @pytest.mark.parametrize("text", ["`" * 100_000, "# " + " #" * 50_000, "[[" * 50_000, "](<" * 50_000, "= \n" * 50_000])
 def test_hostile_texts_end(text: str) -> None:
-    assert len(outline_of("a.md", text).headings) < len(text)
+    assert len(read_outline("a.md", text).headings) < len(text)
 
 
 def test_front_matter() -> None:
     text = "---\nsubsystem: Ledger\ntitle: A  title\nslug: a\ntags: [money, 1.10, money, {a: b}]\nmore: 1\n---\n"
-    assert front_of("a.md", text) == Front("Ledger", "A title", "a", ("money", "1.10"))
-    assert front_of("a.md", "---\ntags: a, b\n---\n").tags == ("a", "b")
-    assert front_of("a.md", "") == Front()
+    assert read_document_front("a.md", text) == DocumentFrontMatter("Ledger", "A title", "a", ("money", "1.10"))
+    assert read_document_front("a.md", "---\ntags: a, b\n---\n").tags == ("a", "b")
+    assert read_document_front("a.md", "") == DocumentFrontMatter()
     with pytest.raises(DuvetError):
-        front_of("a.md", "---\na: &a [x]\nb: *c\n---\n")
+        read_document_front("a.md", "---\na: &a [x]\nb: *c\n---\n")

@@ -8,21 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.kinds import kind_of
-from duvet.knowledge.ingest.reading import Content, Reader
-from duvet.knowledge.ingest.warnings import in_words
+from duvet.knowledge.ingest.chunks import IngestContent, IngestReader
+from duvet.knowledge.ingest.records import detect_kind, format_problem_line
 from tests.cli.running import NOBODY
 from tests.unit.knowledge.ingest.made import LONG_AGO, project, written
 
 LATER = time.time_ns() + 3_600_000_000_000
 
 
-def reader(folder: Path, most: int = 100, now: int | None = LATER) -> Reader:
-    return Reader(project(folder), most, finds_symbols=True, now=now)
+def reader(folder: Path, most: int = 100, now: int | None = LATER) -> IngestReader:
+    return IngestReader(project(folder), most, finds_symbols=True, now=now)
 
 
-def read(folder: Path, path: str) -> Content:
-    found = reader(folder).read(path, kind_of(path), "")
+def read(folder: Path, path: str) -> IngestContent:
+    found = reader(folder).read(path, detect_kind(path), "")
     assert found is not None
     return found
 
@@ -30,8 +29,8 @@ def read(folder: Path, path: str) -> Content:
 def test_what_has_no_pieces(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file that is empty, larger than `ingest.maxFileBytes`, no UTF-8 text, or that can't be read MUST be kept by its
-    ##% name alone; the last one with a warning.
+    ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
+    ##% whose name is not UTF-8.
     files: dict[str, str | bytes] = {
         "a.md": "",
         "b.py": " \n",
@@ -52,7 +51,7 @@ def test_what_has_no_pieces(tmp_path: Path) -> None:
         "f.py": "",
         "g.py": "unreadable",
     }
-    assert [in_words(one) for one in found["g.py"].problems] == ["g.py: Is a directory (os error 21)"]
+    assert [format_problem_line(one) for one in found["g.py"].problems] == ["g.py: Is a directory (os error 21)"]
     assert [path for path, one in found.items() if one.pieces] == ["f.py"]
 
 
@@ -60,21 +59,22 @@ def test_what_has_no_pieces(tmp_path: Path) -> None:
 def test_what_may_not_be_read(tmp_path: Path) -> None:
     folder = written(tmp_path, {"a.md": "x"})
     (folder / "a.md").chmod(0)
-    assert in_words(read(folder, "a.md").problems[0]) == "a.md: Permission denied (os error 13)"
+    assert format_problem_line(read(folder, "a.md").problems[0]) == "a.md: Permission denied (os error 13)"
 
 
 def test_what_vanishes_is_gone(tmp_path: Path) -> None:
-    assert reader(tmp_path).read("a.md", kind_of("a.md"), "") is None
+    assert reader(tmp_path).read("a.md", detect_kind("a.md"), "") is None
 
 
 def test_what_looks_the_same_is_not_read(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A file whose bytes are the same MUST NOT be cut, indexed or embedded again.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     folder = written(tmp_path, {"a.md": "one"})
     first = read(folder, "a.md")
     assert first.pieces and reader(folder).modified("a.md", first.known.seen) == LONG_AGO
-    same = reader(folder).read("a.md", kind_of("a.md"), first.digest)
+    same = reader(folder).read("a.md", detect_kind("a.md"), first.digest)
     assert same is not None and same.digest == first.digest and not same.pieces
     written(folder, {"a.md": "two"})
     assert reader(folder).modified("a.md", first.known.seen) is None
@@ -83,7 +83,7 @@ def test_what_looks_the_same_is_not_read(tmp_path: Path) -> None:
 
 def test_what_was_written_a_moment_ago_is_compared_by_its_bytes(tmp_path: Path) -> None:
     folder = written(tmp_path, {"a.md": "one"})
-    content = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns).read("a.md", kind_of("a.md"), "")
+    content = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns).read("a.md", detect_kind("a.md"), "")
     assert content is not None and content.known.seen is not None
     assert reader(folder).modified("a.md", content.known.seen) is None
 
@@ -104,5 +104,5 @@ def test_a_document(tmp_path: Path) -> None:
 
 def test_front_matter_that_is_wrong_is_told_and_the_rest_taken(tmp_path: Path) -> None:
     found = read(written(tmp_path, {"a.md": "---\na: *b\n---\n# Title\n"}), "a.md")
-    assert [in_words(one).partition(": ")[0] for one in found.problems] == ["a.md"]
+    assert [format_problem_line(one).partition(": ")[0] for one in found.problems] == ["a.md"]
     assert found.pieces and found.known.title == "Title"

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.catalogue import read_catalogue
-from duvet.knowledge.ingest.imports import imports_of
-from duvet.knowledge.ingest.kinds import kind_of
-from duvet.knowledge.ingest.roots import roots_of
-from duvet.knowledge.ingest.subsystems import Belongs, Subsystems
+from duvet.knowledge.ingest.records import detect_kind
+from duvet.knowledge.ingest.relations import find_imports, find_roots
+from duvet.knowledge.ingest.subsystems import SubsystemIndex, SubsystemMembership, read_subsystem_catalogue
 from duvet.model import Severity
-from duvet.tree.memory import MemoryTree
+from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
 
 CATALOGUE = b"""Ledger:
@@ -32,12 +30,12 @@ Book of books:
 def belonging(files: dict[str, bytes], said: dict[str, str] | None = None) -> dict[str, str]:
     """The subsystem of each of these files."""
     found = _subsystems(files)
-    return {path: found.of(path, kind_of(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
+    return {path: found.of(path, detect_kind(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
 
 
-def _subsystems(files: dict[str, bytes]) -> Subsystems:
+def _subsystems(files: dict[str, bytes]) -> SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
-    return Subsystems(read_catalogue(tree), roots_of(tree, paths), paths)
+    return SubsystemIndex(read_subsystem_catalogue(tree), find_roots(tree, paths), paths)
 
 
 def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
@@ -110,10 +108,10 @@ HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/p
 
 
 def test_usual_layouts_of_tests_and_documents() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A test and a document MUST belong to the subsystem after which a folder of its path is called that is inside of `tests`
-    ##% or `docs`, the innermost first, or else its file, or what that begins with.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     expected = {
         "docs/cli.md": "pkg",
         "docs/guides/http/intro.md": "http",
@@ -144,12 +142,12 @@ IMPORTS = {
 
 @pytest.mark.parametrize("text", IMPORTS)
 def test_what_a_test_imports(text: str) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
-    ##% that cites the same requirements.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     path = "tests/test_all.py"
-    found = _subsystems(tree(*HTTP, path)).of(path, kind_of(path), imports=imports_of(path, text))
+    found = _subsystems(tree(*HTTP, path)).of(path, detect_kind(path), imports=find_imports(path, text))
     assert found.subsystem == IMPORTS[text]
 
 
@@ -164,15 +162,15 @@ def test_what_a_test_imports(text: str) -> None:
     ],
 )
 def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -> None:
-    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, kind_of(path), imports=imports_of(path, text))
+    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, detect_kind(path), imports=find_imports(path, text))
     assert found.subsystem == "http"
 
 
 def test_what_is_cited_together(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% Where these tell nothing, a test MUST belong to the subsystem of most of what it imports, or else of most of the code
-    ##% that cites the same requirements.
+    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+    ##% otherwise to that of its imports or of the requirements that it cites.
     folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
     for _ in range(2):
         taken(folder)
@@ -181,16 +179,13 @@ def test_what_is_cited_together(tmp_path: Path) -> None:
 
 
 def test_what_wins() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A file MUST belong to the subsystem that its front matter names, or else to the one in the catalogue with the
-    ##% longest pattern for it, or else to the one that its path names.
+    ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
+    ##% or else that of its path, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     said = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% Names of subsystems that differ in case alone MUST be one, spelt as the catalogue has it.
     assert belonging(files, said) == {
         "docs/c.md": "Mail",
         "lib/book/a.py": "Mail",
@@ -200,15 +195,18 @@ def test_what_wins() -> None:
         "subsystems.yaml": "",
     }
     known = _subsystems(files)
-    assert known.of("src/ledger/d.py", kind_of("d.py")) == Belongs("Ledger", "critical", ("money", "audit"))
+    assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
+        "Ledger", "critical", ("money", "audit")
+    )
     ledger = known.listed("LEDGER")
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 
 def test_what_is_depended_on_and_is_not_there() -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#subsystems
     ##= type=test
-    ##% A subsystem that another one depends on, and that there is not, MUST be a warning with its line.
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
     text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
     found = list(_subsystems(files).unknown())

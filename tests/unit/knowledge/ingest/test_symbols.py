@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest import languages
-from duvet.knowledge.ingest.languages import finds_symbols
-from duvet.knowledge.ingest.symbols import symbols_of
-from duvet.knowledge.ingest.trails import Declared
+from duvet.knowledge.ingest import symbols
+from duvet.knowledge.ingest.chunks import SymbolTrails
+from duvet.knowledge.ingest.symbols import find_symbols, wants_symbols
 from duvet.store.records import Symbol
 
 PYTHON = """import x
@@ -50,7 +49,7 @@ func F() {}
 
 
 def shown(path: str, text: str) -> list[str]:
-    found = symbols_of(path, text.encode())
+    found = find_symbols(path, text.encode())
     return [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
 
 
@@ -63,7 +62,7 @@ def test_python() -> None:
         "method K.In.n 11-11",
         "function f 13-13",
     ]
-    assert symbols_of("a.pyi", b"class A: ...")[0] == Symbol(
+    assert find_symbols("a.pyi", b"class A: ...")[0] == Symbol(
         name="A", qualified_name="A", kind="class", language="python", line_start=1, line_end=1
     )
 
@@ -84,7 +83,7 @@ def test_typescript() -> None:
         "function g 9-9",
         "function dflt 10-10",
     ]
-    assert symbols_of("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
+    assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
 
 
 def test_javascript() -> None:
@@ -115,14 +114,14 @@ def test_go() -> None:
     ],
 )
 def test_whatever_is_read_ends_well(path: str, text: str, least: int) -> None:
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/trace.md#diagnostics
     ##= type=test
-    ##% Code that is broken, or nested however deeply, MUST give the symbols that can be made out, and no error.
-    assert len(symbols_of(path, text.encode())) >= least
+    ##% An input MUST NOT cause a traceback or control the terminal.
+    assert len(find_symbols(path, text.encode())) >= least
 
 
 def test_pieces_are_titled_by_what_is_declared_around_them_and_in_them() -> None:
-    declared = Declared(PYTHON, symbols_of("a.py", PYTHON.encode()))
+    declared = SymbolTrails(PYTHON, find_symbols("a.py", PYTHON.encode()))
     start, end = PYTHON.index("def m"), PYTHON.index("async")
     assert declared.at(start, end) == "K.m, K.In, K.In.n"
     assert declared.at(0, 5) == ""
@@ -131,10 +130,10 @@ def test_pieces_are_titled_by_what_is_declared_around_them_and_in_them() -> None
 def test_symbols_that_cannot_be_found_are_an_error_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where symbols are asked for and the extra `symbols` is not installed, duvet MUST name it.
-    assert [finds_symbols(one) for one in (None, True, False)] == [True, True, False]
-    monkeypatch.setattr(languages, "find_spec", lambda name: None)
-    assert [finds_symbols(one) for one in (None, False)] == [False, False]
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+    assert [wants_symbols(one) for one in (None, True, False)] == [True, True, False]
+    monkeypatch.setattr(symbols, "find_spec", lambda name: None)
+    assert [wants_symbols(one) for one in (None, False)] == [False, False]
     with pytest.raises(DuvetError, match="extra `symbols`") as error:
-        finds_symbols(True)
+        wants_symbols(True)
     assert "duvet-cli[symbols]" in error.value.hint

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.ingest.taking import Wishes, take_in
-from duvet.project import Project
-from duvet.store.records import Kind, Removed, Run
-from duvet.tree.memory import MemoryTree
+from duvet.knowledge.ingest.run import IngestOptions, ingest_project
+from duvet.project.project import Project
+from duvet.store.records import FileKind, IngestRun, RemovedFile
+from duvet.tree.files import MemoryTree
 from tests.histories import commit, git, history
 from tests.unit.knowledge.ingest.made import LEDGER, LONG_AGO, PLAIN, found, last, opened, project, taken, written
 
 
 def test_a_run_is_recorded(tmp_path: Path) -> None:
     folder = history(tmp_path, LEDGER)
-    outcome = taken(folder, wishes=Wishes(profile="nightly"))
+    outcome = taken(folder, wishes=IngestOptions(profile="nightly"))
     assert outcome.run == last(folder)
-    assert replace(outcome.run, run_id="", started_at=0.0, duration_seconds=0.0) == Run(
+    assert replace(outcome.run, run_id="", started_at=0.0, duration_seconds=0.0) == IngestRun(
         run_id="",
         profile="nightly",
         started_at=0.0,
@@ -36,9 +36,10 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
 
 
 def test_only_what_has_changed_is_taken_in_again(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A file whose bytes are the same MUST NOT be cut, indexed or embedded again.
+    ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
+    ##% more than a fifth of the chunks has changed.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     with closing(opened(folder)) as store:
@@ -53,15 +54,14 @@ def test_only_what_has_changed_is_taken_in_again(tmp_path: Path) -> None:
             path: one for path, one in before.items() if path != "tool.sh"
         }
     assert taken(folder).run.changed == 0
-    assert taken(folder, wishes=Wishes(full=True)).run.changed == len(LEDGER) + 1
+    assert taken(folder, wishes=IngestOptions(full=True)).run.changed == len(LEDGER) + 1
     assert taken(folder, replace(PLAIN, symbols=False)).run.changed == len(LEDGER) + 1
 
 
 def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% What was known of a file that is gone MUST be forgotten, and the run MUST tell it as removed, or as renamed where a
-    ##% new file has the same bytes.
+    ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
     folder = written(tmp_path, LEDGER)
     taken(folder)
     with closing(opened(folder)) as store:
@@ -70,27 +70,27 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     (folder / "src/app/mail/send.py").rename(folder / "src/app/mail/post.py")
     outcome = taken(folder)
     assert outcome.run.removed == (
-        Removed(
+        RemovedFile(
             path="src/app/mail/send.py",
-            kind=Kind.CODE,
+            kind=FileKind.CODE,
             subsystem="mail",
             digest=digests["src/app/mail/send.py"],
             status="renamed",
             renamed_to="src/app/mail/post.py",
         ),
-        Removed(path="tool.sh", kind=Kind.CODE, digest=digests["tool.sh"]),
+        RemovedFile(path="tool.sh", kind=FileKind.CODE, digest=digests["tool.sh"]),
     )
     assert found(folder, "echo") == [] and found(folder, "send") == ["src/app/mail/post.py::0"]
     assert taken(folder).run.removed == ()
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#runs
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% A dry run MUST tell what would change, and change nothing.
+    ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     folder = written(tmp_path, LEDGER)
-    dry = Wishes(dry_run=True)
-    outcome = take_in(project(folder), None, PLAIN, dry)
+    dry = IngestOptions(dry_run=True)
+    outcome = ingest_project(project(folder), None, PLAIN, dry)
     assert set(outcome.added) == LEDGER.keys() and outcome.run.dry_run and outcome.run.chunk_count == 7
     assert not (folder / ".duvet/knowledge").exists()
     taken(folder)
@@ -123,8 +123,8 @@ def test_times_follow_git(tmp_path: Path) -> None:
 def test_files_tell_their_times_where_git_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A file MUST be as old as the last commit that has changed it; one that differs from it, or that git doesn't know,
-    ##% as its file.
+    ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
+    ##% know this content.
     plain, bare, repository = (tmp_path / name for name in ("plain", "bare", "repository"))
     bare.mkdir()
     git(bare, "init", "--quiet")
@@ -135,18 +135,15 @@ def test_files_tell_their_times_where_git_knows_none(tmp_path: Path, monkeypatch
     for folder in (plain, bare, repository):
         with closing(opened(folder)) as store:
             assert store.artifacts()["a.md"].git_timestamp == LONG_AGO
-    ##= man/spec/knowledge.md#files
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% Whatever keeps git from answering in a repository MUST be a warning, and MUST NOT keep files from being taken in.
+    ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     told = ("without times of commits, those of the files count: git was not found",)
     assert [one.run.warnings for one in outcomes] == [(), told, told]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")
 def test_names_that_are_no_text_are_left_out_wherever_they_come_from(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% A file whose name is not UTF-8 MUST be left out with a warning.
     folder = history(tmp_path, {"a.md": "1"})
     for name in (b"\xff.md", b"\xfe/b.md"):
         path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
@@ -175,6 +172,6 @@ def test_subsystems_are_brought_up_to_date_without_reading_anything_again(tmp_pa
 def test_files_in_memory_are_taken_in(tmp_path: Path) -> None:
     tree = MemoryTree({path: text.encode() for path, text in LEDGER.items()})
     with closing(opened(tmp_path)) as store:
-        outcome = take_in(Project(tree=tree), store, PLAIN)
+        outcome = ingest_project(Project(tree=tree), store, PLAIN)
         assert outcome.run.chunk_count == 7 and outcome.run.repo_head == ""
-        assert take_in(Project(tree=tree), store, PLAIN).run.changed == 0
+        assert ingest_project(Project(tree=tree), store, PLAIN).run.changed == 0

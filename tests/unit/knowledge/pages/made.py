@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from duvet.cache.cache import Cache
-from duvet.knowledge.pages.files import find_pages
-from duvet.knowledge.pages.findings import PageFindings
-from duvet.knowledge.pages.index import Index
-from duvet.knowledge.pages.notes import Notes
-from duvet.knowledge.pages.parsing import body_of
-from duvet.knowledge.pages.problems import findings_of
-from duvet.knowledge.pages.shelf import shelf_of
-from duvet.project import Project
-from duvet.tree.disk import DiskTree
-from duvet.tree.memory import MemoryTree
+from duvet.knowledge.pages.catalogue import PageCollection, PageFindings, load_pages
+from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages.page import decode_page_body
+from duvet.knowledge.pages.page_rows import find_page_problems
+from duvet.knowledge.pages.search import PageIndex
+from duvet.project.project import Project
+from duvet.tree.cache import Cache
+from duvet.tree.files import DiskTree, MemoryTree
 
 CONFIG = """\
 '$schema' = "duvet-cli/config/v1"
@@ -46,22 +43,22 @@ def _bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
 
 
-def notes_of(files: Mapping[str, str | bytes]) -> Notes:
+def notes_of(files: Mapping[str, str | bytes]) -> PageCollection:
     """The pages in these files."""
     project = project_of(files)
-    return Notes(shelf_of(project, find_pages(project)), project.catalogue)
+    return PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
 
 
-def index_of(files: Mapping[str, str | bytes]) -> Index:
+def index_of(files: Mapping[str, str | bytes]) -> PageIndex:
     """The same with the words in them."""
     project = project_of(files)
-    notes = Notes(shelf_of(project, find_pages(project)), project.catalogue)
-    return Index(notes, lambda page: body_of(project.tree.read(page.path), page.path))
+    notes = PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
+    return PageIndex(notes, lambda page: decode_page_body(project.tree.read(page.path), page.path))
 
 
 def found_in(files: Mapping[str, str | bytes]) -> PageFindings:
     """What is wrong with them."""
-    return findings_of(project_of(files))
+    return find_page_problems(project_of(files))
 
 
 def told(files: Mapping[str, str | bytes]) -> list[tuple[Any, ...]]:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.pages.dates import dates_of
-from duvet.knowledge.pages.files import find_pages
-from duvet.knowledge.pages.shelf import Shelf, shelf_of
-from duvet.tree.disk import DiskTree
-from duvet.tree.revisions import Revisions
+from duvet.knowledge.pages.catalogue import PageStore, load_pages
+from duvet.knowledge.pages.files import find_first_commits, find_page_files
+from duvet.tree.files import DiskTree
+from duvet.tree.git import GitRevisions
 from tests.cli.made import make
 from tests.histories import ENVIRON, commit, git, history
 from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
@@ -19,9 +18,9 @@ from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
 DAY = 86_400.0
 
 
-def shelf_in(folder: Path, *, kept: bool = False) -> Shelf:
+def shelf_in(folder: Path, *, kept: bool = False) -> PageStore:
     project = project_in(folder, kept=kept)
-    return shelf_of(project, find_pages(project))
+    return load_pages(project, find_page_files(project))
 
 
 DATES = {
@@ -46,7 +45,7 @@ def aged(path: Path, seconds: float) -> None:
     os.utime(path, (seconds, seconds))
 
 
-def dates(shelf: Shelf) -> dict[str, float]:
+def dates(shelf: PageStore) -> dict[str, float]:
     return {page.slug: page.created for page in shelf.pages}
 
 
@@ -55,9 +54,10 @@ FIRST = 1_767_268_800.0
 
 
 def test_front_matter_then_git_then_the_file(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A page MUST be as old as its front matter says, or else as its first commit, or else as its file.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}
     folder = history(tmp_path / "tea", files)
     (folder / "docs/new.md").write_text("y")
@@ -73,10 +73,10 @@ def test_a_project_below_the_top_of_its_repository(tmp_path: Path) -> None:
 
 
 def test_git_that_does_not_answer(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% What git says MUST be asked for by one call for all pages, and whatever keeps git from answering MUST NOT keep pages
-    ##% from being read.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     folder = make(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     aged(folder / "docs/a.md", 1000.0)
     assert dates(shelf_in(folder)) == {"a": 1000.0}
@@ -87,15 +87,15 @@ def test_git_that_does_not_answer(tmp_path: Path) -> None:
 def test_git_is_asked_again_after_a_commit_alone(tmp_path: Path) -> None:
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     project = project_in(folder)
-    first = shelf_of(project, find_pages(project))
+    first = load_pages(project, find_page_files(project))
     aged(folder / "docs/a.md", 1000.0)
     project = project_in(folder)
-    again = shelf_of(project, find_pages(project), first)
+    again = load_pages(project, find_page_files(project), first)
     assert again.dates is first.dates and dates(again) == {"a": FIRST}
     make(folder, {"docs/b.md": "y"})
     commit(folder)
     project = project_in(folder)
-    third = shelf_of(project, find_pages(project), again)
+    third = load_pages(project, find_page_files(project), again)
     assert third.dates.head != first.dates.head and dates(third) == {"a": FIRST, "b": FIRST}
 
 
@@ -103,17 +103,17 @@ def test_names_that_git_would_quote(tmp_path: Path) -> None:
     names = ('q"uote', "tab\tbed", "line\nend", "\x01", "R100", "A")
     folder = history(tmp_path / "tea", {**TRACE, **{f"docs/{name}.md": name for name in names}})
     project = project_in(folder)
-    assert dates_of(project, {"docs/"}, None).first == {
+    assert find_first_commits(project, {"docs/"}, None).first == {
         **{f"docs/{name}.md": FIRST for name in names},
         "docs/spec.md": FIRST,
     }
 
 
 def test_a_page_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/pages.md#dates
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A page that was renamed and not changed in the same commit, within the folders that the patterns name, MUST keep the
-    ##% date of its first commit.
+    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+    ##% configuration, or of its file.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x\n"})
     for before, after, day in (("a", "b", 2), ("b", "c", 3)):
         monkeypatch.setitem(ENVIRON, "GIT_AUTHOR_DATE", f"2026-01-0{day}T12:00:00Z")
@@ -125,9 +125,6 @@ def test_a_page_that_was_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_the_configuration_of_a_repository_says(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#dates
-    ##= type=test
-    ##% The configuration of a repository MUST NOT change what its dates are.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     for name, value in (
         *(("log.showRoot", "false"), ("log.follow", "true"), ("color.ui", "always"), ("diff.renames", "copies")),
@@ -138,9 +135,6 @@ def test_what_the_configuration_of_a_repository_says(tmp_path: Path) -> None:
 
 
 def test_a_program_that_a_repository_names(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading
-    ##= type=test
-    ##% git MUST NOT be made to run a program that the configuration of a repository names.
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     signed = git(folder, "cat-file", "commit", "HEAD").replace("\n\n", f"\n{SIGNATURE}\n\n", 1)
     (tmp_path / "signed").write_text(f"{signed}\n")
@@ -155,7 +149,7 @@ def test_a_program_that_a_repository_names(tmp_path: Path) -> None:
     assert trace.exists()
     trace.unlink()
     assert dates(shelf_in(folder)) == {"a": FIRST}
-    revisions = Revisions(str(folder), ENVIRON)
+    revisions = GitRevisions(str(folder), ENVIRON)
     head = revisions.find("HEAD")
     assert head is not None
     with revisions.tree(head, DiskTree(str(folder))) as tree:
@@ -170,5 +164,5 @@ def test_folders_that_are_not_of_the_repository(tmp_path: Path) -> None:
     make(tmp_path, {"out/x.md": "x"})
     folder = history(tmp_path / "tea", {**TRACE, "docs/a.md": "x"})
     found = {"docs/a.md": FIRST, "docs/spec.md": FIRST}
-    assert dates_of(project_in(folder), {"docs/", "../out/", ":(top)x/"}, None).first == found
-    assert dates_of(project_in(folder), {"../out/"}, None).first == {}
+    assert find_first_commits(project_in(folder), {"docs/", "../out/", ":(top)x/"}, None).first == found
+    assert find_first_commits(project_in(folder), {"../out/"}, None).first == {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.pages.parsing import body_of
-from duvet.knowledge.pages.slugs import fault_of, plain, prefix_of
+from duvet.knowledge.pages.page import decode_page_body, find_pattern_prefix, find_slug_fault, normalise_slug
 from tests.unit.knowledge.pages.made import CONFIG, notes_of, told
 
 
@@ -30,12 +29,12 @@ FILES: dict[str, str | bytes] = {
 def test_by_default() -> None:
     ##= man/spec/pages.md#files
     ##= type=test
-    ##% Where the configuration names no pages, they MUST be the Markdown files in `docs` that are no specification of the
-    ##% configuration.
-    ##= man/spec/pages.md#slugs
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% Without a slug in its front matter, the slug of a page MUST be its path below the folders that its pattern names,
-    ##% without `.md`.
+    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
+    ##% `.md`, and be found in every Unicode form.
     assert slugs(FILES) == ["a", "deep/b"]
     assert slugs({}) == []
 
@@ -53,8 +52,8 @@ NAMED = {
 def test_files_that_are_named(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
     ##= type=test
-    ##% Where the configuration names pages, those files MUST be pages that a pattern matches and `exclude` doesn't, and no
-    ##% others.
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -74,13 +73,14 @@ def test_a_pattern_that_means_nothing() -> None:
     [("docs/**/*.md", "docs/"), ("*.md", ""), ("./a/b*/c.md", "a/"), ("a/b.md", "a/"), ("README.md", "")],
 )
 def test_prefixes(pattern: str, prefix: str) -> None:
-    assert prefix_of(pattern) == prefix
+    assert find_pattern_prefix(pattern) == prefix
 
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
     ##= type=test
-    ##% The title of a page MUST be that of its front matter, or else its first heading, or else its slug.
+    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% slug.
     files: dict[str, str | bytes] = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
         "docs/b.md": "text\n\n## The `code` of [[a|it]] & *more*\nmore\n\n# Second\n",
@@ -122,7 +122,7 @@ BAD = {
 
 @pytest.mark.parametrize(("slug", "reason"), BAD.items(), ids=map(ascii, BAD))
 def test_slugs_that_are_refused(slug: str, reason: str) -> None:
-    assert fault_of(plain(slug)) == reason
+    assert find_slug_fault(normalise_slug(slug)) == reason
 
 
 GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
@@ -136,10 +136,10 @@ def test_slugs_that_are_fine(slug: str) -> None:
 
 
 def test_pages_with_bad_slugs_are_left_out() -> None:
-    ##= man/spec/pages.md#slugs
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A slug that is empty, absolute, leads out of its folder or has control characters MUST be refused, and its page left
-    ##% out.
+    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
+    ##% and report two pages with the same slug.
     files: dict[str, str | bytes] = {
         "docs/a.md": "---\nslug: ../x\n---\n",
         "docs/b.md": "---\nslug: ''\n---\n",
@@ -159,10 +159,10 @@ def test_pages_with_bad_slugs_are_left_out() -> None:
 
 
 def test_one_spelling() -> None:
-    ##= man/spec/pages.md#slugs
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% A slug in any script MUST be found however its characters are composed, and however many blanks stand together in
-    ##% it.
+    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
+    ##% `.md`, and be found in every Unicode form.
     notes = notes_of({"docs/cafe\u0301.md": "", "docs/b.md": "[[caf\u00e9]]"})
     assert notes.require("cafe\u0301") is notes.require("caf\u00e9")
     assert notes.backlinks(notes.require("caf\u00e9")) == ("b",)
@@ -175,9 +175,10 @@ def test_one_spelling() -> None:
 
 
 def test_slugs_that_clash() -> None:
-    ##= man/spec/pages.md#slugs
+    ##= man/spec/pages.md#files
     ##= type=test
-    ##% Two pages with one slug MUST be an error at each of the files that names the other.
+    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
+    ##% and report two pages with the same slug.
     files: dict[str, str | bytes] = {"docs/a.md": "# First\n", "docs/z.md": "---\nslug: a\n---\n# Second\n"}
     assert told(files) == [
         ("DUV100", "docs/a.md:0:0", "the slug `a` is that of docs/z.md, too"),
@@ -198,14 +199,14 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_text_between_rules(text: str) -> None:
-    ##= man/spec/pages.md#files
+    ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% What stands before a second `---` and is no table MUST be read as text, with a warning unless a blank line follows
-    ##% the first.
+    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
+    ##% or too large, each with a warning.
     files: dict[str, str | bytes] = {"docs/a.md": text, "docs/b.md": ""}
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("b",)
-    assert body_of(text.encode(), "x") == text
+    assert decode_page_body(text.encode(), "x") == text
     message = "what stands before the second `---` is no table, so it is read as text"
     assert told(files) == [("DUV102", "docs/a.md:1:1", message)] * TEXTS[text]
 
@@ -231,13 +232,14 @@ def test_front_matter_in_other_spellings(front: str) -> None:
 @pytest.mark.parametrize("line", ["a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000])
 def test_long_lines_between_rules(line: str) -> None:
     text = f"---\n{line}\n---\n"
-    assert body_of(text.encode(), "x") == text
+    assert decode_page_body(text.encode(), "x") == text
 
 
 def test_numbers_in_front_matter() -> None:
     ##= man/spec/pages.md#files
     ##= type=test
-    ##% Numbers in front matter MUST be taken as they are written.
+    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% slug.
     many = "1" * 5000
     text = f"---\nslug: 007\ntitle: 1.10\ntags: [010, 0x1F, 1e3, .inf, &a 1_0, *a]\nmore: {many}\n---\n"
     files: dict[str, str | bytes] = {"docs/a.md": text}

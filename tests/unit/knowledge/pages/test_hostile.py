@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.pages.parsing import MOST, body_of
-from duvet.knowledge.pages.problems import findings_of
-from duvet.tree.recorded import RecordedTree
+from duvet.knowledge.pages.page import MAX_PAGE_BYTES, decode_page_body
+from duvet.knowledge.pages.page_rows import find_page_problems
+from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import CONFIG, TRACE, found_in, notes_of, project_in, told
 
@@ -20,7 +20,8 @@ BOMB = "---\na: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 def test_a_page_of_20_megabytes() -> None:
     ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% No more than the first 4 MiB of a page MUST be read as its text, with a warning.
+    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
+    ##% or too large, each with a warning.
     text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 1_400_000 + "[[late]]\n"
     files: dict[str, str | bytes] = {"docs/a.md": text, "docs/b.md": ""}
     assert len(text.encode()) > 20_000_000
@@ -30,20 +31,21 @@ def test_a_page_of_20_megabytes() -> None:
     notes = notes_of(files)
     page = notes.require("a")
     assert (page.title, notes.outlinks(page)) == ("Large", ("b",))
-    assert len(body_of(text.encode(), "x").encode()) in range(MOST - 3, MOST + 1)
+    assert len(decode_page_body(text.encode(), "x").encode()) in range(MAX_PAGE_BYTES - 3, MAX_PAGE_BYTES + 1)
 
 
 @pytest.mark.parametrize("cut", range(5))
 def test_no_character_is_cut_in_two(cut: int) -> None:
-    data = b"a" * (MOST - cut) + "\U0001f375".encode() * 2
-    assert set(body_of(data, "x")) <= {"a", "\U0001f375"}
+    data = b"a" * (MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
+    assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
 
 
 @pytest.mark.parametrize("name", ["binary", "latin"])
 def test_what_is_no_text_is_left_out(name: str) -> None:
     ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% A file that is not UTF-8, that is binary, or that can't be read MUST be left out with a warning.
+    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
+    ##% or too large, each with a warning.
     data = {"binary": b"PNG\0\0", "latin": b"# Caf\xe9\n"}[name]
     files: dict[str, str | bytes] = {"docs/a.md": data, "docs/b.md": "", "docs/c.md/d.txt": ""}
     found = found_in(files)
@@ -67,10 +69,6 @@ FRONTS = {
 
 @pytest.mark.parametrize("text", FRONTS.values(), ids=FRONTS)
 def test_front_matter_that_is_wrong(text: str) -> None:
-    ##= man/spec/pages.md#hostile-input
-    ##= type=test
-    ##% Front matter that is no YAML, nested too deeply, or stands for too many values or characters MUST be left aside with
-    ##% a warning, and the page kept.
     files: dict[str, str | bytes] = {"docs/a.md": text}
     assert [(page.slug, page.title) for page in notes_of(files).pages] == [("a", "T")]
     assert [(code, where.split(":")[0]) for code, where, _ in told(files)] == [("DUV102", "docs/a.md")]
@@ -114,8 +112,7 @@ def test_many_brackets() -> None:
 def test_files_outside_of_the_project(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% A file outside of the folder of the project MUST NOT be a page, by whatever link it is reached, and that MUST be a
-    ##% warning.
+    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = CONFIG + "[[pages]]\npattern = ['docs/**/*.md', '../elsewhere/*.md']\n"
     folder = make(tmp_path / "tea", {**TRACE, ".duvet/config.toml": named, "docs/a.md": "", "own/b.md": ""})
@@ -123,7 +120,7 @@ def test_files_outside_of_the_project(tmp_path: Path) -> None:
     (folder / "docs/folder").symlink_to("../../elsewhere/more")
     (folder / "docs/own.md").symlink_to("../own/b.md")
     (folder / "docs/loop").symlink_to("..")
-    found = findings_of(project_in(folder))
+    found = find_page_problems(project_in(folder))
     outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
     assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
@@ -132,8 +129,7 @@ def test_files_outside_of_the_project(tmp_path: Path) -> None:
 def test_folders_outside_of_the_project(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
     ##= type=test
-    ##% A folder outside of the folder of the project MUST NOT be entered for pages, and that MUST be one warning for each
-    ##% link that leads there.
+    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
     make(tmp_path / "out", {f"{number}/{name}.md": "x" for number in range(9) for name in "ab"})
     patterns = ["docs/**/*.md", "docs/*.md", "docs/*/3/*.md", "docs/out/**/*.md", "*/named/**/*.md"]
     named = CONFIG + f"[[pages]]\npattern = {patterns}\nexclude = 'docs/left'\n"
@@ -141,7 +137,7 @@ def test_folders_outside_of_the_project(tmp_path: Path) -> None:
     for link in ("out", "named", "left"):
         (folder / f"docs/{link}").symlink_to(tmp_path / "out")
     project = project_in(folder)
-    found = findings_of(project)
+    found = find_page_problems(project)
     assert found.files == ("docs/a.md", "docs/spec.md")
     assert [(one.code, one.path, one.severity) for one in found.problems] == [
         ("DUV104", "docs/named", "warning"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.pages.notes import Edge, Graph, Node
+from duvet.knowledge.pages.catalogue import PageEdge, PageGraph, PageNode
 from tests.unit.knowledge.pages.made import found_in, notes_of, told
 
 
@@ -42,18 +42,16 @@ LINKS = {
 def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
     ##= type=test
-    ##% The outlinks of a page MUST be the slugs that its links name, trimmed, each once, in the order of the text, also of
-    ##% pages that there are not.
-    ##= man/spec/pages.md#links
-    ##= type=test
-    ##% What stands in code, be it a span, a fence or an indented block, or in an HTML comment MUST NOT be a link.
+    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
+    ##% and its backlinks the other pages that link to it.
     assert outlinks(text) == expected
 
 
 def test_backlinks() -> None:
     ##= man/spec/pages.md#links
     ##= type=test
-    ##% The backlinks of a page MUST be the other pages that link to it.
+    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
+    ##% and its backlinks the other pages that link to it.
     notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
     assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ()}
 
@@ -61,8 +59,8 @@ def test_backlinks() -> None:
 def test_links_to_requirements() -> None:
     ##= man/spec/pages.md#links
     ##= type=test
-    ##% A link such as `[[rfc2324#section-2.1.1]]` MUST lead to the requirements of that section, and one such as
-    ##% `[[req:ab12cd34]]` to the requirement whose id begins so, unless there is a page of that name.
+    ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
+    ##% requirement with that id, unless a page has that name.
     ids = notes_of({}).references.catalogue.ids
     text = f"[[spec#brewing]] [[docs/spec.md#Brewing]] [[req:{ids[1][:8]}]] [[REQ:{ids[1]}]] [[spec]] [[spec#history]]"
     files = {"docs/a.md": text, "docs/b.md": "[[a]]"}
@@ -80,8 +78,8 @@ def test_links_to_requirements() -> None:
 def test_links_that_lead_nowhere() -> None:
     ##= man/spec/pages.md#checks
     ##= type=test
-    ##% A link that leads nowhere MUST be a warning with its file, its line and its column, and with the nearest slug where
-    ##% one is near.
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
     text = "---\ntags: x\n---\n# A\n\n\u00e9 [[brewin]] [[brewing]] [[spec#nothing]]\n[[req:0000]] [[req:x]] [[q]]\n"
     found = found_in({"docs/a.md": text, "docs/brewing.md": "[[a]]"})
     id_hint = "write `req:` and at least 4 digits of an id, which no other id begins with"
@@ -109,7 +107,8 @@ def test_links_that_lead_nowhere() -> None:
 def test_sections_that_are_missing() -> None:
     ##= man/spec/pages.md#checks
     ##= type=test
-    ##% Of a link to a section that its specification doesn't have, the section MUST be said to be missing.
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
     files = {"docs/a.md": "[[docs/spec.md#brewin]] [[spec#nosuch]] [[gone#x]]"}
     assert [(one.message, one.hint) for one in found_in(files).problems] == [
         ("`docs/spec.md` has no section `brewin`", "did you mean brewing?"),
@@ -122,14 +121,14 @@ def test_sections_that_are_missing() -> None:
 
 def test_loops() -> None:
     notes = notes_of({"docs/a.md": "[[b]] [[a]]", "docs/b.md": "[[c]]", "docs/c.md": "[[a]] [[gone]]", "docs/d.md": ""})
-    a, b, c = (Node(slug, slug, 2) for slug in "abc")
-    edges = (Edge("a", "b"), Edge("c", "a"), Edge("b", "c"))
-    assert notes.graph(notes.require("a")) == Graph((a, b, c), edges)
-    assert notes.graph(notes.require("d")) == Graph((Node("d", "d", 0),), ())
+    a, b, c = (PageNode(slug, slug, 2) for slug in "abc")
+    edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
+    assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
+    assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
 
 
 def test_links_in_both_directions_are_one_edge() -> None:
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
-    nodes = (Node("c", "c", 1), Node("b", "b", 2))
-    assert notes.graph(notes.require("c")) == Graph(nodes, (Edge("b", "c"),))
-    assert notes.graph(notes.require("a")).edges == (Edge("a", "b"),)
+    nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
+    assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
+    assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"),)

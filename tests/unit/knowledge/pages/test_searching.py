@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.pages.retrieval import passage, relevant, stems_of
-from duvet.knowledge.pages.searching import MOST, excerpt, search
+from duvet.knowledge.pages.search import (
+    MAX_PAGE_HITS,
+    extract_stems,
+    find_passage,
+    find_relevant_pages,
+    make_excerpt,
+    search_pages,
+)
 from tests.unit.knowledge.pages.made import index_of
 
 FILES: dict[str, str | bytes] = {
@@ -17,7 +23,7 @@ FILES: dict[str, str | bytes] = {
 
 
 def found(query: str) -> list[str]:
-    return [hit.slug for hit in search(index_of(FILES), query)]
+    return [hit.slug for hit in search_pages(index_of(FILES), query)]
 
 
 QUERIES = {
@@ -40,41 +46,42 @@ QUERIES = {
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=map(ascii, QUERIES))
 def test_what_is_found(query: str, expected: list[str]) -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `search` MUST find the pages that hold every word of the query in their title or their text, whatever its case, also
-    ##% as a part of a longer word.
-    ##= man/spec/pages.md#search
+    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% words.
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
-    ##% before those that have them apart; others come the newest first.
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     assert found(query) == expected
 
 
 def test_no_more_than_twenty() -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% No more than 20 pages MUST be answered.
+    ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
+    ##% words.
     files: dict[str, str | bytes] = {
         f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\ntea\n" for n in range(50)
     }
-    hits = search(index_of(files), "tea")
-    assert len(hits) == MOST == 20
+    hits = search_pages(index_of(files), "tea")
+    assert len(hits) == MAX_PAGE_HITS == 20
     assert [hit.slug for hit in hits[:3]] == ["027", "026", "025"]
 
 
 def test_an_old_page_with_the_words_as_they_stand() -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Pages with the words in their title MUST come before others, and pages with the words as they stand in the query
-    ##% before those that have them apart; others come the newest first.
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
     files: dict[str, str | bytes] = {
         f"docs/{n:03}.md": f"---\ncreated: 2026-01-{n % 28 + 1:02}\n---\nwarm is the tea\n" for n in range(60)
     }
     files["docs/old.md"] = "---\ncreated: 2025-01-01\n---\nThe tea is\n  warmer.\n"
     files["docs/long.md"] = "---\ncreated: 2024-01-01\ntitle: tea is\n---\nwarm\n"
     index = index_of(files)
-    assert [hit.slug for hit in search(index, "TEA is warm")[:2]] == ["old", "027"]
+    assert [hit.slug for hit in search_pages(index, "TEA is warm")[:2]] == ["old", "027"]
 
 
 BEFORE, AFTER = "b" * 60, "a" * 110
@@ -93,26 +100,26 @@ EXCERPTS = {
 
 @pytest.mark.parametrize(("text", "query", "expected"), EXCERPTS.values(), ids=EXCERPTS)
 def test_excerpts(text: str, query: str, expected: str) -> None:
-    ##= man/spec/pages.md#search
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Each result MUST have an excerpt that shows the hit with up to 50 characters before it and 100 after it, and `...`
-    ##% where it is cut.
-    assert excerpt(text, query, query.split(" ")) == expected
+    ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
+    ##% excerpt around the match.
+    assert make_excerpt(text, query, query.split(" ")) == expected
 
 
 def test_what_answers_a_question() -> None:
     index = index_of(FILES)
-    assert [page.slug for page in relevant(index, "When does the water boil?")] == ["kettle"]
-    assert [page.slug for page in relevant(index, "Which cups?")] == ["cups"]
-    assert relevant(index, "What about airplanes?") == []
-    assert relevant(index, "???") == []
-    assert stems_of("Why do the retries of connections fail?") == ("retr", "connection", "fail")
+    assert [page.slug for page in find_relevant_pages(index, "When does the water boil?")] == ["kettle"]
+    assert [page.slug for page in find_relevant_pages(index, "Which cups?")] == ["cups"]
+    assert find_relevant_pages(index, "What about airplanes?") == []
+    assert find_relevant_pages(index, "???") == []
+    assert extract_stems("Why do the retries of connections fail?") == ("retr", "connection", "fail")
 
 
 def test_the_passage_that_says_the_most() -> None:
     text = "one\n\ntwo\n\nthe kettle\n\nkettle of water\n" + "x" * 5000
-    part, lines = passage(text, ("kettle", "water"))
+    part, lines = find_passage(text, ("kettle", "water"))
     assert (part[:25], len(part), lines) == (text[:25], 1200, 0)
     later = "y" * 1300 + "\n\nkettle of water"
-    assert passage(later, ("kettle", "water")) == ("kettle of water", 2)
-    assert passage("", ("a",)) == ("", 0)
+    assert find_passage(later, ("kettle", "water")) == ("kettle of water", 2)
+    assert find_passage("", ("a",)) == ("", 0)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from duvet.knowledge.pages.files import find_pages
-from duvet.knowledge.pages.index import Index
-from duvet.knowledge.pages.notes import Notes
-from duvet.knowledge.pages.parsing import body_of, read_page
-from duvet.knowledge.pages.searching import search
-from duvet.knowledge.pages.shelf import Shelf, shelf_of
-from duvet.tree.disk import DiskTree
+from duvet.knowledge.pages.catalogue import PageCollection, PageStore, load_pages
+from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages.page import decode_page_body, read_page
+from duvet.knowledge.pages.search import PageIndex, search_pages
+from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE, project_in
 
@@ -26,19 +24,16 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def read(folder: Path, earlier: Shelf | None = None, *, kept: bool = False) -> Shelf:
+def read(folder: Path, earlier: PageStore | None = None, *, kept: bool = False) -> PageStore:
     project = project_in(folder, kept=kept)
-    return shelf_of(project, find_pages(project), earlier)
+    return load_pages(project, find_page_files(project), earlier)
 
 
-def titles(shelf: Shelf) -> list[str]:
+def titles(shelf: PageStore) -> list[str]:
     return sorted(page.title for page in shelf.pages)
 
 
 def test_one_page_is_read_again(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#freshness
-    ##= type=test
-    ##% When one page has been edited, no other MUST be read again as Markdown.
     folder = made(tmp_path)
     first = read(folder)
     assert first.anew == {*PAGES}
@@ -68,16 +63,16 @@ def test_a_page_that_is_gone(tmp_path: Path) -> None:
     )
 
 
-def index_of(folder: Path, shelf: Shelf, earlier: Index | None = None) -> tuple[Index, list[str]]:
+def index_of(folder: Path, shelf: PageStore, earlier: PageIndex | None = None) -> tuple[PageIndex, list[str]]:
     """An index, and the pages that it has looked into until it was made."""
     looked: list[str] = []
     project = project_in(folder)
 
     def text(slug: str, path: str) -> str:
         looked.append(slug)
-        return body_of(project.tree.read(path), path)
+        return decode_page_body(project.tree.read(path), path)
 
-    index = Index(Notes(shelf, project.catalogue), lambda page: text(page.slug, page.path), earlier)
+    index = PageIndex(PageCollection(shelf, project.catalogue), lambda page: text(page.slug, page.path), earlier)
     return index, sorted(looked)
 
 
@@ -91,12 +86,12 @@ def test_the_words_of_one_page_are_gone_through_again(tmp_path: Path) -> None:
     second = read(folder, first)
     index, looked = index_of(folder, second, base)
     assert looked == ["c", "new"]
-    assert sorted(hit.slug for hit in search(index, "about")) == ["a", "b", "c", "d", "new"]
-    assert [hit.slug for hit in search(index, "about cups")] == ["c"]
-    assert search(index, "page c") == []
+    assert sorted(hit.slug for hit in search_pages(index, "about")) == ["a", "b", "c", "d", "new"]
+    assert [hit.slug for hit in search_pages(index, "about cups")] == ["c"]
+    assert search_pages(index, "page c") == []
     third, looked = index_of(folder, second, index)
     assert looked == ["c", "new"]
-    assert search(third, "about") == search(index, "about")
+    assert search_pages(third, "about") == search_pages(index, "about")
 
 
 def test_where_much_has_changed_all_is_gone_through(tmp_path: Path) -> None:
@@ -106,4 +101,4 @@ def test_where_much_has_changed_all_is_gone_through(tmp_path: Path) -> None:
     make(folder, {f"docs/new/{number}.md": "more" for number in range(201)})
     index, looked = index_of(folder, read(folder, first), base)
     assert len(looked) == 206
-    assert len(search(index, "more")) == 20
+    assert len(search_pages(index, "more")) == 20

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.reports.coverage import coverage
-from duvet.knowledge.reports.facts import facts_of
-from duvet.knowledge.reports.lifecycle import lifecycle
-from duvet.store.records import Edge, Kind, Node, Relation, Run
+from duvet.config.settings import IngestRule
+from duvet.knowledge.reports.coverage import make_coverage_report
+from duvet.knowledge.reports.facts import gather_facts
+from duvet.knowledge.reports.lifecycle import make_lifecycle_report
+from duvet.store.records import FileKind, GraphEdge, GraphNode, IngestRun, Relation
 from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
 
 BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
@@ -69,37 +69,29 @@ LIFECYCLE = {
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document that was changed last more than `ingest.staleDays` days ago, 30 unless the configuration says otherwise,
-    ##% MUST be told as stale, the oldest first; one whose time is not known is not.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
-    ##% count, nor does an `__init__.py` of a single one.
-    ##= man/spec/knowledge.md#reports
-    ##= type=test
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
-    ##% without pieces is not.
-    assert plain(lifecycle(facts(), NOW)) == LIFECYCLE
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
+    assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
 
 
 def test_files_that_say_nothing_are_not_looked_at() -> None:
-    ##= man/spec/knowledge.md#reports
-    ##= type=test
-    ##% A subsystem with source files and without tests MUST be told as one that is missing tests; files without pieces don't
-    ##% count, nor does an `__init__.py` of a single one.
     files = [
-        artifact("a/__init__.py", Kind.CODE, "a", chunk_count=1),
-        artifact("b/__init__.py", Kind.CODE, "b", chunk_count=2),
-        artifact("c/logo.svg", Kind.CODE, "c", chunk_count=0),
-        artifact("d/d.py", Kind.CODE, "d", chunk_count=1),
-        artifact("tests/d/__init__.py", Kind.TEST, "d", chunk_count=0),
+        artifact("a/__init__.py", FileKind.CODE, "a", chunk_count=1),
+        artifact("b/__init__.py", FileKind.CODE, "b", chunk_count=2),
+        artifact("c/logo.svg", FileKind.CODE, "c", chunk_count=0),
+        artifact("d/d.py", FileKind.CODE, "d", chunk_count=1),
+        artifact("tests/d/__init__.py", FileKind.TEST, "d", chunk_count=0),
     ]
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A document, a source file or a test that nothing but its own pieces is connected with MUST be told as isolated; one
-    ##% without pieces is not.
-    nodes = [Node(label=one.label, key=one.path) for one in files]
-    found = lifecycle(facts_of(RUN, {one.path: one for one in files}, nodes, (), IngestRule()), NOW)
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
+    nodes = [GraphNode(label=one.label, key=one.path) for one in files]
+    found = make_lifecycle_report(gather_facts(RUN, {one.path: one for one in files}, nodes, (), IngestRule()), NOW)
     assert [one.subsystem for one in found.missing_tests] == ["b", "d"]
     assert {label: [one.path for one in rows] for label, rows in found.isolated.items()} == {
         "SourceFile": ["a/__init__.py", "b/__init__.py", "d/d.py"]
@@ -108,13 +100,13 @@ def test_files_that_say_nothing_are_not_looked_at() -> None:
 
 def test_what_is_mended_vanishes() -> None:
     fresh = {one.path: replace(one, git_timestamp=NEW) for one in ARTIFACTS}
-    fresh["tests/test_tea.py"] = artifact("tests/test_tea.py", Kind.TEST, "tea", chunk_count=1)
+    fresh["tests/test_tea.py"] = artifact("tests/test_tea.py", FileKind.TEST, "tea", chunk_count=1)
     links = [
-        Edge(source="DesignDoc:README.md", relation=Relation.LINKS_TO, target="DesignDoc:docs/tea.md"),
-        Edge(source="SourceFile:src/odd::name:1.py", relation=Relation.CITES, target=MUST_BOIL.id),
+        GraphEdge(source="DesignDoc:README.md", relation=Relation.LINKS_TO, target="DesignDoc:docs/tea.md"),
+        GraphEdge(source="SourceFile:src/odd::name:1.py", relation=Relation.CITES, target=MUST_BOIL.id),
     ]
     run = replace(RUN, removed=())
-    found: Any = plain(lifecycle(facts_of(run, fresh, NODES, [*EDGES, *links], IngestRule()), NOW))
+    found: Any = plain(make_lifecycle_report(gather_facts(run, fresh, NODES, [*EDGES, *links], IngestRule()), NOW))
     assert set(found["summary"].values()) == {0}
     for name in ("stale_docs", "missing_tests", "removed_artifacts", "stale_requirements"):
         assert found[name] == []
@@ -124,26 +116,26 @@ def test_what_is_mended_vanishes() -> None:
 def test_one_file_that_is_new_keeps_a_requirement_from_being_stale() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% A requirement MUST be told as stale, with the files that cite it, where each of these was changed last more than
-    ##% `ingest.staleDays` days ago.
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
     for time in (NEW, None):
         known = {one.path: one for one in ARTIFACTS}
         known["tests/test_kettle.py"] = replace(known["tests/test_kettle.py"], git_timestamp=time)
-        assert lifecycle(facts_of(RUN, known, NODES, EDGES, IngestRule()), NOW).stale_requirements == ()
+        assert make_lifecycle_report(gather_facts(RUN, known, NODES, EDGES, IngestRule()), NOW).stale_requirements == ()
 
 
 def test_the_configuration_says_what_is_old() -> None:
-    found = lifecycle(facts(IngestRule(stale_days=100)), NOW)
+    found = make_lifecycle_report(facts(IngestRule(stale_days=100)), NOW)
     assert (found.thresholds.stale_days, found.stale_docs, found.stale_requirements) == (100, (), ())
-    assert len(lifecycle(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
+    assert len(make_lifecycle_report(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
 
 
 def test_coverage() -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% The report of coverage MUST list every file that was taken in, with why it has no pieces where it has none, and its
-    ##% totals MUST be those of its lists.
-    found: Any = plain(coverage(facts(IngestRule(include=("src/**",))), NOW))
+    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
+    ##% match its lists.
+    found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
     rows = found.pop("artifacts")
     assert [row["path"] for row in rows] == [one.path for one in ARTIFACTS]
     assert rows[3] == {
@@ -184,6 +176,6 @@ def test_coverage() -> None:
 
 
 def test_an_empty_project() -> None:
-    nothing = facts_of(Run(run_id="r", profile="p", started_at=1.0), {}, (), (), IngestRule())
-    assert coverage(nothing, NOW).summary.artifact_total == 0
-    assert lifecycle(nothing, NOW).summary.isolated_nodes == 0
+    nothing = gather_facts(IngestRun(run_id="r", profile="p", started_at=1.0), {}, (), (), IngestRule())
+    assert make_coverage_report(nothing, NOW).summary.artifact_total == 0
+    assert make_lifecycle_report(nothing, NOW).summary.isolated_nodes == 0

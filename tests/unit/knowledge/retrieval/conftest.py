@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.retrieval.engine import Engine
+from duvet.knowledge.retrieval.engine import SearchEngine
 from duvet.store.protocol import Store
 from tests.unit.knowledge.retrieval.made import MODEL, engine, filled
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Iterator[Engine]:
+def words(tmp_path: Path) -> Iterator[SearchEngine]:
     """A search in a store without vectors."""
     store = filled(tmp_path)
     yield engine(store)
@@ -29,5 +29,5 @@ def stored(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def both(stored: Store) -> Engine:
+def both(stored: Store) -> SearchEngine:
     return engine(stored, MODEL)

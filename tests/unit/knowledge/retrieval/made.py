@@ -8,13 +8,12 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.engine import Engine
-from duvet.knowledge.retrieval.records import Response
-from duvet.search.vectors.protocol import Embedder
-from duvet.store.opening import open_store
+from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.retrieval.query import SearchResponse, parse_search_request
+from duvet.queries.embeddings import Embedder
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import SPACE, Kind, Node, Relation, Taken
+from duvet.store.records import SPACE_KEY, FileKind, GraphNode, IngestedFile, Relation
 from tests.unit.search.vectors.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
 
@@ -36,8 +35,10 @@ SYMBOLS = (
     symbol("Spout.pourSlowly", "method", 4, 4),
 )
 FILES = (
-    taken("docs/kettle.md", GUIDE, kind=Kind.DOC, subsystem="Kettle", namespace="docs", git_timestamp=NOW - 40 * DAY),
-    taken("docs/notes.txt", NOTES, kind=Kind.DOC, namespace="docs", tags=("Attic",)),
+    taken(
+        "docs/kettle.md", GUIDE, kind=FileKind.DOC, subsystem="Kettle", namespace="docs", git_timestamp=NOW - 40 * DAY
+    ),
+    taken("docs/notes.txt", NOTES, kind=FileKind.DOC, namespace="docs", tags=("Attic",)),
     taken(
         "src/kettle/boil.py",
         BOIL,
@@ -48,7 +49,7 @@ FILES = (
         git_timestamp=NOW - 2 * DAY,
     ),
     taken("src/tea/leaves.py", LEAVES, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
-    taken("tests/test_boil.py", CHECK, kind=Kind.TEST, subsystem="Kettle", namespace="tests", git_timestamp=NOW),
+    taken("tests/test_boil.py", CHECK, kind=FileKind.TEST, subsystem="Kettle", namespace="tests", git_timestamp=NOW),
 )
 PATHS = [one.artifact.path for one in FILES]
 MODEL = embedder()
@@ -57,13 +58,13 @@ PIECE = "src/kettle/boil.py::1"
 BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
 
 
-def _requirement(key: str, text: str) -> Node:
+def _requirement(key: str, text: str) -> GraphNode:
     target = key.partition("/")[0]
     return node(f"Requirement:{key}", text, text=text, level="MUST", status="needs tests", target=target)
 
 
 NODES = (
-    *(Node(label=one.artifact.label, key=one.artifact.path) for one in FILES),
+    *(GraphNode(label=one.artifact.label, key=one.artifact.path) for one in FILES),
     node("Subsystem:Kettle", criticality="high"),
     node("Subsystem:Tea"),
     _requirement("spec#heat/3b42c44e1122", "The kettle MUST boil."),
@@ -88,7 +89,7 @@ EDGES = (
 )
 
 
-def filled(folder: Path, embedder: Embedder | None = None, files: tuple[Taken, ...] = FILES) -> Store:
+def filled(folder: Path, embedder: Embedder | None = None, files: tuple[IngestedFile, ...] = FILES) -> Store:
     """The store, with vectors where there is a model."""
     store = open_store(str(folder / "store.db"), create=True)
     texts = [(one, [one.text[piece.start : piece.end] for piece in one.pieces]) for one in files]
@@ -98,20 +99,20 @@ def filled(folder: Path, embedder: Embedder | None = None, files: tuple[Taken, .
             writing.put(replace(one, vectors=space.rows(pieces)) if space else one)
         writing.replace_graph(NODES, EDGES)
         if space:
-            writing.keep(SPACE, space.data)
+            writing.keep(SPACE_KEY, space.data)
     return store
 
 
-def engine(store: Store, embedder: Embedder | None = None, editor_uri: str | None = None) -> Engine:
-    return Engine(store, embedder, editor_uri, "/home/me/my tea", now=lambda: NOW)
+def engine(store: Store, embedder: Embedder | None = None, editor_uri: str | None = None) -> SearchEngine:
+    return SearchEngine(store, embedder, editor_uri, "/home/me/my tea", now=lambda: NOW)
 
 
-def found(engine: Engine, query: str, **more: Any) -> list[str]:
+def found(engine: SearchEngine, query: str, **more: Any) -> list[str]:
     """The ids of what is found."""
-    return ids(engine.search(asked_of({"query": query, **more})))
+    return ids(engine.search(parse_search_request({"query": query, **more})))
 
 
-def ids(response: Response) -> list[str]:
+def ids(response: SearchResponse) -> list[str]:
     return [result.chunk.chunk_id for result in response.results]
 
 

@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import cast
 
-from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.engine import Engine
-from duvet.knowledge.retrieval.records import Asked
-from duvet.store.opening import open_store
+from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.retrieval.query import SearchRequest, parse_search_request
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
-from duvet.store.records import Chunk, Kind, Relation
+from duvet.store.records import Chunk, FileKind, Relation
 from tests.unit.knowledge.retrieval.answer import CHUNK, CONTEXT, METADATA, SCORING
 from tests.unit.knowledge.retrieval.made import EDGES, FILES, MODEL, NODES, NOW, engine, filled, found, ids, plain
 from tests.unit.store.made import edge, node, taken
@@ -21,10 +20,13 @@ from tests.unit.store.made import edge, node, taken
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Each result MUST tell the requirements that its file cites, those that are cited in the lines of the piece first.
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
     store = filled(tmp_path)
     search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
-    response = search.search(asked_of({"query": "pour slowly", "filters": {"tags": [], "subsystems": ["kettle"]}}))
+    response = search.search(
+        parse_search_request({"query": "pour slowly", "filters": {"tags": [], "subsystems": ["kettle"]}})
+    )
     store.close()
     request_id = response.metadata.request_id
     assert plain(response) == {
@@ -35,17 +37,18 @@ def test_the_whole_answer(tmp_path: Path) -> None:
     }
 
 
-def test_answers_have_an_id_of_their_own(words: Engine) -> None:
+def test_answers_have_an_id_of_their_own(words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Each answer MUST have a `request_id` of its own.
-    one, other = (words.search(Asked(query="boil")).metadata.request_id for _ in range(2))
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
+    one, other = (words.search(SearchRequest(query="boil")).metadata.request_id for _ in range(2))
     assert one != other
     assert len(one) == len(other) == 32
 
 
-def test_without_the_graph(words: Engine) -> None:
-    answer = words.search(Asked(query="boil water", include_graph=False))
+def test_without_the_graph(words: SearchEngine) -> None:
+    answer = words.search(SearchRequest(query="boil water", include_graph=False))
     assert [result.graph_context for result in answer.results] == [None] * 3
     assert not answer.metadata.graph_context_included
     assert ids(answer) == found(words, "boil water")
@@ -59,7 +62,7 @@ def test_a_run_between_two_questions(stored: Store) -> None:
     with stored.writing() as writing:
         writing.remove("docs/notes.txt")
         new = taken(
-            "docs/cups.md", "# Cups\nCups are made of porcelain.\n", kind=Kind.DOC, vectors=space.rows(["cups"])
+            "docs/cups.md", "# Cups\nCups are made of porcelain.\n", kind=FileKind.DOC, vectors=space.rows(["cups"])
         )
         writing.put(new)
     assert found(search, "porcelain")[0] == "docs/cups.md::0"
@@ -67,13 +70,13 @@ def test_a_run_between_two_questions(stored: Store) -> None:
 
 
 def test_a_run_within_a_question(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#search
+    ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
-    ##% An answer MUST be that of one run, whatever is taken in meanwhile.
+    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     store = filled(tmp_path)
-    search = Engine(cast(Store, Overtaken(store, tmp_path)), None, None, "/", now=lambda: NOW)
-    assert ids(search.search(Asked(query="porcelain"))) == ["docs/notes.txt::0"]
-    assert ids(search.search(Asked(query="porcelain"))) == ["docs/cups.md::0"]
+    search = SearchEngine(cast(Store, Overtaken(store, tmp_path)), None, None, "/", now=lambda: NOW)
+    assert ids(search.search(SearchRequest(query="porcelain"))) == ["docs/notes.txt::0"]
+    assert ids(search.search(SearchRequest(query="porcelain"))) == ["docs/cups.md::0"]
     store.close()
 
 
@@ -94,7 +97,7 @@ class Overtaken:
             self._is_new = True
             with closing(open_store(str(self._folder / "store.db"))) as other, other.writing() as writing:
                 writing.remove("docs/notes.txt")
-                writing.put(taken("docs/cups.md", "Cups are made\nof porcelain.\n", kind=Kind.DOC))
+                writing.put(taken("docs/cups.md", "Cups are made\nof porcelain.\n", kind=FileKind.DOC))
                 writing.replace_graph(NODES, EDGES)
         return found
 
@@ -108,7 +111,7 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
             for number, one in enumerate(many, 1)
         ]
         writing.replace_graph([*NODES, *many], cites)
-    (result,) = (answer := engine(store).search(Asked(query="steep leaves"))).results
+    (result,) = (answer := engine(store).search(SearchRequest(query="steep leaves"))).results
     store.close()
     assert result.graph_context is not None
     assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]

@@ -8,9 +8,15 @@ import pytest
 from msgspec.structs import fields
 
 from duvet.errors import QueryError
-from duvet.knowledge.retrieval.asking import asked_of, filters_of, limit_of
-from duvet.knowledge.retrieval.records import ArtifactType, Asked, Wanted
-from duvet.store.records import Filters, Kind
+from duvet.knowledge.retrieval.query import (
+    ArtifactType,
+    SearchFilters,
+    SearchRequest,
+    compute_result_limit,
+    make_filters,
+    parse_search_request,
+)
+from duvet.store.records import ChunkFilters, FileKind
 
 NOW = 1_800_000_000.0
 DOCUMENTED = {
@@ -34,10 +40,10 @@ DOCUMENTED = {
 
 
 def test_every_field() -> None:
-    asked = asked_of(DOCUMENTED)
-    assert asked == Asked(
+    asked = parse_search_request(DOCUMENTED)
+    assert asked == SearchRequest(
         query="ingestion pipeline",
-        filters=Wanted(
+        filters=SearchFilters(
             subsystems=("Kasmina",),
             artifact_types=("doc", "code"),
             namespaces=("docs",),
@@ -49,7 +55,7 @@ def test_every_field() -> None:
             max_age_days=30,
         ),
     )
-    assert filters_of(asked.filters, NOW) == Filters(
+    assert make_filters(asked.filters, NOW) == ChunkFilters(
         subsystems=("kasmina",),
         kinds=("doc", "code"),
         namespaces=("docs",),
@@ -63,10 +69,19 @@ def test_every_field() -> None:
 
 def test_what_is_null_is_not_said() -> None:
     nothing = dict.fromkeys(DOCUMENTED) | {"query": "a"}
-    assert asked_of(nothing) == asked_of({"query": "a"}) == Asked(query="a", limit=10, include_graph=True)
-    assert asked_of({"query": "a", "filters": dict.fromkeys(Wanted.__struct_fields__)}).filters == Wanted()
+    assert (
+        parse_search_request(nothing)
+        == parse_search_request({"query": "a"})
+        == SearchRequest(query="a", limit=10, include_graph=True)
+    )
+    assert (
+        parse_search_request({"query": "a", "filters": dict.fromkeys(SearchFilters.__struct_fields__)}).filters
+        == SearchFilters()
+    )
     nothing = {"query": "a", "filters": {"tags": [], "symbol_kinds": ()}}
-    assert filters_of(Wanted(), NOW) == filters_of(asked_of(nothing).filters, NOW) == Filters()
+    assert (
+        make_filters(SearchFilters(), NOW) == make_filters(parse_search_request(nothing).filters, NOW) == ChunkFilters()
+    )
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -90,28 +105,28 @@ WRONG: dict[str, dict[str, Any]] = {
 def test_what_is_refused(message: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
-    ##% name of that field.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     with pytest.raises(QueryError) as raised:
-        asked_of(WRONG[message])
+        parse_search_request(WRONG[message])
     assert raised.value.message == message
 
 
 def test_a_misspelt_name_is_mended() -> None:
     with pytest.raises(QueryError) as raised:
-        asked_of({"query": "a", "filters": {"subsystem": ["a"]}})
+        parse_search_request({"query": "a", "filters": {"subsystem": ["a"]}})
     assert raised.value.hint == "did you mean subsystems?"
     with pytest.raises(QueryError) as raised:
-        asked_of({"querry": "a"})
+        parse_search_request({"querry": "a"})
     assert raised.value.hint == "Unknown field 'querry': did you mean query?"
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Wanted) if field.default == ()])
+@pytest.mark.parametrize("name", [field.name for field in fields(SearchFilters) if field.default == ()])
 def test_entries_of_filters(name: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A filter with a blank entry, or with more than 1,000 of them, MUST be refused by its name: nothing is let through
-    ##% by mistake.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     wrong: dict[str, list[str]] = {
         f"filters.{name} has a blank entry": [" "],
         f"filters.{name} has more than 1,000 entries": ["code"] * 1001,
@@ -119,24 +134,27 @@ def test_entries_of_filters(name: str) -> None:
     }
     for message, entries in wrong.items():
         with pytest.raises(QueryError) as raised:
-            asked_of({"query": "a", "filters": {name: entries}})
+            parse_search_request({"query": "a", "filters": {name: entries}})
         assert raised.value.message == message
     with pytest.raises(QueryError, match="blank"):
-        asked_of({"query": "a", "filters": {name: ["docs", ""]}})
+        parse_search_request({"query": "a", "filters": {name: ["docs", ""]}})
 
 
 def test_there_is_a_word_for_each_kind_of_file() -> None:
-    assert {*get_args(ArtifactType)} == {*Kind}
-    assert asked_of({"query": "a", "filters": {"artifact_types": [" DOC"]}}).filters == Wanted(artifact_types=("doc",))
+    assert {*get_args(ArtifactType)} == {*FileKind}
+    assert parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}}).filters == SearchFilters(
+        artifact_types=("doc",)
+    )
 
 
 @pytest.mark.parametrize("given", [1, 25, 26, 10**30])
 def test_limits(given: int) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% 10 results MUST be answered where no limit is given, and never more than 25.
-    assert limit_of(asked_of({"query": "a", "limit": given})) == min(given, 25)
-    assert limit_of(asked_of({"query": "a"})) == 10
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
+    assert compute_result_limit(parse_search_request({"query": "a", "limit": given})) == min(given, 25)
+    assert compute_result_limit(parse_search_request({"query": "a"})) == 10
 
 
 UNSUPPORTED: dict[str, dict[str, Any]] = {
@@ -151,7 +169,7 @@ UNSUPPORTED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("message", UNSUPPORTED)
 def test_values_that_there_are_not(message: str) -> None:
     with pytest.raises(QueryError) as raised:
-        asked_of({"query": "a", "filters": UNSUPPORTED[message]})
+        parse_search_request({"query": "a", "filters": UNSUPPORTED[message]})
     assert raised.value.message == message
 
 
@@ -165,14 +183,10 @@ def test_values_that_there_are_not(message: str) -> None:
     ],
 )
 def test_moments(text: str, moment: float) -> None:
-    assert filters_of(Wanted(updated_after=text), NOW).since == moment
+    assert make_filters(SearchFilters(updated_after=text), NOW).since == moment
 
 
 def test_the_later_moment_counts() -> None:
-    ##= man/spec/knowledge.md#search
-    ##= type=test
-    ##% Where both `updated_after` and `max_age_days` are given, the later of the two MUST count; files without a time are
-    ##% then left out, and a warning says so.
-    assert filters_of(Wanted(updated_after="2024-01-01", max_age_days=1), NOW).since == NOW - 86_400
-    assert filters_of(Wanted(updated_after="2100-01-01", max_age_days=1), NOW).since == 4_102_444_800
-    assert filters_of(Wanted(max_age_days=10**30), NOW).since == 0
+    assert make_filters(SearchFilters(updated_after="2024-01-01", max_age_days=1), NOW).since == NOW - 86_400
+    assert make_filters(SearchFilters(updated_after="2100-01-01", max_age_days=1), NOW).since == 4_102_444_800
+    assert make_filters(SearchFilters(max_age_days=10**30), NOW).since == 0

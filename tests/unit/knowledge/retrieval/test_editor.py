@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.retrieval.editor import editor_uris
+from duvet.knowledge.retrieval.engine import make_editor_uri_formatter
 from tests.unit.store.made import symbol
 
 POUR = symbol("Spout.pour<T>", "method", 4, 9)
@@ -23,14 +23,14 @@ POUR = symbol("Spout.pour<T>", "method", 4, 9)
 def test_uris(template: str, uri: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Where `KM_EDITOR_URI_TEMPLATE` is set, each symbol MUST have the URI that it describes, quoted for a URL.
-    made = editor_uris(template, "/home/me/my tea/")
+    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+    made = make_editor_uri_formatter(template, "/home/me/my tea/")
     assert made is not None
     assert made("src/a#b c.py", POUR) == uri
 
 
 def test_none_is_none() -> None:
-    assert editor_uris(None, "/") is editor_uris("", "/") is None
+    assert make_editor_uri_formatter(None, "/") is make_editor_uri_formatter("", "/") is None
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,7 @@ def test_none_is_none() -> None:
 def test_other_fields_are_refused(template: str, reason: str) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A template with a field that there is not MUST be refused, and one in the configuration when that is read, with its
-    ##% line.
+    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
     with pytest.raises(DuvetError) as raised:
-        editor_uris(template, "/")
+        make_editor_uri_formatter(template, "/")
     assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"

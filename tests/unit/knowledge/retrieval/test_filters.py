@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.asking import asked_of
-from duvet.knowledge.retrieval.engine import Engine
-from duvet.knowledge.retrieval.records import Asked
+from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.retrieval.query import SearchRequest, parse_search_request
 from tests.unit.knowledge.retrieval.made import BOIL_PY, FILES, GUIDE_MD, TEST_PY, engine, filled, found, ids, plain
 
 FILTERED = {
@@ -24,39 +23,42 @@ FILTERED = {
 
 
 @pytest.mark.parametrize("name", FILTERED)
-def test_filters(name: str, words: Engine, both: Engine) -> None:
+def test_filters(name: str, words: SearchEngine, both: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Filters MUST leave out pieces before they are ranked, those that words find and those that vectors find.
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     values, expected = FILTERED[name]
     assert {*found(words, "boil water", filters={name: values})} == {*expected}
-    answer = both.search(asked_of({"query": "boil water", "filters": {name: values}}))
+    answer = both.search(parse_search_request({"query": "boil water", "filters": {name: values}}))
     assert {*expected} <= {*ids(answer)}
     told = [one.lower() for one in values] if name == "artifact_types" else values
     assert plain(answer.metadata)["filters_applied"] == {name: told}
     every = {"Kettle": 4, "tea": 1}
-    assert len(ids(both.search(asked_of({"query": "boil", "filters": {"subsystems": ["TEA"]}})))) <= every["tea"]
+    assert (
+        len(ids(both.search(parse_search_request({"query": "boil", "filters": {"subsystems": ["TEA"]}}))))
+        <= every["tea"]
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("symbols", "boil"), ("symbol_kinds", "class"), ("symbol_languages", "go")]
 )
-def test_no_symbols_at_all(name: str, value: str, words: Engine, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#search
+def test_no_symbols_at_all(name: str, value: str, words: SearchEngine, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% Where a filter for symbols is given, and none were made out at all, a warning MUST say so, and what brings them.
-    asked = asked_of({"query": "boil", "filters": {name: [value]}})
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+    asked = parse_search_request({"query": "boil", "filters": {name: [value]}})
     assert len(words.search(asked).metadata.warnings) == 1
     store = filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))
     answer = engine(store).search(asked)
     assert answer.results == ()
     assert "extra `symbols`" in answer.metadata.warnings[1] and "`ingest.symbols`" in answer.metadata.warnings[1]
-    assert len(engine(store).search(Asked(query="boil")).metadata.warnings) == 1
+    assert len(engine(store).search(SearchRequest(query="boil")).metadata.warnings) == 1
     store.close()
 
 
-def test_recent_files(words: Engine) -> None:
-    answer = words.search(asked_of({"query": "boil water porcelain", "filters": {"max_age_days": 3}}))
+def test_recent_files(words: SearchEngine) -> None:
+    answer = words.search(parse_search_request({"query": "boil water porcelain", "filters": {"max_age_days": 3}}))
     assert {*ids(answer)} == {BOIL_PY, TEST_PY}
     assert answer.metadata.warnings[1:] == ("recency filter skipped results lacking timestamps",)
     assert len(found(words, "boil water porcelain", filters={"updated_after": "2020-01-01"})) == 3

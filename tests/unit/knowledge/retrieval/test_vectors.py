@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.retrieval.engine import Engine
-from duvet.knowledge.retrieval.records import Asked
-from duvet.search.vectors.dummy import Dummy
-from duvet.search.vectors.protocol import Embedder
+from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.retrieval.query import SearchRequest
+from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.protocol import Store
-from duvet.store.records import Kind
+from duvet.store.records import FileKind
 from tests.unit.knowledge.retrieval.made import ALONE, BOIL_PY, GUIDE, GUIDE_MD, MODEL, engine, filled, ids
 from tests.unit.store.made import taken
 
 
-def test_words_and_vectors(both: Engine) -> None:
+def test_words_and_vectors(both: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What is found by words and by vectors MUST be ranked by the sum of its reciprocal ranks in both.
-    answer = both.search(Asked(query="how to fill a kettle with tea water"))
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    answer = both.search(SearchRequest(query="how to fill a kettle with tea water"))
     assert ids(answer)[0] == GUIDE_MD
     assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
     assert answer.metadata.hybrid_weights == {"vector": 0.5, "lexical": 0.5}
@@ -34,14 +34,15 @@ def test_words_and_vectors(both: Engine) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_the_nearest_first(both: Engine, words: Engine) -> None:
+def test_the_nearest_first(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% With `sort_by_vector`, what is nearest MUST come first.
-    answer = both.search(Asked(query="switch on", sort_by_vector=True, limit=3))
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    answer = both.search(SearchRequest(query="switch on", sort_by_vector=True, limit=3))
     scores = [result.scoring.vector_score for result in answer.results]
     assert scores == sorted(scores, reverse=True) == [result.chunk.score for result in answer.results]
-    assert words.search(Asked(query="boil", sort_by_vector=True)).metadata.warnings[1:] == (
+    assert words.search(SearchRequest(query="boil", sort_by_vector=True)).metadata.warnings[1:] == (
         "there are no vectors to sort by",
     )
 
@@ -49,7 +50,7 @@ def test_the_nearest_first(both: Engine, words: Engine) -> None:
 REASONS = {
     "the extra `semantic` is not installed, or not wanted": (MODEL, None, MODEL),
     "no vectors were made of what was taken in": (None, MODEL, None),
-    "the vectors were made by another model; they have to be made again": (MODEL, Dummy(), MODEL),
+    "the vectors were made by another model; they have to be made again": (MODEL, DummyEmbedder(), MODEL),
 }
 
 
@@ -57,21 +58,20 @@ REASONS = {
 def test_by_words_alone(reason: str, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% Where there are no vectors, or none that can be compared with, a search MUST find by words alone, and a warning
-    ##% MUST say why.
+    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     made_with, asked_with, _ = REASONS[reason]
     store = filled(tmp_path, made_with)
-    answer = engine(store, asked_with).search(Asked(query="boil water"))
+    answer = engine(store, asked_with).search(SearchRequest(query="boil water"))
     store.close()
     assert answer.metadata.warnings == (ALONE + reason,)
     assert answer.metadata.scoring_mode == "lexical"
     assert ids(answer)[0] in (GUIDE_MD, BOIL_PY)
 
 
-@pytest.mark.parametrize("model", [MODEL, Dummy(), None])
+@pytest.mark.parametrize("model", [MODEL, DummyEmbedder(), None])
 def test_stand_ins(model: Embedder | None, tmp_path: Path) -> None:
-    store = filled(tmp_path, Dummy())
-    answer = engine(store, model).search(Asked(query=GUIDE))
+    store = filled(tmp_path, DummyEmbedder())
+    answer = engine(store, model).search(SearchRequest(query=GUIDE))
     store.close()
     assert answer.metadata.warnings == ("the vectors are stand-ins that tell nothing of meaning",)
     assert answer.metadata.scoring_mode == "hybrid"
@@ -80,7 +80,7 @@ def test_stand_ins(model: Embedder | None, tmp_path: Path) -> None:
 
 def test_pieces_without_vectors_are_found_by_their_words(stored: Store) -> None:
     with stored.writing() as writing:
-        writing.put(taken("docs/cups.md", "# Cups\nCups are made of porcelain.\n", kind=Kind.DOC))
-    answer = engine(stored, MODEL).search(Asked(query="cups"))
+        writing.put(taken("docs/cups.md", "# Cups\nCups are made of porcelain.\n", kind=FileKind.DOC))
+    answer = engine(stored, MODEL).search(SearchRequest(query="cups"))
     assert answer.metadata.warnings == ("some pieces have no vectors",)
     assert "docs/cups.md::0" in ids(answer)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from duvet.config.service.search import ProfileName, WeightsSection
-from duvet.knowledge.retrieval.weights import DEFAULT, PROFILES, Weights, as_numbers, profile
+from duvet.config.service_tables import ProfileName, WeightsSection
+from duvet.knowledge.retrieval.signals import DEFAULT_PROFILE, PROFILES, Weights, find_profile, list_weights
 
 
 def test_profiles() -> None:
-    assert profile() is DEFAULT
-    assert {name: [*as_numbers(profile(name).weights).values()] for name in ("default", "analysis")} == {
+    assert find_profile() is DEFAULT_PROFILE
+    assert {name: [*list_weights(find_profile(name).weights).values()] for name in ("default", "analysis")} == {
         "default": [0.28, 0.05, 0.09, 0.12],
         "analysis": [0.38, 0.10, 0.08, 0.18],
     }
@@ -20,6 +20,9 @@ def test_those_of_the_configuration_fit() -> None:
 
 
 def test_other_weights() -> None:
-    changed = profile("analysis", subsystem=1.0, support=0.0)
+    changed = find_profile("analysis", subsystem=1.0, support=0.0)
     assert changed.name == "analysis+overrides"
-    assert as_numbers(changed.weights) == as_numbers(profile("analysis").weights) | {"subsystem": 1.0, "support": 0.0}
+    assert list_weights(changed.weights) == list_weights(find_profile("analysis").weights) | {
+        "subsystem": 1.0,
+        "support": 0.0,
+    }

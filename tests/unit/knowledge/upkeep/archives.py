@@ -10,7 +10,7 @@ from typing import Any
 from blake3 import blake3
 from msgspec import json
 
-from duvet.store.schema import SCHEMA
+from duvet.store.database import SCHEMA_VERSION
 
 
 def member(
@@ -23,7 +23,15 @@ def member(
 
 def manifest(files: dict[str, bytes], **more: Any) -> tuple[tarfile.TarInfo, bytes]:
     entries = {name: {"size": len(data), "digest": blake3(data).hexdigest()} for name, data in files.items()}
-    told = {"format": 1, "duvet": "1", "schema": SCHEMA, "revision": "r", "created_at": "t", "files": entries, **more}
+    told = {
+        "format": 1,
+        "duvet": "1",
+        "schema": SCHEMA_VERSION,
+        "revision": "r",
+        "created_at": "t",
+        "files": entries,
+        **more,
+    }
     return member("manifest.json", json.encode(told))
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.upkeep.places import Places
-from duvet.knowledge.upkeep.votes import submit
+from duvet.knowledge.maintenance.feedback import StorePaths, submit_vote
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.made import places, vote
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Places:
+def kept(tmp_path: Path) -> StorePaths:
     found = places(fill(tmp_path / "tea"))
-    submit(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
+    submit_vote(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
     return found

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.knowledge.knowledge import Rules
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.places import Places, places_of
-from duvet.knowledge.upkeep.upkeep import Opened
-from duvet.knowledge.upkeep.votes import Vote
+from duvet.config.settings import IngestRule, StoreRule
+from duvet.knowledge.index import KnowledgeSettings
+from duvet.knowledge.maintenance.backup import create_backup
+from duvet.knowledge.maintenance.feedback import StorePaths, Vote, find_store_paths
+from duvet.knowledge.maintenance.maintenance import OpenedProject
 from duvet.progress import Progress
-from duvet.project import Project
-from duvet.store.opening import open_store
+from duvet.project.project import Project
+from duvet.store.location import open_store
 from duvet.store.protocol import Store
 from tests.cli.running import environment
 from tests.unit.knowledge.stored import NOW
@@ -30,16 +29,16 @@ STAMP = "20270115T080000"
 """The same in the name of a backup."""
 
 
-def opener(folder: Path) -> Callable[[Progress], Opened]:
-    def opened(progress: Progress) -> Opened:
+def opener(folder: Path) -> Callable[[Progress], OpenedProject]:
+    def opened(progress: Progress) -> OpenedProject:
         project = Project(str(folder), environ={"PATH": os.environ["PATH"]}, progress=progress)
-        return Opened(project, lambda: project.catalogue)
+        return OpenedProject(project, lambda: project.catalogue)
 
     return opened
 
 
-def places(folder: Path, backups: str = "") -> Places:
-    return places_of(Rules(str(folder), IngestRule(), StoreRule(backups=backups)))
+def places(folder: Path, backups: str = "") -> StorePaths:
+    return find_store_paths(KnowledgeSettings(str(folder), IngestRule(), StoreRule(backups=backups)))
 
 
 def vote(chunk: str, given: float | None, request: str = "r", note: str | None = None) -> Vote:
@@ -62,8 +61,8 @@ def some_lines(process: subprocess.Popen[str], count: int) -> list[str]:
     return [process.stdout.readline().strip() for _ in range(count)]
 
 
-def made(kept: Places) -> str:
-    return back_up(kept, kept.backups, CLOCK).path
+def made(kept: StorePaths) -> str:
+    return create_backup(kept, kept.backups, CLOCK).path
 
 
 def asked(path: str, question: Callable[[Store], Any] = everything) -> Any:

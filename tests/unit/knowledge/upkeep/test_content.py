@@ -14,11 +14,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no suc
 FULL = """
 import resource, sys
 from pathlib import Path
-from duvet.config.upload import UploadRule
+from duvet.config.settings import UploadRule
 from duvet.errors import OutputError
-from duvet.knowledge.upkeep.content import Content
+from duvet.knowledge.maintenance.uploads import ContentFolder
 from tests.unit.knowledge.upkeep.made import places
-content = Content(places(Path(sys.argv[1])), UploadRule())
+content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 for overwrite in (False, True):
     try:
@@ -29,11 +29,11 @@ for overwrite in (False, True):
 RACE = """
 import sys
 from pathlib import Path
-from duvet.config.upload import UploadRule
+from duvet.config.settings import UploadRule
 from duvet.errors import QueryError
-from duvet.knowledge.upkeep.content import Content
+from duvet.knowledge.maintenance.uploads import ContentFolder
 from tests.unit.knowledge.upkeep.made import places
-content = Content(places(Path(sys.argv[1])), UploadRule())
+content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
 for number in range(200):
     try:
         content.store(sys.argv[2].encode() * 1000, f"{number}.md", "x.md", overwrite=False)
@@ -45,10 +45,10 @@ for number in range(200):
 
 
 def test_without_room_everything_stays(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A file that is handed in MUST be stored whole or not at all, and MUST replace another one only where `overwrite`
-    ##% says so.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
     (tmp_path / "old.md").write_text("old")
     with program(FULL, tmp_path, "new.md", "old.md") as process:
         lines = process.communicate(timeout=60)[0].splitlines()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import QueryError
-from duvet.knowledge.knowledge import Rules
-from duvet.knowledge.upkeep.destinations import check_not_own, destination
-from duvet.knowledge.upkeep.places import places_of
+from duvet.knowledge.index import KnowledgeSettings
+from duvet.knowledge.maintenance.feedback import find_store_paths
+from duvet.knowledge.maintenance.uploads import check_not_reserved, resolve_destination
 from tests.unit.knowledge.upkeep.made import places
 
 
@@ -33,11 +33,11 @@ from tests.unit.knowledge.upkeep.made import places
     ],
 )
 def test_files_and_folders(tmp_path: Path, given: str | None, path: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination with a suffix MUST be the file itself and any other one a folder, and without one a file MUST go
-    ##% into `uploads.docsSubdir`, `docs` by default.
-    assert destination(str(tmp_path), "docs", given, "tea.md") == path
+    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `uploads.docsSubdir`.
+    assert resolve_destination(str(tmp_path), "docs", given, "tea.md") == path
 
 
 BAD = {
@@ -85,13 +85,12 @@ BAD = {
     ],
 )
 def test_what_leads_elsewhere(tmp_path: Path, given: str, reason: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
-    ##% whatever it is called.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     with pytest.raises(QueryError) as caught:
-        destination(str(tmp_path), "docs", given, "tea.md")
+        resolve_destination(str(tmp_path), "docs", given, "tea.md")
     assert BAD[reason] in caught.value.message and "below the content root" in caught.value.hint
     assert os.listdir(tmp_path) == []
 
@@ -99,14 +98,14 @@ def test_what_leads_elsewhere(tmp_path: Path, given: str, reason: str) -> None:
 @pytest.mark.parametrize(("folder", "given"), [("con", None), ("docs", "con/"), ("docs", "con")])
 def test_what_is_refused_is_named_as_it_was_given(tmp_path: Path, folder: str, given: str | None) -> None:
     with pytest.raises(QueryError) as caught:
-        destination(str(tmp_path), folder, given, "tea.md")
+        resolve_destination(str(tmp_path), folder, given, "tea.md")
     assert caught.value.message == 'nothing can be stored as "con/tea.md": "con" is no name on some systems'
 
 
 @pytest.mark.parametrize("name", [".env", "..", "con", "x" * 300])
 def test_names_of_files_that_are_handed_in(tmp_path: Path, name: str) -> None:
     with pytest.raises(QueryError):
-        destination(str(tmp_path), "docs", None, name)
+        resolve_destination(str(tmp_path), "docs", None, name)
 
 
 def test_links(tmp_path: Path) -> None:
@@ -119,31 +118,30 @@ def test_links(tmp_path: Path) -> None:
     (root / "file").touch()
     for given in ("out/", "out/x.md", "out/new/x.md", "docs/link.md", "docs/folder.md", "file/x.md", "file/"):
         with pytest.raises(QueryError):
-            destination(str(root), "docs", given, "tea.md")
-    assert destination(str(root), "docs", "inner/", "tea.md") == "inner/tea.md"
+            resolve_destination(str(root), "docs", given, "tea.md")
+    assert resolve_destination(str(root), "docs", "inner/", "tea.md") == "inner/tea.md"
 
 
 def test_what_duvet_keeps(tmp_path: Path) -> None:
     kept = places(tmp_path)
     for path in (kept.store, kept.feedback, kept.audit, f"{kept.backups}/x.tgz"):
         with pytest.raises(QueryError, match="something of its own"):
-            check_not_own(kept, path)
-    check_not_own(kept, str(tmp_path / "docs/tea.md"))
+            check_not_reserved(kept, path)
+    check_not_reserved(kept, str(tmp_path / "docs/tea.md"))
 
 
 def test_configurations_by_other_names(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A destination MUST be refused that is absolute, that has `..`, a hidden name, or a name that not every system can
-    ##% have in it, that leads through a link out of the content root or is one, or that is a configuration of duvet,
-    ##% whatever it is called.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/team.yaml").touch()
     (tmp_path / "conf/linked.yaml").symlink_to("real.yaml")
     os.link(tmp_path / "conf/team.yaml", tmp_path / "conf/other.yaml")
     files = ("conf/team.yaml", "conf/linked.yaml", "/nowhere.yaml")
-    kept = places_of(Rules(str(tmp_path), IngestRule(), StoreRule(), configurations=files))
+    kept = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreRule(), configurations=files))
     for path in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml"):
         with pytest.raises(QueryError, match="it is a configuration"):
-            check_not_own(kept, str(tmp_path / path))
-    check_not_own(kept, str(tmp_path / "conf/tea.yaml"))
+            check_not_reserved(kept, str(tmp_path / path))
+    check_not_reserved(kept, str(tmp_path / "conf/tea.yaml"))

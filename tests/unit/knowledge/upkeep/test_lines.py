@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.lines import append, append_all, lines_of
+from duvet.knowledge.maintenance.feedback import append_line, append_lines, read_lines
 from tests.unit.knowledge.upkeep.made import program, some_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9, and no limit of files")
 WRITE = """
 import sys
-from duvet.knowledge.upkeep.lines import append
+from duvet.knowledge.maintenance.feedback import append_line
 for number in range(10**6):
-    append(sys.argv[1], {"who": sys.argv[2], "number": number, "note": "tea " * (number % 5000)})
+    append_line(sys.argv[1], {"who": sys.argv[2], "number": number, "note": "tea " * (number % 5000)})
     print(sys.argv[2], number, flush=True)
 """
 """Adds lines, and says of each that it is there."""
@@ -25,24 +25,24 @@ DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 FULL = """
 import resource, sys
 from duvet.errors import OutputError
-from duvet.knowledge.upkeep.lines import append
-append(sys.argv[1], {"number": 0})
+from duvet.knowledge.maintenance.feedback import append_line
+append_line(sys.argv[1], {"number": 0})
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
-    append(sys.argv[1], {"note": "tea " * 1000})
+    append_line(sys.argv[1], {"note": "tea " * 1000})
 except OutputError as error:
     print(error.message, flush=True)
-append(sys.argv[1], {"number": 1})
+append_line(sys.argv[1], {"number": 1})
 """
 
 
 def test_lines_stay_in_order(tmp_path: Path) -> None:
     path = str(tmp_path / "a.jsonl")
-    assert lines_of(path) == []
-    append(path, {"a": "line\nfeed"})
-    append_all(path, [b'{"b": 1}', b'{"c": 2}'])
+    assert read_lines(path) == []
+    append_line(path, {"a": "line\nfeed"})
+    append_lines(path, [b'{"b": 1}', b'{"c": 2}'])
     assert Path(path).read_bytes() == b'{"a":"line\\nfeed"}\n{"b": 1}\n{"c": 2}\n'
-    assert lines_of(path) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
+    assert read_lines(path) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,15 @@ def test_lines_stay_in_order(tmp_path: Path) -> None:
 def test_the_beginning_of_a_line_is_not_taken_for_one(tmp_path: Path, left: bytes, kept: list[bytes]) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(left)
-    append(str(path), {"c": 3})
-    assert lines_of(str(path)) == [*kept, b'{"c":3}']
+    append_line(str(path), {"c": 3})
+    assert read_lines(str(path)) == [*kept, b'{"c":3}']
 
 
 def test_what_two_were_told_of_is_there_once_they_are_killed(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% What was acknowledged MUST be on the disk, in whole lines, however many write at once and whoever is killed.
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     path = tmp_path / "a.jsonl"
     told: set[str] = set()
     for _ in range(3):
@@ -79,11 +80,11 @@ def test_what_two_were_told_of_is_there_once_they_are_killed(tmp_path: Path) -> 
                 process.kill()
                 rest = process.communicate()[0]
                 told |= set(rest.splitlines() if rest.endswith("\n") else rest.splitlines()[:-1])
-    append(str(path), {"who": "me", "number": 0})
+    append_line(str(path), {"who": "me", "number": 0})
     lines = path.read_bytes().splitlines()
     found = [json.loads(line) for line in lines]
     assert told <= {f"{one['who']} {one['number']}" for one in found}
-    assert lines_of(str(path)) == lines
+    assert read_lines(str(path)) == lines
 
 
 def test_a_line_that_there_is_no_room_for_is_not_begun(tmp_path: Path) -> None:
@@ -97,10 +98,10 @@ def test_a_line_that_there_is_no_room_for_is_not_begun(tmp_path: Path) -> None:
 def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DuvetError):
-        append(str(tmp_path / "a.jsonl"), {})
+        append_line(str(tmp_path / "a.jsonl"), {})
     (tmp_path / "elsewhere").write_text("{}\n")
     with pytest.raises(DuvetError):
-        lines_of(str(tmp_path / "a.jsonl"))
+        read_lines(str(tmp_path / "a.jsonl"))
 
 
 def test_nobody_waits_for_ever(tmp_path: Path) -> None:
@@ -110,6 +111,6 @@ def test_nobody_waits_for_ever(tmp_path: Path) -> None:
     with path.open("w") as file:
         flock(file, LOCK_EX)
         with pytest.raises(DuvetError, match="somebody else has locked it"):
-            append(str(path), {}, patience=0)
-    append(str(path), {}, patience=0)
+            append_line(str(path), {}, patience=0)
+    append_line(str(path), {}, patience=0)
     assert path.read_bytes() == b"{}\n"

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.places import Places
-from duvet.knowledge.upkeep.putting_back import put_back
-from duvet.knowledge.upkeep.restoring import restore
-from duvet.store.errors import BusyError
-from duvet.store.opening import open_store
-from duvet.store.records import Run
+from duvet.knowledge.maintenance.backup import create_backup
+from duvet.knowledge.maintenance.feedback import StorePaths
+from duvet.knowledge.maintenance.restore import restore_backup, swap_store
+from duvet.store.errors import StoreBusyError
+from duvet.store.location import open_store
+from duvet.store.records import IngestRun
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, places
 from tests.unit.store.contents import everything
@@ -22,22 +21,22 @@ from tests.unit.store.made import taken
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Places:
+def kept(tmp_path: Path) -> StorePaths:
     return places(fill(tmp_path / "tea"))
 
 
 @pytest.fixture
-def copy(kept: Places, tmp_path: Path) -> str:
+def copy(kept: StorePaths, tmp_path: Path) -> str:
     path = str(tmp_path / "copy.db")
     with closing(open_store(kept.store)) as store:
         store.copy_to(path)
     return path
 
 
-def run(kept: Places, name: str) -> None:
+def run(kept: StorePaths, name: str) -> None:
     """One that has found nothing new."""
     with closing(open_store(kept.store)) as store, store.writing() as writing:
-        writing.put_run(Run(run_id=name, profile="local", started_at=1.0))
+        writing.put_run(IngestRun(run_id=name, profile="local", started_at=1.0))
 
 
 def runs(path: str) -> list[str]:
@@ -45,43 +44,41 @@ def runs(path: str) -> list[str]:
         return [one.run_id for one in store.runs()]
 
 
-def test_a_run_that_ends_meanwhile_is_kept(kept: Places, copy: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_a_run_that_ends_meanwhile_is_kept(kept: StorePaths, copy: str) -> None:
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A run that ends while a backup is put back MUST be in the backup of what was there before.
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     names = iter(["late", "later"])
 
     def keep() -> str:
-        path = back_up(kept, kept.backups, CLOCK).path
+        path = create_backup(kept, kept.backups, CLOCK).path
         for name in names:
             run(kept, name)
             break
         return path
 
-    archive = put_back(kept, copy, keep, "", 1.0)
+    archive = swap_store(kept, copy, keep, "", 1.0)
     assert runs(kept.store) == ["r1"]
     assert os.listdir(kept.backups) == [os.path.basename(archive)]
-    restore(kept, archive, CLOCK, keeps=False)
+    restore_backup(kept, archive, CLOCK, keeps=False)
     assert runs(kept.store) == ["later", "late", "r1"]
 
 
-def test_runs_that_never_end(kept: Places, copy: str) -> None:
+def test_runs_that_never_end(kept: StorePaths, copy: str) -> None:
     def keep() -> str:
-        path = back_up(kept, kept.backups, CLOCK).path
+        path = create_backup(kept, kept.backups, CLOCK).path
         run(kept, path)
         return path
 
-    with pytest.raises(BusyError, match="again and again"):
-        put_back(kept, copy, keep, "", 1.0)
+    with pytest.raises(StoreBusyError, match="again and again"):
+        swap_store(kept, copy, keep, "", 1.0)
     assert (len(runs(kept.store)), os.listdir(kept.backups)) == (6, [])
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-def test_what_is_left_of_a_store_that_is_gone(kept: Places, tmp_path: Path, keeps: bool) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% What sqlite has left beside a store that is gone MUST NOT be taken for a part of the one that is put back.
-    archive = back_up(kept, str(tmp_path / "a.tgz"), CLOCK).path
+def test_what_is_left_of_a_store_that_is_gone(kept: StorePaths, tmp_path: Path, keeps: bool) -> None:
+    archive = create_backup(kept, str(tmp_path / "a.tgz"), CLOCK).path
     with closing(open_store(kept.store)) as store:
         before = everything(store)
         with store.writing() as writing:
@@ -96,7 +93,7 @@ def test_what_is_left_of_a_store_that_is_gone(kept: Places, tmp_path: Path, keep
     assert len(log) > 32
     os.unlink(kept.store)
     Path(f"{kept.store}-wal").write_bytes(log)
-    found = restore(kept, archive, CLOCK, keeps=keeps)
+    found = restore_backup(kept, archive, CLOCK, keeps=keeps)
     with closing(open_store(kept.store)) as store:
         assert everything(store) == before
     if keeps:

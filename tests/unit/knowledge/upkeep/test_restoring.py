@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.manifest import ArchiveError
-from duvet.knowledge.upkeep.places import Places
-from duvet.knowledge.upkeep.restoring import restore
-from duvet.knowledge.upkeep.votes import submit
-from duvet.store.errors import BusyError
-from duvet.store.opening import open_store
+from duvet.knowledge.maintenance.backup import ArchiveError, create_backup
+from duvet.knowledge.maintenance.feedback import StorePaths, submit_vote
+from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.store.errors import StoreBusyError
+from duvet.store.location import open_store
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, vote
 from tests.unit.store.contents import everything
 from tests.unit.store.made import taken
@@ -26,12 +24,12 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.restoring import restore
+from duvet.knowledge.maintenance.backup import create_backup
+from duvet.knowledge.maintenance.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 kept = places(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-for attempt in (lambda: back_up(kept, kept.backups, CLOCK), lambda: restore(kept, sys.argv[2], CLOCK)):
+for attempt in (lambda: create_backup(kept, kept.backups, CLOCK), lambda: restore_backup(kept, sys.argv[2], CLOCK)):
     try:
         attempt()
     except DuvetError as error:
@@ -39,50 +37,46 @@ for attempt in (lambda: back_up(kept, kept.backups, CLOCK), lambda: restore(kept
 """
 
 
-def test_it_comes_back_as_it_was(kept: Places) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it
-    ##% open, and MUST keep what was there before as another backup, unless `--force` is given.
+def test_it_comes_back_as_it_was(kept: StorePaths) -> None:
     before, archive = asked(kept.store), made(kept)
     with closing(open_store(kept.store)) as server:
         with server.writing() as writing:
             writing.remove("docs/tea.md")
             writing.put(taken("a.md", "kettle\n"))
         after = everything(server)
-        found = restore(kept, archive, CLOCK)
+        found = restore_backup(kept, archive, CLOCK)
         assert everything(server) == asked(kept.store) == before != after
     assert os.path.basename(found.kept) == f"km-backup-{STAMP}-2.tgz"
-    assert restore(kept, found.kept, CLOCK, keeps=False).kept == ""
+    assert restore_backup(kept, found.kept, CLOCK, keeps=False).kept == ""
     assert asked(kept.store) == after
     assert len(os.listdir(kept.backups)) == 2
     os.unlink(kept.store)
-    assert restore(kept, archive, CLOCK).kept == ""
+    assert restore_backup(kept, archive, CLOCK).kept == ""
     assert asked(kept.store) == before
 
 
-def test_in_the_place_of_what_is_no_store(kept: Places) -> None:
+def test_in_the_place_of_what_is_no_store(kept: StorePaths) -> None:
     before, archive = asked(kept.store), made(kept)
     Path(kept.store).write_bytes(b"no store" * 999)
-    found = restore(kept, archive, CLOCK)
+    found = restore_backup(kept, archive, CLOCK)
     assert asked(kept.store) == before
     assert Path(found.kept, "store.db").read_bytes() == b"no store" * 999
     Path(kept.store).write_bytes(b"no store" * 999)
-    assert restore(kept, archive, CLOCK, keeps=False).kept == ""
+    assert restore_backup(kept, archive, CLOCK, keeps=False).kept == ""
     assert len(os.listdir(kept.backups)) == 2
 
 
-def test_while_somebody_writes_nothing_is_put_back(kept: Places) -> None:
+def test_while_somebody_writes_nothing_is_put_back(kept: StorePaths) -> None:
     archive = made(kept)
     with closing(open_store(kept.store)) as store, store.writing() as writing:
         writing.remove("docs/tea.md")
-        with pytest.raises(BusyError):
-            restore(kept, archive, CLOCK, patience=0.0)
+        with pytest.raises(StoreBusyError):
+            restore_backup(kept, archive, CLOCK, patience=0.0)
     assert "docs/tea.md" not in asked(kept.store, lambda store: store.artifacts())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_without_room_everything_stays(kept: Places, tmp_path: Path) -> None:
+def test_without_room_everything_stays(kept: StorePaths, tmp_path: Path) -> None:
     before, archive = asked(kept.store), made(kept)
     with program(FULL, tmp_path / "tea", archive) as process:
         assert len(process.communicate(timeout=60)[0].splitlines()) == 2
@@ -91,43 +85,43 @@ def test_without_room_everything_stays(kept: Places, tmp_path: Path) -> None:
     assert sorted(os.listdir(kept.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
 
 
-def test_what_comes_out_of_a_stream(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_what_comes_out_of_a_stream(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore -` MUST read the archive from standard input, as `duvet restore /dev/stdin` does, and say so where that
-    ##% is closed.
+    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+    ##% input.
     before, data = asked(kept.store), Path(made(kept)).read_bytes()
     os.unlink(kept.store)
     with pytest.raises(ArchiveError) as caught:
-        restore(kept, "-", CLOCK, stream=io.BytesIO(data[:-9]))
+        restore_backup(kept, "-", CLOCK, stream=io.BytesIO(data[:-9]))
     assert caught.value.path == "-"
-    assert restore(kept, "-", CLOCK, stream=io.BytesIO(data)).kept == ""
+    assert restore_backup(kept, "-", CLOCK, stream=io.BytesIO(data)).kept == ""
     assert asked(kept.store) == before
 
 
-def test_nothing_is_left_of_what_failed(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_nothing_is_left_of_what_failed(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#storage
     ##= type=test
-    ##% Neither a restore nor a call without a token that fails MUST make the folder of the store where there is none.
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     empty = tmp_path / "empty"
     empty.mkdir()
     for archive in ("nonexist", kept.store):
         with pytest.raises(DuvetError):
-            restore(places(empty), archive, CLOCK)
+            restore_backup(places(empty), archive, CLOCK)
     assert list(empty.iterdir()) == []
 
 
-def test_a_folder_behind_a_link_is_left_alone(kept: Places, tmp_path: Path) -> None:
+def test_a_folder_behind_a_link_is_left_alone(kept: StorePaths, tmp_path: Path) -> None:
     archive = str(tmp_path / "a.tgz")
-    back_up(kept, archive, CLOCK)
+    create_backup(kept, archive, CLOCK)
     linked = places(tmp_path / "linked")
     (tmp_path / "linked/.duvet").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "linked/.duvet/knowledge")
     with pytest.raises(DuvetError):
-        restore(linked, archive, CLOCK)
+        restore_backup(linked, archive, CLOCK)
     with pytest.raises(DuvetError):
-        submit(linked, vote("a::0", 1.0))
+        submit_vote(linked, vote("a::0", 1.0))
     with pytest.raises(DuvetError):
-        back_up(linked, linked.backups, CLOCK)
+        create_backup(linked, linked.backups, CLOCK)
     assert os.listdir(tmp_path / "elsewhere") == []

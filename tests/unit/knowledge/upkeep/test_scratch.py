@@ -12,20 +12,19 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
+from duvet.config.settings import IngestRule
 from duvet.errors import OutputError
-from duvet.knowledge.ingest.finding import find_files
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.places import Places
-from duvet.knowledge.upkeep.restoring import restore
-from duvet.knowledge.upkeep.scratch import scratch
+from duvet.knowledge.ingest.files import find_ingest_files
+from duvet.knowledge.maintenance.backup import create_backup, make_scratch_folder
+from duvet.knowledge.maintenance.feedback import StorePaths
+from duvet.knowledge.maintenance.restore import restore_backup
 from tests.unit.knowledge.ingest.made import project
 from tests.unit.knowledge.upkeep.made import CLOCK, made, program, some_lines
 
 KILLED = """
 import os, sys, time
-from duvet.knowledge.upkeep.scratch import scratch
-with scratch(sys.argv[1]) as folder:
+from duvet.knowledge.maintenance.backup import make_scratch_folder
+with make_scratch_folder(sys.argv[1]) as folder:
     open(os.path.join(folder, "feedback.jsonl"), "w").close()
     print(folder, flush=True)
     time.sleep(60)
@@ -34,13 +33,13 @@ DYING = """
 import os, sys, tempfile
 from datetime import datetime
 from pathlib import Path
-from duvet.knowledge.upkeep.backup import back_up
+from duvet.knowledge.maintenance.backup import create_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 class Last(datetime):
     def isoformat(self, *words, **others):
         os.kill(os.getpid(), 9)
 tempfile.tempdir = sys.argv[2]
-back_up(places(Path(sys.argv[1])), sys.argv[3], Last.now(CLOCK.tzinfo))
+create_backup(places(Path(sys.argv[1])), sys.argv[3], Last.now(CLOCK.tzinfo))
 """
 """Is killed once everything is copied."""
 
@@ -54,7 +53,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def read_only(kept: Places) -> Iterator[Places]:
+def read_only(kept: StorePaths) -> Iterator[StorePaths]:
     """The same on a disk that nobody may write to."""
     for options in (["--bind", kept.folder], ["-o", "remount,bind,ro"]):
         if subprocess.run(["mount", *options, kept.folder], capture_output=True, check=False).returncode:
@@ -66,11 +65,10 @@ def read_only(kept: Places) -> Iterator[Places]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-def test_what_one_has_left_that_was_killed(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_what_one_has_left_that_was_killed(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
-    ##% by the next one, wherever that works.
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     kept = replace(kept, store=str(tmp_path / "tea/var/s.db"), backups=str(tmp_path / "tea/var/backups"))
     os.makedirs(kept.folder)
     Path(kept.folder, ".gitignore").write_text("# mine\n")
@@ -83,7 +81,7 @@ def test_what_one_has_left_that_was_killed(kept: Places, tmp_path: Path) -> None
         assert (left / "feedback.jsonl").exists()
         process.kill()
     assert (left / ".gitignore").read_text() == "*\n"
-    found = find_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
+    found = find_ingest_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
     assert [path for path in found if path.startswith("var/")] == ["var/.gitignore"]
     made(kept)
     assert not left.exists()
@@ -91,12 +89,8 @@ def test_what_one_has_left_that_was_killed(kept: Places, tmp_path: Path) -> None
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_what_is_left_elsewhere_is_removed_whatever_the_next_one_uses(
-    kept: Places, tmp_path: Path, temporary: Path
+    kept: StorePaths, tmp_path: Path, temporary: Path
 ) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% What a backup or a restore has left that was killed MUST NOT be taken in, MUST be ignored by git, and MUST be removed
-    ##% by the next one, wherever that works.
     def leave(place: Path) -> Path:
         with program(KILLED, place) as process:
             (left,) = some_lines(process, 1)
@@ -106,17 +100,14 @@ def test_what_is_left_elsewhere_is_removed_whatever_the_next_one_uses(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     lefts = [leave(elsewhere), leave(temporary)]
-    archive = back_up(kept, str(elsewhere / "a.tgz"), CLOCK).path
+    archive = create_backup(kept, str(elsewhere / "a.tgz"), CLOCK).path
     assert [one.exists() for one in lefts] == [False, False]
     left = leave(temporary)
-    restore(kept, archive, CLOCK)
+    restore_backup(kept, archive, CLOCK)
     assert not left.exists()
 
 
-def test_nothing_in_between_is_in_the_project(read_only: Places, tmp_path: Path, temporary: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% Where a backup can't put what is in between beside the store, it MUST NOT put it anywhere else in the project.
+def test_nothing_in_between_is_in_the_project(read_only: StorePaths, tmp_path: Path, temporary: Path) -> None:
     tea, other = tmp_path / "tea", tmp_path / "other"
     other.mkdir()
     for destination, place in ((tea / "a.tgz", temporary), (other / "a.tgz", other)):
@@ -125,15 +116,15 @@ def test_nothing_in_between_is_in_the_project(read_only: Places, tmp_path: Path,
         assert list(tea.rglob(".km-backup-*")) == []
         (left,) = place.glob(".km-backup-*")
         assert (left / "store.db").exists()
-        assert back_up(read_only, str(destination), CLOCK).path == str(destination)
+        assert create_backup(read_only, str(destination), CLOCK).path == str(destination)
         assert not left.exists()
 
 
 def test_where_the_store_can_not_be_written(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    with scratch(str(tmp_path / "nowhere"), str(other)) as folder:
+    with make_scratch_folder(str(tmp_path / "nowhere"), str(other)) as folder:
         assert os.path.dirname(folder) == str(other)
-    with pytest.raises(OutputError) as caught, scratch(str(tmp_path / "nowhere"), str(tmp_path / "gone")):
+    with pytest.raises(OutputError) as caught, make_scratch_folder(str(tmp_path / "nowhere"), str(tmp_path / "gone")):
         pass
     assert (caught.value.path, os.listdir(other)) == (str(tmp_path / "nowhere"), [])

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.errors import QueryError
-from duvet.knowledge.upkeep.texts import Text, slug
+from duvet.knowledge.maintenance.uploads import StoredText, make_file_slug
 from tests.unit.knowledge.upkeep.made import CLOCK
 
-WHOLE = Text(
+WHOLE = StoredText(
     content="## Body\nDetails",
     title="Release Notes",
     subsystem="Deployment",
@@ -27,8 +27,8 @@ def test_the_document() -> None:
         "---\ntitle: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n---\n\n"
         "## Body\nDetails\n"
     )
-    assert Text(content="Nothing else\n").document() == "Nothing else\n"
-    assert Text(content="x", tags=["b"]).document() == "---\ntags: [b]\n---\n\nx\n"
+    assert StoredText(content="Nothing else\n").document() == "Nothing else\n"
+    assert StoredText(content="x", tags=["b"]).document() == "---\ntags: [b]\n---\n\nx\n"
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_the_document() -> None:
     ],
 )
 def test_names(title: str, name: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A text MUST be called after its title in ASCII letters, digits and `-`, with `-note` at its end where some
-    ##% system keeps the name for itself, and after the time without a title or where nothing of it is left so.
-    assert Text(content="x", title=title).file_name(CLOCK) == name
-    assert "/" not in slug(title)
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
+    assert StoredText(content="x", title=title).file_name(CLOCK) == name
+    assert "/" not in make_file_slug(title)
 
 
 TITLES = [
@@ -90,11 +90,13 @@ def parted(text: str) -> tuple[Any, str]:
 
 @pytest.mark.parametrize("title", TITLES)
 def test_titles(title: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% What is said of a text MUST stand before it as YAML, in the order title, subsystem, tags, metadata, in such a
-    ##% way that whoever reads it gets what was said and nothing more.
-    front, content = parted(Text(content="x", title=title, tags=[title], metadata={"b": title, title: 1}).document())
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
+    front, content = parted(
+        StoredText(content="x", title=title, tags=[title], metadata={"b": title, title: 1}).document()
+    )
     plain = " ".join(title.split())
     assert list(front) == ["title", "tags", "metadata"] and content == "x\n"
     assert front == {"title": plain, "tags": [plain], "metadata": {"b": title, title: 1}}
@@ -102,7 +104,7 @@ def test_titles(title: str) -> None:
 
 @given(metadata=st.dictionaries(WORDS, VALUES, min_size=1, max_size=4))
 def test_whatever_is_said(metadata: dict[str, Any]) -> None:
-    front, content = parted(Text(content="---\nno: front\n---\n", metadata=metadata).document())
+    front, content = parted(StoredText(content="---\nno: front\n---\n", metadata=metadata).document())
     assert front == {"metadata": metadata} and content == "---\nno: front\n---\n"
 
 
@@ -111,4 +113,4 @@ def test_what_is_nested_too_deeply() -> None:
     for _ in range(500):
         metadata = {"a": metadata}
     with pytest.raises(QueryError, match="nested too deeply"):
-        Text(content="x", metadata=metadata).document()
+        StoredText(content="x", metadata=metadata).document()

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.upkeep.backup import back_up
-from duvet.knowledge.upkeep.places import Places
-from duvet.knowledge.upkeep.restoring import restore
-from duvet.knowledge.upkeep.votes import submit, votes_in
-from duvet.store.opening import open_store
+from duvet.knowledge.maintenance.backup import create_backup
+from duvet.knowledge.maintenance.feedback import StorePaths, read_votes, submit_vote
+from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.store.location import open_store
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.archives import manifest, member, members, packed
 from tests.unit.knowledge.upkeep.made import CLOCK, asked, made, program, vote
@@ -22,66 +21,68 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from duvet.errors import DuvetError
-from duvet.knowledge.upkeep.restoring import restore
+from duvet.knowledge.maintenance.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    restore(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
+    restore_backup(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
 except DuvetError as error:
     print(error, flush=True)
 """
 
 
-def test_feedback_without_a_store(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_feedback_without_a_store(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% Where the store is gone, a backup MUST hold the feedback alone, and bring back nothing else.
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
     before = asked(kept.store)
     os.rename(kept.store, tmp_path / "store.db")
     archive = made(kept)
     assert list(members(archive)) == ["manifest.json", "feedback.jsonl"]
     os.unlink(kept.feedback)
-    assert (restore(kept, archive, CLOCK).votes, os.path.exists(kept.store)) == (1, False)
+    assert (restore_backup(kept, archive, CLOCK).votes, os.path.exists(kept.store)) == (1, False)
     os.rename(tmp_path / "store.db", kept.store)
     os.unlink(kept.feedback)
-    found = restore(kept, archive, CLOCK)
+    found = restore_backup(kept, archive, CLOCK)
     assert (found.votes, found.kept, asked(kept.store)) == (1, "", before)
 
 
-def test_feedback_is_never_lost(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_feedback_is_never_lost(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% Neither a run, nor a store that is replaced, nor a backup that is restored MUST lose feedback: what was given since
-    ##% stays, and what is missing comes back.
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     archive = made(kept)
-    submit(kept, vote("docs/tea.md::0", -1.0))
+    submit_vote(kept, vote("docs/tea.md::0", -1.0))
     os.unlink(kept.store)
     fill(tmp_path / "tea")
-    assert restore(kept, archive, CLOCK).votes == 0
-    assert [one.chunk_id for one in votes_in(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    assert restore_backup(kept, archive, CLOCK).votes == 0
+    assert [one.chunk_id for one in read_votes(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
     os.unlink(kept.feedback)
-    submit(kept, vote("docs/tea.md::0", 0.5))
-    assert restore(kept, archive, CLOCK).votes == 1
-    assert [one.chunk_id for one in votes_in(kept.feedback)] == ["docs/tea.md::0", "src/kettle/boil.py::0"]
+    submit_vote(kept, vote("docs/tea.md::0", 0.5))
+    assert restore_backup(kept, archive, CLOCK).votes == 1
+    assert [one.chunk_id for one in read_votes(kept.feedback)] == ["docs/tea.md::0", "src/kettle/boil.py::0"]
 
 
 @pytest.mark.parametrize("line", [b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", b'{"a": "\xff"}', b"[]", b"{"])
-def test_feedback_that_is_none(kept: Places, tmp_path: Path, line: bytes) -> None:
+def test_feedback_that_is_none(kept: StorePaths, tmp_path: Path, line: bytes) -> None:
     found = members(made(kept))
     files = {"feedback.jsonl": line + b"\n", "store.db": found["store.db"]}
     archive = packed(tmp_path / "a.tgz", [manifest(files), *(member(*one) for one in files.items())])
-    assert restore(kept, archive, CLOCK).votes == 0
+    assert restore_backup(kept, archive, CLOCK).votes == 0
     with open(kept.feedback, "ab") as file:
         file.write(line + b"\n")
-    submit(kept, vote("docs/tea.md::0", -1.0))
-    assert [one.chunk_id for one in votes_in(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
-    assert members(back_up(kept, kept.backups, CLOCK).path)["feedback.jsonl"].count(b"\n") == 2
+    submit_vote(kept, vote("docs/tea.md::0", -1.0))
+    assert [one.chunk_id for one in read_votes(kept.feedback)] == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    assert members(create_backup(kept, kept.backups, CLOCK).path)["feedback.jsonl"].count(b"\n") == 2
 
 
-def test_one_that_could_be_packed_well(kept: Places) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_one_that_could_be_packed_well(kept: StorePaths) -> None:
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% A backup that duvet has made MUST NOT be refused because of how well it could be packed.
+    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+    ##% manifest, or does not fit on the disk.
     with open(kept.feedback, "ab") as file:
         file.writelines(
             b'{"request_id": "%d", "note": "%s"}\n' % (number, "🍵".encode() * 20_000) for number in range(900)
@@ -89,15 +90,15 @@ def test_one_that_could_be_packed_well(kept: Places) -> None:
     archive = made(kept)
     assert os.path.getsize(archive) * 200 < os.path.getsize(kept.feedback)
     os.unlink(kept.feedback)
-    assert restore(kept, archive, CLOCK).votes == 901
+    assert restore_backup(kept, archive, CLOCK).votes == 901
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_feedback_comes_back_first(kept: Places, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+def test_feedback_comes_back_first(kept: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `duvet restore` MUST bring feedback back before it replaces the store: where that can't be done, the store MUST
-    ##% stay.
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
     archive = made(kept)
     with closing(open_store(kept.store)) as store, store.writing() as writing:
         writing.remove("docs/tea.md")

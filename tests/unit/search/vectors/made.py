@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from struct import unpack
 
-from duvet.search.vectors.find import find_embedder
-from duvet.search.vectors.protocol import Embedder, Space
+from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 
 TEXTS = (
     "A client MUST discard a packet that holds an empty token.",
@@ -23,7 +22,7 @@ def embedder() -> Embedder:
     return found
 
 
-def unpacked(space: Space, rows: bytes) -> list[list[float]]:
+def unpacked(space: VectorSpace, rows: bytes) -> list[list[float]]:
     """The vectors of rows."""
     size = space.width + 4
     vectors = []

@@ -7,18 +7,13 @@ import sys
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.search.vectors.dummy import Dummy
-from duvet.search.vectors.few import Few
-from duvet.search.vectors.find import find_embedder
-from duvet.store.records import Segment
+from duvet.queries.embeddings import DummyEmbedder, PurePythonMatrix, find_embedder
+from duvet.store.records import VectorSegment
 from tests.unit.search.vectors.made import TEXTS, cosine, unpacked
 
 
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])
 def test_the_extra_is_named_where_it_is_missing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##= type=test
-    ##% Where vectors are asked for and the extra `semantic` is not installed, duvet MUST name it.
     monkeypatch.setitem(sys.modules, missing, None)
     assert find_embedder() is find_embedder(False) is None
     with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
@@ -36,13 +31,13 @@ def test_what_is_installed_is_found() -> None:
 
 def test_dummies_tell_equal_texts() -> None:
     dummy = find_embedder(False, dummy=True)
-    assert isinstance(dummy, Dummy)
+    assert isinstance(dummy, DummyEmbedder)
     space = dummy.fitted(TEXTS)
     assert dummy.space(space.data) is not None
     assert dummy.space(b"") is None
     rows = space.rows(TEXTS)
     assert [round(cosine(one, one), 5) for one in unpacked(space, rows)] == [1.0] * len(TEXTS)
-    matrix = Few(space.width, [Segment(tuple(range(len(TEXTS))), rows)])
+    matrix = PurePythonMatrix(space.width, [VectorSegment(tuple(range(len(TEXTS))), rows)])
     for at, text in enumerate(TEXTS):
         ((found, score),) = matrix.best(space.query(text), 1)
         assert (found, round(score, 5)) == (at, 1.0)

@@ -8,11 +8,9 @@ from struct import pack
 
 import pytest
 
-from duvet.search.vectors.few import Few
-from duvet.search.vectors.matrix import Matrix
-from duvet.search.vectors.protocol import Rows
-from duvet.search.vectors.rows import row
-from duvet.store.records import Segment
+from duvet.queries.embeddings import PurePythonMatrix, VectorRows, make_vector_row
+from duvet.queries.vector_matrix import Matrix
+from duvet.store.records import VectorSegment
 from tests.unit.search.vectors.made import cosine
 
 WIDTH = 8
@@ -23,17 +21,17 @@ def numbers(random: Random) -> list[int]:
 
 
 def kept(vector: list[int]) -> bytes:
-    return row(bytes(number % 256 for number in vector))
+    return make_vector_row(bytes(number % 256 for number in vector))
 
 
 def asked(vector: list[int]) -> bytes:
     return pack(f"<{WIDTH}f", *(number / cosine([*vector], [*vector]) ** 0.5 for number in vector))
 
 
-Kind = Callable[[int, Iterable[Segment]], Rows]
+Kind = Callable[[int, Iterable[VectorSegment]], VectorRows]
 
 
-@pytest.fixture(params=[Matrix, Few])
+@pytest.fixture(params=[Matrix, PurePythonMatrix])
 def kind(request: pytest.FixtureRequest) -> Kind:
     """Each way to search rows."""
     found: Kind = request.param
@@ -45,14 +43,13 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 def test_best(total: int, every: int, kind: Kind) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% A search by vectors MUST find what is nearest of all, and equally near ones in the order in which they were
-    ##% taken in.
+    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     random = Random(total)
     # Some of them twice, so that there are equally near ones.
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2
     names = [7 * at for at in range(total)]
     segments = [
-        Segment(tuple(names[at : at + 100]), b"".join(map(kept, vectors[at : min(at + 100, total)])))
+        VectorSegment(tuple(names[at : at + 100]), b"".join(map(kept, vectors[at : min(at + 100, total)])))
         for at in range(0, total, 100)
     ]
     matrix = kind(WIDTH, segments)
@@ -72,7 +69,7 @@ def test_best(total: int, every: int, kind: Kind) -> None:
 
 
 def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind) -> None:
-    good, bad = Segment((3,), kept([1] * WIDTH)), Segment((4,), b"x" * 260)
+    good, bad = VectorSegment((3,), kept([1] * WIDTH)), VectorSegment((4,), b"x" * 260)
     matrix = kind(WIDTH, [bad, good, bad])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5, [1, 3, 4, 99])] == [3]
     assert matrix.best(asked([1] * WIDTH), 5, []) == []
@@ -81,12 +78,12 @@ def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), -0.5, 1e30])
 def test_a_row_that_was_overwritten_is_left_out(scale: float, kind: Kind) -> None:
     good = kept([5] * WIDTH)
-    matrix = kind(WIDTH, [Segment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
+    matrix = kind(WIDTH, [VectorSegment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
     assert len(matrix) == 1
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
 
 
 def test_a_row_without_a_direction_is_never_near(kind: Kind) -> None:
-    matrix = kind(WIDTH, [Segment((1, 2), kept([0] * WIDTH) + kept([5] * WIDTH))])
+    matrix = kind(WIDTH, [VectorSegment((1, 2), kept([0] * WIDTH) + kept([5] * WIDTH))])
     assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
     assert matrix.best(bytes(4 * WIDTH), 5) == []

@@ -7,14 +7,14 @@ import re
 import pytest
 from tokenizers import Tokenizer
 
-from duvet.search.vectors.files import TOKENIZER, installed
-from duvet.search.vectors.tokens import Tokens
+from duvet.queries.embeddings import TOKENIZER_PATH, find_wordllama
+from duvet.queries.wordllama import TextTokenizer
 from tests.conftest import ROOT
 
-FOLDER = installed()
+FOLDER = find_wordllama()
 assert FOLDER is not None
-THEIRS = Tokenizer.from_file(str(FOLDER / TOKENIZER))
-OURS = Tokens(FOLDER / TOKENIZER)
+THEIRS = Tokenizer.from_file(str(FOLDER / TOKENIZER_PATH))
+OURS = TextTokenizer(FOLDER / TOKENIZER_PATH)
 
 
 def theirs(word: str) -> tuple[int, ...]:

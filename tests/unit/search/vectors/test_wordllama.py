@@ -22,7 +22,7 @@ def refuse(*args, **options):
     raise AssertionError("somebody asks the network")
 
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
-from duvet.search.vectors.find import find_embedder
+from duvet.queries.embeddings import find_embedder
 space = find_embedder(True).fitted(["one kettle", "two pots"])
 assert len(space.rows(["a kettle"])) == 260
 assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
@@ -39,7 +39,7 @@ def test_near_texts_are_near() -> None:
 def test_rows_are_of_length_one_or_nothing() -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% What holds no word MUST NOT be found by vectors, and MUST NOT find anything by them.
+    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     space = embedder().fitted(TEXTS)
     vectors = unpacked(space, space.rows(TEXTS))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
@@ -60,7 +60,7 @@ def test_a_space_is_had_again() -> None:
 def test_a_space_of_another_model_is_not_taken() -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% Vectors of different models, of different versions of one, or fitted to different corpora MUST NOT be compared.
+    ##% duvet MUST NOT compare vectors of different models, versions or corpora.
     model = embedder()
     data = model.fitted(TEXTS).data
     version = model.name.split()[1].encode()
@@ -94,7 +94,7 @@ def test_what_all_of_many_texts_have_in_common_does_not_count() -> None:
 def test_nothing_is_downloaded(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#vectors
     ##= type=test
-    ##% Vectors MUST be made with what is installed: nothing is looked for on the network.
+    ##% duvet MUST compute vectors with what is installed, without the network.
     environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", OFFLINE], env=environ, check=True)
     assert [*tmp_path.iterdir()] == []
@@ -102,15 +102,12 @@ def test_nothing_is_downloaded(tmp_path: Path) -> None:
 
 THREADS = """
 import os, sys
-import duvet.search.vectors.arrays
+import duvet.queries.vector_matrix
 assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
 """
 
 
 def test_the_environment_stays(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##= type=test
-    ##% Calculating with vectors MUST NOT change the environment of the programs that duvet starts.
     for wish in ("", "3"):
         environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
         environ |= {"OPENBLAS_NUM_THREADS": wish} if wish else {}

@@ -7,11 +7,10 @@ from typing import Any
 import httpx2
 from msgspec.structs import fields
 
-from duvet.tools.choosing import named
-from duvet.tools.registry import Registry
+from duvet.tools.packs import Registry, enable_packs
 from tests.unit.server.http.command import Command
 
-KM = {tool.name: tool for tool in Registry(named(["knowledge"]))}
+KM = {tool.name: tool for tool in Registry(enable_packs(["knowledge"]))}
 SCOPES = {
     "km-help": "reader",
     "km-search": "reader",

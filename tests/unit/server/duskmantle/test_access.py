@@ -9,8 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from duvet.tools.errors import Code
-from duvet.tools.tool import Scope, Tool
+from duvet.tools.tool import ErrorCode, Scope, Tool
 from tests.cli.running import run
 from tests.unit.server.duskmantle.calling import CODES, KM, SCOPES, client
 from tests.unit.server.http.command import Command
@@ -60,7 +59,7 @@ class TestErrorModel:
 
     @pytest.mark.parametrize("code", CODES)
     def test_standard_codes(self, code: str) -> None:
-        assert Code(code)
+        assert ErrorCode(code)
 
     @pytest.mark.parametrize(
         "code", ["invalid_identifier", "recipe_not_found", "tool_failed", "assert_failed", "timeout"]

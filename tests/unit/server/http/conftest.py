@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.conftest import server_of
 from tests.unit.server.http.made import Waiting, server_with
 
 
 @pytest.fixture
-def live(project: Path) -> Live:
+def live(project: Path) -> LiveProject:
     return server_of(project).live
 
 
@@ -24,6 +24,6 @@ def waiting() -> Waiting:
 
 
 @pytest.fixture
-def server(live: Live, waiting: Waiting) -> DuvetServer:
+def server(live: LiveProject, waiting: Waiting) -> DuvetServer:
     """The product with methods of the tests."""
     return server_with(live, waiting)

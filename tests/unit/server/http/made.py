@@ -11,17 +11,14 @@ from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from msgspec import Struct
 
-from duvet.server.bare import wrapped
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity, wrap_array
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.choosing import named
-from duvet.tools.chosen import Chosen
-from duvet.tools.context import Context
-from duvet.tools.ctx import Ctx
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Pack, Question, Scope, Tool
+from duvet.tools.call_context import CallContext
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry, enable_packs
+from duvet.tools.tool import EnabledPack, Pack, QueryTool, Scope, Tool, ToolAnswer
 
 LARGE = "x" * (16 << 20)
 """More than the system holds for somebody who doesn't read."""
@@ -37,11 +34,11 @@ class Done(Struct, frozen=True):
     done: bool
 
 
-def _mend(asked: Nothing, context: Context) -> Answer:
-    return Answer(value=Done(done=True))
+def _mend(asked: Nothing, context: ProjectSnapshot) -> ToolAnswer:
+    return ToolAnswer(value=Done(done=True))
 
 
-MEND = Question(
+MEND = QueryTool(
     name="mend",
     title="Mend",
     description="Changes something.",
@@ -78,7 +75,7 @@ class Waiting:
             handler=self._handle,
         )
 
-    async def _handle(self, asked: Nothing, ctx: Ctx) -> Done:
+    async def _handle(self, asked: Nothing, ctx: CallContext) -> Done:
         self.at_work += 1
         self.asked.set()
         try:
@@ -106,7 +103,7 @@ class Waiting:
     async def _get(self, request: ServerRequestContext[Any, Any], params: GetParams) -> dict[str, Any]:
         if params.path == "/told":
             await request.session.report_progress(1, 2)
-        return {"id": "one"} if params.path == "/one" else wrapped([{"id": "ä\n"}, {"id": "two"}])
+        return {"id": "one"} if params.path == "/one" else wrap_array([{"id": "ä\n"}, {"id": "two"}])
 
 
 class Listening:
@@ -122,8 +119,10 @@ class Listening:
         self._streams.close()
 
 
-def server_with(live: Live, waiting: Waiting | None = None) -> DuvetServer:
+def server_with(live: LiveProject, waiting: Waiting | None = None) -> DuvetServer:
     """The server over a project, with these."""
     waiting = waiting or Waiting()
-    desk = Desk(Registry([*named(["trace"]), Chosen(Pack("mending", [waiting.tool, MEND]))]), live)
-    return DuvetServer(Identity(), "", live, desk, parts=[waiting, Listening()])
+    desk = ToolDispatcher(
+        Registry([*enable_packs(["trace"]), EnabledPack(Pack("mending", [waiting.tool, MEND]))]), live
+    )
+    return DuvetServer(ServerIdentity(), "", live, desk, parts=[waiting, Listening()])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duvet.knowledge.upkeep.places import AUDIT
+from duvet.knowledge.maintenance.feedback import AUDIT_FILE
 from tests.cli.made import make
 from tests.unit.knowledge.ingest.made import LEDGER
 
@@ -30,4 +30,4 @@ def project(tmp_path: Path) -> Path:
 
 
 def audit(project: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (project / KEPT / AUDIT).read_text().splitlines()]
+    return [json.loads(line) for line in (project / KEPT / AUDIT_FILE).read_text().splitlines()]

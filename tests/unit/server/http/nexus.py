@@ -9,14 +9,14 @@ from typing import Any
 
 import httpx2
 
-from duvet.server.http.tokens import Tokens
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.http.tokens import AccessTokens
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.choosing import choice
-from duvet.tools.desk import Desk, House
-from duvet.tools.plugins import Found
-from duvet.tools.services import MODELS
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import choose_packs
+from duvet.tools.plugins import PluginPacks
+from duvet.tools.tool import MODELS_SERVICE
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE
 from tests.unit.server.http.serving import NOBODY, asking, serving
@@ -44,18 +44,25 @@ NOTES = {
 
 def server_in(folder: Path, services: Mapping[str, Any] | None = None, page_size: int = 50) -> DuvetServer:
     """A server over the project in a folder, with every tool that is there by default."""
-    live = Live(lambda: opened(folder), page_size)
-    desk = Desk(choice(("trace",), {}, Found()).registry, live, House(services=services or {}))
-    return DuvetServer(Identity(), "", live, desk)
+    live = LiveProject(lambda: opened(folder), page_size)
+    desk = ToolDispatcher(
+        choose_packs(("trace",), {}, PluginPacks()).registry, live, ToolEnvironment(services=services or {})
+    )
+    return DuvetServer(ServerIdentity(), "", live, desk)
 
 
 @asynccontextmanager
 async def nexus(
-    folder: Path, files: Mapping[str, str] = NOTES, *, router: object = None, tokens: Tokens = NOBODY, token: str = ""
+    folder: Path,
+    files: Mapping[str, str] = NOTES,
+    *,
+    router: object = None,
+    tokens: AccessTokens = NOBODY,
+    token: str = "",
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of such a server, behind a real socket."""
     make(folder, {**TRACE, **files})
-    server = server_in(folder, {} if router is None else {MODELS: router})
+    server = server_in(folder, {} if router is None else {MODELS_SERVICE: router})
     try:
         async with serving(server, tokens=tokens) as where, asking(where, token) as client:
             yield client

@@ -12,13 +12,12 @@ import anyio
 import httpx2
 import mcp_types as types
 
-from duvet.server.http.app import Accounts, App, Trust
-from duvet.server.http.hosts import Hosts
-from duvet.server.http.limits import Limits
-from duvet.server.http.metrics import Metrics
-from duvet.server.http.running import Running
-from duvet.server.http.tokens import Tokens, tokens
-from duvet.server.log import Log
+from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
+from duvet.server.http.guards import AllowedHosts, HttpLimits
+from duvet.server.http.listener import HttpServer
+from duvet.server.http.metrics import ServerMetrics
+from duvet.server.http.tokens import AccessTokens, read_tokens
+from duvet.server.log import ServerLog
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.clients import MODERN
 from tests.unit.server.wire import enveloped, hello, request
@@ -26,31 +25,33 @@ from tests.unit.server.wire import enveloped, hello, request
 LONGEST = 30
 HOST = "127.0.0.1"
 READER, ADMIN = "reader-token", "admin-token"
-BOTH = tokens({"DUVET_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN})
+BOTH = read_tokens({"DUVET_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN})
 Where = tuple[str, int]
-NOBODY, USUAL = Tokens(), Limits()
+NOBODY, USUAL = AccessTokens(), HttpLimits()
 MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
 """How a request begins that is written by hand."""
 MODERN_HEADERS = {**MEDIA, "mcp-protocol-version": MODERN}
 
 
-SILENT = Log(lambda line: None)
+SILENT = ServerLog(lambda line: None)
 
 
-def accounts(log: Log = SILENT) -> Accounts:
+def accounts(log: ServerLog = SILENT) -> Telemetry:
     """What nobody looks at, but for a log."""
-    return Accounts(log, Metrics("0"))
+    return Telemetry(log, ServerMetrics("0"))
 
 
 @asynccontextmanager
 async def running(
-    server: DuvetServer, *, tokens: Tokens = NOBODY, limits: Limits = USUAL, log: Log = SILENT
-) -> AsyncIterator[tuple[Where, Running]]:
+    server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL, log: ServerLog = SILENT
+) -> AsyncIterator[tuple[Where, HttpServer]]:
     """Serves at a free port of loopback until the test is over, or tells it to end."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
-    found = Running(App(server, Trust(Hosts(HOST), tokens), accounts(log), limits), limits, begun.set)
+    found = HttpServer(
+        HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), accounts(log), limits), limits, begun.set
+    )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(found.serve, [listening])
         try:
@@ -62,7 +63,9 @@ async def running(
 
 
 @asynccontextmanager
-async def serving(server: DuvetServer, *, tokens: Tokens = NOBODY, limits: Limits = USUAL) -> AsyncIterator[Where]:
+async def serving(
+    server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
+) -> AsyncIterator[Where]:
     """The host and the port of the same."""
     async with running(server, tokens=tokens, limits=limits) as (where, _):
         yield where

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from duvet.server.http.tokens import Tokens
+from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.clients import client_of
 from tests.unit.server.http.serving import ADMIN, BOTH, NOBODY, READER, asking, greet, serving, value_of
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 FORBIDDEN = "forbidden"
 
 
-async def _mend(server: DuvetServer, version: str, tokens: Tokens, token: str) -> tuple[bool, Any]:
+async def _mend(server: DuvetServer, version: str, tokens: AccessTokens, token: str) -> tuple[bool, Any]:
     """Whether the tool for maintainers is shown, and what calling it comes to."""
     async with serving(server, tokens=tokens) as where, asking(where, token) as http:
         transport = streamable_http_client(f"{http.base_url}/mcp", http_client=http)
@@ -38,7 +38,8 @@ async def test_readers_read(server: DuvetServer, version: str) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Without tokens, callers MUST NOT do more than read.
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% read.
 async def test_without_tokens_all_read(server: DuvetServer, version: str) -> None:
     shown, answer = await _mend(server, version, NOBODY, ADMIN)
     assert (shown, answer["error"]["code"]) == (False, FORBIDDEN)
@@ -51,7 +52,8 @@ async def test_everything_in_memory(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% A session MUST NOT be used with another token than the one that it was begun with.
+##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
+##% bind each session to its token.
 @pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
 async def test_a_session_is_of_one_caller(server: DuvetServer, begun: str, used: str) -> None:
     async with serving(server, tokens=BOTH) as where, asking(where, begun) as one, asking(where, used) as other:

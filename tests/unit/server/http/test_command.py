@@ -23,11 +23,10 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% Once it listens, and not before, `duvet mcp --http` MUST say in a line on standard error where.
+##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 ##= man/spec/mcp.md#http
 ##= type=test
-##% When it is told to end, the server MUST finish the answers that are at work, close its streams, and end within 5 seconds
-##% with the exit code 0.
+##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
     with Command(duvet_command, project) as command:
@@ -44,18 +43,18 @@ async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: 
 def test_it_ends_before_it_has_begun(duvet_command: str, project: Path, how: signal.Signals) -> None:
     program = f"""
 import os
-from duvet.server.http.address import Address
-from duvet.server.http.serve import Offer, Terms, serve
-from duvet.server.identity import Identity
-from duvet.server.live import Live
-from duvet.server.log import Log
+from duvet.server.http.listener import ServerAddress
+from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
+from duvet.server.messages import ServerIdentity
+from duvet.server.live_project import LiveProject
+from duvet.server.log import ServerLog
 
-class Told(Live):
+class Told(LiveProject):
     def begin(self):
         os.kill(os.getpid(), {int(how)})
 
-offer = Offer(identity=Identity(), instructions="", live=Told(None, 50), desk=print)
-serve(offer, Terms(address=Address("127.0.0.1", 0)), Log(print), print)
+offer = ServedApplication(identity=ServerIdentity(), instructions="", live=Told(None, 50), desk=print)
+serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), ServerLog(print), print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")

@@ -15,15 +15,15 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
-from duvet.config.service.providers import ProviderSection
+from duvet.config.service_tables import ProviderSection
 from duvet.llm.records import ModelRequest
 from duvet.llm.router import StaticRouter
-from duvet.server.http.limits import Limits
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.http.guards import HttpLimits
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.desk import Desk, House
-from duvet.tools.registry import Registry
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
 from tests.unit.llm.wire import Wire, openai_says
 from tests.unit.server.http.made import Waiting
 from tests.unit.server.http.serving import HEAD, LONGEST, MODERN_HEADERS, asking, call, greet, running
@@ -56,7 +56,7 @@ async def test_an_answer_at_work_is_finished(server: DuvetServer, waiting: Waiti
 async def test_an_answer_that_never_comes_is_not_waited_for(server: DuvetServer, waiting: Waiting) -> None:
     found: list[str] = []
     with anyio.fail_after(LONGEST):
-        async with running(server, limits=Limits(stopping=0.1)) as (where, _), asking(where) as client:
+        async with running(server, limits=HttpLimits(stopping=0.1)) as (where, _), asking(where) as client:
             session = await greet(client)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_wait, client, session, found)
@@ -68,7 +68,8 @@ async def test_an_answer_that_never_comes_is_not_waited_for(server: DuvetServer,
 async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call that is not done when the server has to end MUST be refused with 503 and a `Retry-After`.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     found: dict[str, httpx2.Response] = {}
 
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
@@ -76,7 +77,7 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
 
     with anyio.fail_after(LONGEST):
         async with (
-            running(server, limits=Limits(stopping=0.1)) as (where, served),
+            running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
             asking(where) as client,
             anyio.create_task_group() as tasks,
         ):
@@ -96,7 +97,8 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
 async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call that has arrived as a whole when the server is told to end MUST be let in.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with running(server) as (where, served):
             with socket.create_connection(where) as client:
@@ -143,7 +145,7 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
 
 async def test_what_has_not_arrived_is_not_waited_for(server: DuvetServer) -> None:
     """As long as that takes; nothing is at work."""
-    limits = Limits(arrival=10 * LONGEST, stopping=10 * LONGEST)
+    limits = HttpLimits(arrival=10 * LONGEST, stopping=10 * LONGEST)
     with anyio.fail_after(LONGEST):
         async with (
             running(server, limits=limits) as (where, served),
@@ -161,11 +163,10 @@ async def test_what_has_not_arrived_is_not_waited_for(server: DuvetServer) -> No
     assert found.startswith(b"HTTP/1.1 503 ") and b"The server is about to end" in found
 
 
-async def test_models_are_hung_up_on(live: Live) -> None:
-    ##= man/spec/service.md#operations
+async def test_models_are_hung_up_on(live: LiveProject) -> None:
+    ##= man/spec/mcp.md#http
     ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
+    ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         server, router = asking_models(live, wire)
@@ -175,11 +176,11 @@ async def test_models_are_hung_up_on(live: Live) -> None:
         assert await anyio.to_thread.run_sync(wire.left.wait, LONGEST)
 
 
-def asking_models(live: Live, wire: Wire) -> tuple[DuvetServer, StaticRouter]:
+def asking_models(live: LiveProject, wire: Wire) -> tuple[DuvetServer, StaticRouter]:
     """A server whose tools may ask a model."""
     router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
-    desk = Desk(Registry(), live, House(closers=[router.aclose]))
-    return DuvetServer(Identity(), "", live, desk), router
+    desk = ToolDispatcher(Registry(), live, ToolEnvironment(closers=[router.aclose]))
+    return DuvetServer(ServerIdentity(), "", live, desk), router
 
 
 async def _wait(client: Any, session: dict[str, str], found: list[str]) -> None:

@@ -111,8 +111,8 @@ BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input"
 async def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% No answer and no line of the log MUST hold a token or, but for why a store can't be read, the text of an exception,
-    ##% nor, but for the `stored_path` of a file that was handed in, the folder of the project.
+    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
+    ##% be read, the folder of the project or the text of exceptions.
     folder = team(tmp_path / "pot")
     heard: list[str] = []
     with Command(duvet_command, folder, **TOKENS) as command:

@@ -26,10 +26,11 @@ PROMPT = "km-feedback-submit takes your vote on a result, by the request_id here
 
 
 async def test_the_same_as_there(duvet_command: str, project: Path, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% With `KM_GATEWAY_URL`, `duvet mcp` over standard input and output and the shell MUST forward each call of a `km-` tool
-    ##% to `POST /api/mcp` of that server, but for `km-help`, which tells of what can be called here.
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
     with Command(duvet_command, project, **TOKENS) as command:
         here = Here(duvet_command, desk, at(command.url, **TOKENS))
         async with asking(command.where, READER) as client:
@@ -51,20 +52,16 @@ async def test_the_same_as_there(duvet_command: str, project: Path, desk: Path) 
 
 
 async def test_what_is_shown_and_sent(duvet_command: str, project: Path, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% With `KM_GATEWAY_URL` and without an admin's token, tools for maintainers MUST NOT be shown, and a call of one MUST be
-    ##% refused as `forbidden`, or as `unauthorized` where there is no token at all, and sent nowhere.
+    ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
+    ##% tools without the admin's token.
     with Command(duvet_command, project, **TOKENS) as command:
         readers = Here(duvet_command, desk, at(command.url, KM_READER_TOKEN=READER))
         shown, answers = await readers.pipes(CALLS)
         assert shown & {*CALLS} == {*CALLS} - MAINTAINERS
         codes = {tool: answer.get("error", {}).get("code") for tool, answer in answers.items()}
         assert codes == {tool: "forbidden" if tool in MAINTAINERS else None for tool in CALLS}
-        ##= man/spec/gateway.md#access
-        ##= type=test
-        ##% Whether an answer of `km-search` that was forwarded says how to give feedback MUST depend on what can be called
-        ##% here, whichever token was shown there.
         assert "feedback_prompt" not in answers["km-search"]["metadata"]
         both = Here(duvet_command, desk, at(command.url, **TOKENS))
         _, answers = await both.pipes({"km-search": CALLS["km-search"]})
@@ -98,9 +95,10 @@ async def test_a_server_without_tokens(duvet_command: str, project: Path, desk: 
 
 
 async def test_its_errors(duvet_command: str, project: Path, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% An error of the gateway's own MUST keep its code, its message and its hint.
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
     with Command(duvet_command, project, **TOKENS) as command:
         here = Here(duvet_command, desk, at(command.url, **TOKENS))
         calls: dict[str, dict[str, Any]] = {"km-graph-node": {"node_id": "Code:gone.py"}}
@@ -123,9 +121,10 @@ async def test_its_errors(duvet_command: str, project: Path, desk: Path) -> None
 
 
 async def test_a_report_is_cut_there(duvet_command: str, project: Path, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% An answer that is forwarded to a client of the Model Context Protocol MUST be cut as if it had asked there.
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     make(project, {f"src/many/part_{number:03}.py": "" for number in range(300)})
     assert run(duvet_command, project, "ingest").code == 0
     with Command(duvet_command, project, **TOKENS) as command:
@@ -165,8 +164,8 @@ def test_what_is_changed_is_changed_there(duvet_command: str, project: Path, des
 async def test_the_manifest_of_a_reader(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`, on
-    ##% every face; who shows no token where there are some MUST be refused as `unauthorized`.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where) as client:
             for answer in (await client.get(API), await client.post(API, json={"tool": "km-ingest-status"})):

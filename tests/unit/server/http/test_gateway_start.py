@@ -21,9 +21,10 @@ pytestmark = pytest.mark.anyio
 
 
 def test_it_is_told_that_calls_are_forwarded(duvet_command: str, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/service.md#calls
     ##= type=test
-    ##% `duvet mcp --check` and `--describe` MUST tell that calls are forwarded, where to, and with which tokens.
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
     here = Here(duvet_command, desk, at("http://127.0.0.1:8931/team", KM_READER_TOKEN=READER))
     lines = here.run("mcp", "--check").out.splitlines()
     assert lines[2] == (
@@ -41,10 +42,10 @@ def test_it_is_told_that_calls_are_forwarded(duvet_command: str, desk: Path) -> 
 
 
 def test_what_is_no_address(duvet_command: str, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an
-    ##% error at the start that doesn't show it.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     here = Here(duvet_command, desk, at("https://user:geheim@example.org"))
     for words in (("mcp", "--check"), ("mcp",), ("call", "km-search", "--query", "x"), ("tools",)):
         done = here.run(*words)
@@ -53,10 +54,11 @@ def test_what_is_no_address(duvet_command: str, desk: Path) -> None:
 
 
 async def test_who_switches_the_pack_on(duvet_command: str, project: Path, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% `KM_GATEWAY_URL` MUST switch the pack `knowledge` on unless the configuration switches it off, and MUST NOT count for
-    ##% `duvet mcp --http`, which says so.
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
     make(desk, {"duvet.config.json": '{"toolPacks": {"knowledge": {"enabled": false}}}'})
     here = Here(duvet_command, desk, at("http://127.0.0.1:9"))
     assert "km-search" not in here.run("tools").out
@@ -70,10 +72,10 @@ async def test_who_switches_the_pack_on(duvet_command: str, project: Path, desk:
 
 
 async def test_dead_slow_and_strange_ones(duvet_command: str, desk: Path) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% What a gateway answers that is no answer of the tool MUST be told as `upstream_error`, with what to do and nothing of
-    ##% what it has answered.
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
     make(desk, {"duvet.config.json": '{"server": {"toolTimeout": 0.3}}'})
     with at_work(Wire()) as wire:
         here = Here(duvet_command, desk, at(wire.url, **TOKENS))

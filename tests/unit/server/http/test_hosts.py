@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.server.http.hosts import Hosts
+from duvet.server.http.guards import AllowedHosts
 
 OURS = (
     "localhost",
@@ -37,26 +37,26 @@ NOT_OURS = (
 
 @pytest.mark.parametrize("host", OURS)
 def test_the_machine_itself(host: str) -> None:
-    assert Hosts("127.0.0.1").allow(host)
-    assert Hosts("127.0.0.1").allow_origin(f"http://{host}")
-    assert Hosts("127.0.0.1").allow_origin(f"https://{host}")
+    assert AllowedHosts("127.0.0.1").allow(host)
+    assert AllowedHosts("127.0.0.1").allow_origin(f"http://{host}")
+    assert AllowedHosts("127.0.0.1").allow_origin(f"https://{host}")
 
 
 @pytest.mark.parametrize("host", NOT_OURS)
 def test_nobody_else(host: str) -> None:
-    assert not Hosts("127.0.0.1").allow(host)
-    assert not Hosts("127.0.0.1").allow_origin(f"http://{host}")
+    assert not AllowedHosts("127.0.0.1").allow(host)
+    assert not AllowedHosts("127.0.0.1").allow_origin(f"http://{host}")
 
 
 @pytest.mark.parametrize(
     "origin", ["null", "file://localhost", "localhost", "http://localhost/page", "HTTP:localhost", ""]
 )
 def test_origins_are_of_the_web(origin: str) -> None:
-    assert not Hosts("127.0.0.1").allow_origin(origin)
+    assert not AllowedHosts("127.0.0.1").allow_origin(origin)
 
 
 def test_names_that_are_given() -> None:
-    hosts = Hosts("10.1.2.3", ["duvet.example", "[2001:db8::1]"])
+    hosts = AllowedHosts("10.1.2.3", ["duvet.example", "[2001:db8::1]"])
     given = ("10.1.2.3:8931", "duvet.example", "DUVET.example:443", "[2001:DB8:0::1]:80", "localhost")
     assert [hosts.allow(one) for one in given] == [True] * 5
     assert not hosts.allow("10.1.2.4")
@@ -64,5 +64,5 @@ def test_names_that_are_given() -> None:
 
 @pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
 def test_any_address_where_it_listens_at_all(everywhere: str) -> None:
-    hosts = Hosts(everywhere)
+    hosts = AllowedHosts(everywhere)
     assert [hosts.allow(one) for one in ("10.1.2.3:80", "[2001:db8::1]", "duvet.example")] == [True, True, False]

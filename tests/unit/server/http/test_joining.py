@@ -8,7 +8,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from duvet.server.http.joining import Joining
+from duvet.server.http.listener import CoalescingTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ class Transport:
 
 async def test_pieces_are_joined() -> None:
     transport = Transport()
-    joining = Joining(cast(asyncio.Transport, transport))
+    joining = CoalescingTransport(cast(asyncio.Transport, transport))
     joining.write(b"head")
     joining.write(b"body")
     assert transport.told == []

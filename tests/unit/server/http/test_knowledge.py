@@ -62,7 +62,7 @@ def lasting(value: Any) -> Any:
 
 
 async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
     ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
     faces: dict[str, dict[str, Any]] = {"pipes": {}, "http": {}, "rest": {}, "shell": {}}
@@ -93,10 +93,10 @@ async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None
 
 
 async def test_who_may_call(duvet_command: str, project: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be called by maintainers alone, and MUST be there in a pack that is
-    ##% `read-only`: they change nothing.
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
+    ##% `read-only` pack.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, READER) as client:
             statuses = {tool: (await post(client, tool, **given))[0] for tool, given in CALLS.items()}
@@ -164,8 +164,8 @@ SENTENCES: dict[str, dict[str, Any]] = {
 async def test_what_is_wrong_is_said_in_the_same_words_on_every_face(duvet_command: str, project: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% A request that has no query, or a field or a filter that is unknown or of another type, MUST be refused by the
-    ##% name of that field.
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
     async with client_of(over_stdio(duvet_command, project), MODERN) as client:
         for message, given in SENTENCES.items():
             found = value_of(await client.call_tool("km-search", given))

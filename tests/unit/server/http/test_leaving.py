@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.made import Waiting
 from tests.unit.server.http.serving import LONGEST, MEDIA, Where, asking, error_of, greet, serving
@@ -35,9 +35,10 @@ async def begun(stack: AsyncExitStack, where: Where, count: int, waiting: Waitin
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A call whose client has left MUST be cancelled.
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
     with anyio.fail_after(LONGEST):
-        async with serving(server, limits=Limits(requests=MANY)) as where, asking(where) as client:
+        async with serving(server, limits=HttpLimits(requests=MANY)) as where, asking(where) as client:
             for _ in range(MANY):
                 async with AsyncExitStack() as stack:
                     await begun(stack, where, 1, waiting)
@@ -53,11 +54,11 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
 async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: Waiting, places: int, most: int) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A further request of a client that has 8 or more at work, and no fewer than there is room left for, MUST be refused
-    ##% with 503 and a `Retry-After`; the same holds for streams.
+    ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
+    ##% open, each with `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with (
-            serving(server, limits=Limits(requests=places)) as where,
+            serving(server, limits=HttpLimits(requests=places)) as where,
             asking(where) as greedy,
             asking(where, at=ELSEWHERE) as other,
             AsyncExitStack() as stack,
@@ -73,7 +74,7 @@ async def test_one_client_leaves_room_for_others(server: DuvetServer, waiting: W
 async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
     with anyio.fail_after(LONGEST):
         async with (
-            serving(server, limits=Limits(streams=9)) as where,
+            serving(server, limits=HttpLimits(streams=9)) as where,
             asking(where) as greedy,
             AsyncExitStack() as stack,
         ):

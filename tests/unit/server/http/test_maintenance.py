@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from duvet.knowledge.upkeep.places import FEEDBACK
+from duvet.knowledge.maintenance.feedback import FEEDBACK_FILE
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.server.clients import MODERN, client_of, over_stdio
@@ -38,10 +38,10 @@ SHAPES: dict[str, set[str]] = {
 
 
 async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#audit
     ##= type=test
-    ##% Each call of a tool that changes something, by a caller who may, MUST be a line of `audit.jsonl` beside the store
-    ##% and of the log, with its time, its tool, what came of it, and who has made it in which way.
+    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
     faces: dict[str, dict[str, Any]] = {"mcp": {}, "http": {}, "rest": {}, "shell": {}}
     with anyio.fail_after(LONGEST):
         async with client_of(over_stdio(duvet_command, project), MODERN) as client:
@@ -80,17 +80,18 @@ async def test_the_same_on_every_face(duvet_command: str, project: Path) -> None
     stored = next(one for one in lines if one["tool"] == "km-storetext")
     assert stored["parameters"] == {"overwrite": True, "ingest": True}
     assert stored["arguments"] == "content=str(11) title=str(6) tags=array(1) overwrite=true ingest=true"
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#audit
     ##= type=test
-    ##% That line MUST hold neither the contents of files, texts and notes, nor a token.
+    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     for text in (log, json.dumps(lines)):
         assert not any(secret in text for secret in (SECRET, ADMIN, READER))
 
 
 async def test_a_quiet_log(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#audit
     ##= type=test
-    ##% A server MUST write that line of the log whatever `logLevel` says.
+    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
     make(project, {"duvet.config.json": json.dumps({**CONFIG, "server": {"logLevel": "error"}})})
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
@@ -102,10 +103,10 @@ async def test_a_quiet_log(duvet_command: str, project: Path) -> None:
 
 
 async def test_progress(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-    ##% wanted, and MUST leave what is known as it was where the call is cancelled.
+    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
+    ##% index unchanged.
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -139,9 +140,10 @@ async def test_who_may_call(duvet_command: str, project: Path) -> None:
 
 
 async def test_what_was_acknowledged_is_there_once_a_server_is_killed(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% What was acknowledged MUST be on the disk, in whole lines, however many write at once and whoever is killed.
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
     (project / "docs/large.md").write_text("tea " * 200_000)
     told: list[tuple[str, str]] = []
 
@@ -175,7 +177,7 @@ async def test_what_was_acknowledged_is_there_once_a_server_is_killed(duvet_comm
     assert set(copies.values()) == {(project / "docs/large.md").read_bytes()}
     lines = [
         json.loads(line)
-        for line in (project / KEPT / FEEDBACK).read_text().splitlines(keepends=True)
+        for line in (project / KEPT / FEEDBACK_FILE).read_text().splitlines(keepends=True)
         if line.endswith("\n")
     ]
     there = {

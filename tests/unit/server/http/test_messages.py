@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.serving import MEDIA, MODERN_HEADERS, answer_in, asking, greet, serving
 from tests.unit.server.wire import enveloped, hello, request
@@ -17,10 +17,10 @@ NOTE = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"reque
 ARRAY = [{"id": "ä\n"}, {"id": "two"}]
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#standard-input-and-output
 ##= type=test
-##% A batch of messages MUST be answered with an array where the protocol is 2025-03-26, and MUST be refused with 400 where
-##% it is a later one.
+##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in all
+##% others, over HTTP too.
 async def test_a_batch(server: DuvetServer) -> None:
     batch = [
         request("ping", id=1),
@@ -68,7 +68,7 @@ async def test_a_batch_outside_of_a_session(server: DuvetServer) -> None:
 
 @pytest.mark.parametrize("batch", [[], [request("ping")] * 3])
 async def test_the_size_of_a_batch(server: DuvetServer, batch: list[Any]) -> None:
-    async with serving(server, limits=Limits(batch=2)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(batch=2)) as where, asking(where) as client:
         answer = await client.post("/mcp", json=batch, headers=await greet(client, "2025-03-26"))
     assert (answer.status_code, answer.json()["error"]["message"]) == (
         400,
@@ -77,15 +77,15 @@ async def test_the_size_of_a_batch(server: DuvetServer, batch: list[Any]) -> Non
 
 
 async def test_a_batch_counts_for_as_many(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(rate=0.001, burst=6)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(rate=0.001, burst=6)) as where, asking(where) as client:
         session = await greet(client, "2025-03-26")
         answers = [await client.post("/mcp", json=[request("ping")] * 3, headers=session) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
 
 
-##= man/spec/mcp.md#http
+##= man/spec/mcp.md#resources
 ##= type=test
-##% An answer to `resources/get` that is an array MUST be the array itself, whether it comes as JSON or as an event.
+##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
 async def test_a_bare_array(server: DuvetServer) -> None:
     async with serving(server) as where, asking(where) as client:
         session = await greet(client)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.llm.errors import ModelError, NoModelError
-from duvet.llm.records import ModelRequest, ModelResponse, Resolved
+from duvet.llm.records import ModelError, ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from tests.unit.server.http.nexus import nexus, post
 
 pytestmark = pytest.mark.anyio
@@ -22,12 +21,12 @@ class FakeRouter:
         self.failure = failure
         self.asked: list[ModelRequest] = []
 
-    def pick(self, request: ModelRequest) -> Resolved:
+    def pick(self, request: ModelRequest) -> ResolvedModel:
         if isinstance(self.failure, NoModelError):
             raise self.failure
-        return Resolved("one", "small", "a test")
+        return ResolvedModel("one", "small", "a test")
 
-    async def invoke(self, request: ModelRequest, resolved: Resolved | None = None) -> ModelResponse:
+    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
         self.asked.append(request)
         if self.failure:
             raise self.failure
@@ -48,9 +47,10 @@ async def test_criterion_5_1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("router", [None, FakeRouter(failure=NoModelError())], ids=["no router", "no model"])
 async def test_criterion_5_2(tmp_path: Path, router: FakeRouter | None) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Where no model is set up, `ask` MUST be refused as `upstream_error` before a page is looked for.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     unavailable = {
         "status": "error",
         "error": "AI search is not available",
@@ -63,9 +63,10 @@ async def test_criterion_5_2(tmp_path: Path, router: FakeRouter | None) -> None:
 
 
 async def test_criterion_5_3(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `ask` MUST answer with the pages that the model was shown as its sources.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot.\n" for number in range(7)}
     router = FakeRouter("Warm it [1][2].")
     async with nexus(tmp_path, files, router=router) as client:
@@ -77,9 +78,10 @@ async def test_criterion_5_3(tmp_path: Path) -> None:
 
 
 async def test_criterion_5_4(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#ask
+    ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Where no page is found, `ask` MUST say so, and MUST NOT ask a model.
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
     router = FakeRouter("never")
     nothing = {"answer": "No relevant information found in the knowledge base.", "sources": []}
     async with nexus(tmp_path, router=router) as client:
@@ -90,9 +92,9 @@ async def test_criterion_5_4(tmp_path: Path) -> None:
 
 
 async def test_a_model_that_fails(tmp_path: Path) -> None:
-    from duvet.llm.errors import Fault
+    from duvet.llm.records import ModelFault
 
-    router = FakeRouter(failure=ModelError(Fault.UNAVAILABLE, "one does not answer"))
+    router = FakeRouter(failure=ModelError(ModelFault.UNAVAILABLE, "one does not answer"))
     async with nexus(tmp_path, router=router) as client:
         status, found = await post(client, "ask", question="When does the kettle boil?")
     assert (status, found["error"], found["code"]) == (503, "one does not answer", "upstream_error")

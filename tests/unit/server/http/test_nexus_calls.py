@@ -36,8 +36,8 @@ async def test_criterion_1_2(tmp_path: Path) -> None:
 async def test_criterion_1_3(tmp_path: Path, files: dict[str, str]) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `/api/mcp` MUST list the five tools of the pack `pages` and call them whether the pack is switched on or not, and
-    ##% whether there are pages or not.
+    ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
+    ##% always on `/api/mcp`.
     async with nexus(tmp_path, files) as client:
         names = [tool["name"] for tool in (await client.get(API)).json()["tools"]]
         assert (await post(client, "get_connections", slug="alpah"))[0] == 404
@@ -69,7 +69,8 @@ async def test_criterion_7_2(tmp_path: Path) -> None:
 async def test_criterion_7_3(tmp_path: Path, tool: str, name: str) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% A required argument that is empty or blank MUST be refused as one that is missing.
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
     async with nexus(tmp_path) as client:
         for given in ({}, {name: ""}, {name: " \n"}, {name: None}, {"other": 1}):
             status, found = await post(client, tool, **given)

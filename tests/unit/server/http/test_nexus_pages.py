@@ -32,7 +32,7 @@ async def test_criterion_2_1(tmp_path: Path) -> None:
 async def test_criterion_2_2(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `list_pages` MUST answer all pages with their slugs and titles, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     async with nexus(tmp_path) as client:
         assert [row["slug"] for row in (await post(client, "list_pages"))[1]] == ["delta", "beta", "gamma", "alpha"]
 
@@ -45,7 +45,7 @@ async def test_criterion_2_3(tmp_path: Path) -> None:
 async def test_all_pages_are_listed(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% By `/api/mcp`, `list_pages` MUST answer all pages unless `limit` says otherwise.
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     async with nexus(tmp_path, {f"docs/{number:03}.md": "" for number in range(120)}) as client:
         assert len((await post(client, "list_pages"))[1]) == 120
         answer = (await client.post(API, json={"tool": "list_pages", "input": {"limit": 7}})).json()
@@ -65,7 +65,8 @@ async def test_criterion_3_1(tmp_path: Path) -> None:
 async def test_criterion_3_2(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% A page that there is not MUST be answered with `not_found`, the slug, and the nearest one where one is near.
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
     async with nexus(tmp_path) as client:
         assert await post(client, "get_page", slug="alpah") == (404, NOT_FOUND)
         far = {**NOT_FOUND, "error": "Page '../../etc/passwd' not found", "hint": "the list of pages has all slugs"}
@@ -86,7 +87,7 @@ async def test_criterion_3_4(tmp_path: Path) -> None:
 async def test_a_page_with_requirements(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% A page MUST be answered with the requirements that it names, and the code that cites them.
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     async with nexus(tmp_path) as client:
         page = (await post(client, "get_page", slug="gamma"))[1]
         connections = (await post(client, "get_connections", slug="gamma"))[1]
@@ -153,8 +154,7 @@ async def test_criterion_4_4(tmp_path: Path) -> None:
 async def test_criterion_6_1(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% `get_connections` MUST answer the outlinks and the backlinks of a page, and as its graph itself and the pages that
-    ##% it is linked with, each with how many connections it has in all, and the links among these, each once.
+    ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
     async with nexus(tmp_path) as client:
         assert await post(client, "get_connections", slug="alpha") == (
             200,

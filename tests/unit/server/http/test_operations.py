@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from duvet.server.http.metrics import Metrics
-from duvet.server.log import Level, Log
+from duvet.server.http.metrics import ServerMetrics
+from duvet.server.log import EventLevel, ServerLog
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.desk import Desk, House
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import BOTH, READER, asking, call, serving
 
@@ -37,9 +37,9 @@ def counted(text: str, name: str) -> dict[tuple[str, ...], float]:
 async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
-    ##% Every call of a tool MUST be counted, by its tool, by the way it came and by what came of it.
-    metrics = Metrics("1.0")
-    desk = Desk(server.desk.registry, server.live, House(observers=[metrics.saw]))
+    ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call tools.
+    metrics = ServerMetrics("1.0")
+    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[metrics.saw]))
     counting = DuvetServer(server.identity, "", server.live, desk)
     async with serving(counting) as where, asking(where) as client:
         for _ in range(3):
@@ -61,14 +61,10 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
 
 
 async def test_unknown_tools_are_told_of(server: DuvetServer) -> None:
-    ##= man/spec/service.md#operations
-    ##= type=test
-    ##% A call of a tool that is unknown MUST be a line of the log with the beginning of its name, and MUST be counted as
-    ##% that of the tool `unknown`.
-    metrics = Metrics("1.0")
+    metrics = ServerMetrics("1.0")
     lines: list[str] = []
-    log = Log(lines.append, Level.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
-    desk = Desk(server.desk.registry, server.live, House(observers=[log.saw, metrics.saw]))
+    log = ServerLog(lines.append, EventLevel.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
+    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[log.saw, metrics.saw]))
     async with serving(DuvetServer(server.identity, "", server.live, desk)) as where, asking(where) as client:
         given = {"tool": "nöthing\n" + "x" * 5000, "input": {"secret": "words"}}
         await client.post(API, json=given, headers={"x-request-id": "r-1"})
@@ -93,7 +89,7 @@ async def test_unknown_tools_are_told_of(server: DuvetServer) -> None:
 async def test_requests_are_counted_by_paths_that_there_are(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
-    ##% `/metrics` MUST be shown to those alone who may call tools.
+    ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call tools.
     async with serving(server, tokens=BOTH) as where:
         async with asking(where) as client:
             for path in ("/health", "/made-up-1", "/made-up-2"):
@@ -114,8 +110,8 @@ async def test_requests_are_counted_by_paths_that_there_are(server: DuvetServer)
 async def test_ready_and_not(server: DuvetServer, project: Path) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
-    ##% `/ready` MUST answer 200 once the project can be read and 503 as long as it can't, without a token, and without
-    ##% saying what is in it.
+    ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
+    ##% can be read or else 503.
     async with serving(server, tokens=BOTH) as where, asking(where) as client:
         answer = await client.get("/ready")
         assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
@@ -141,10 +137,10 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
             await client.post(API, json=given, headers={"x-request-id": "r-1"})
         _, _, err = command.end()
     (told,) = [json.loads(line) for line in err.splitlines()]
-    ##= man/spec/gateway.md#telemetry
+    ##= man/spec/service.md#operations
     ##= type=test
-    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
-    ##% `knowledge`, and how long it is where it is of another.
+    ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
+    ##% warnings.
     assert told.pop("warning") == "str(164)"
     assert told.pop("time").endswith("Z") and told.pop("duration_ms") > 0 and told.pop("bytes_out") > 1
     assert told == {
@@ -163,8 +159,7 @@ async def test_lines_of_json(duvet_command: str, project: Path) -> None:
 async def test_nobody_reads_the_log(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
     ##= type=test
-    ##% A server MUST NOT wait for who reads its log: lines that nobody takes MUST be left out, and how many MUST be told
-    ##% with the next one.
+    ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
     (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
     with Command(duvet_command, project) as command:
         async with asking(command.where) as client:

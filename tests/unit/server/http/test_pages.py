@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.server.doubt import Doubt
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.choosing import choice
-from duvet.tools.desk import Desk
-from duvet.tools.plugins import Found
+from duvet.server.staleness import ChangeDetector
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import choose_packs
+from duvet.tools.plugins import PluginPacks
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.knowledge.pages.made import TRACE
@@ -55,19 +55,16 @@ async def said_by(client: Any) -> list[Any]:
 @pytest.mark.parametrize("tells", [True, False], ids=["told", "not told"])
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Path], object], tells: bool) -> None:
-    ##= man/spec/pages.md#freshness
-    ##= type=test
-    ##% An edit of a page that was written to disk before a request MUST be in its answer.
     folder = make(tmp_path / "tea", {**TRACE, **NOTES})
-    live = Live(lambda: opened(folder), 50, doubt=None if tells else Doubt(None))
-    desk = Desk(choice(("trace",), {}, Found()).registry, live)
+    live = LiveProject(lambda: opened(folder), 50, doubt=None if tells else ChangeDetector(None))
+    desk = ToolDispatcher(choose_packs(("trace",), {}, PluginPacks()).registry, live)
     try:
-        async with serving(DuvetServer(Identity(), "", live, desk)) as where, asking(where) as client:
+        async with serving(DuvetServer(ServerIdentity(), "", live, desk)) as where, asking(where) as client:
             before = await said_by(client)
             edit(folder)
             after = await said_by(client)
-            again = Live(lambda: opened(folder), 50)
-            fresh = DuvetServer(Identity(), "", again, Desk(desk.registry, again))
+            again = LiveProject(lambda: opened(folder), 50)
+            fresh = DuvetServer(ServerIdentity(), "", again, ToolDispatcher(desk.registry, again))
             async with serving(fresh) as elsewhere, asking(elsewhere) as other:
                 assert after == await said_by(other) != before
             again.close()
@@ -127,8 +124,8 @@ async def shown_to(command: Command) -> tuple[set[str], set[str]]:
 async def test_the_pack_is_shown_where_there_are_pages(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% Clients of the Model Context Protocol MUST be shown the pack `pages` where the project has pages or the pack is
-    ##% asked for, and not otherwise.
+    ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
+    ##% always on `/api/mcp`.
     folder = make(tmp_path / "tea", TRACE)
     with Command(duvet_command, folder) as command:
         assert await shown_to(command) == (set(), {*FIVE})
@@ -160,8 +157,8 @@ async def test_the_configuration_decides(
 async def test_a_page_that_is_too_long_for_one_answer(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
-    ##% A text that is too long for one answer MUST be cut at 4,000,000 bytes of JSON, with a warning and with where the
-    ##% rest begins.
+    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
+    ##% and say where the rest begins.
     text = '"\u00e9\n' * 5_000_000
     files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
     async with nexus(tmp_path, files) as client:

@@ -7,15 +7,14 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from duvet.server.http.holders import payer_of
-from duvet.server.http.limits import Limits
-from duvet.server.http.tokens import Tokens
+from duvet.server.http.guards import HttpLimits, find_rate_limit_key
+from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.serving import ADMIN, BOTH, MEDIA, NOBODY, READER, asking, serving
 from tests.unit.server.wire import request
 
 pytestmark = pytest.mark.anyio
-RARELY = replace(Limits(), rate=0.0001, burst=3)
+RARELY = replace(HttpLimits(), rate=0.0001, burst=3)
 """Three, and no more for hours."""
 
 
@@ -31,16 +30,16 @@ RARELY = replace(Limits(), rate=0.0001, burst=3)
         ([f"Bearer {READER}"], NOBODY, "192.0.2.1"),
     ],
 )
-def test_who_pays(shown: list[str], tokens: Tokens, payer: str) -> None:
+def test_who_pays(shown: list[str], tokens: AccessTokens, payer: str) -> None:
     headers = [(b"authorization", value.encode()) for value in shown]
-    assert payer_of({"client": ("192.0.2.1", 5), "headers": headers}, tokens) == payer
+    assert find_rate_limit_key({"client": ("192.0.2.1", 5), "headers": headers}, tokens) == payer
 
 
 async def test_a_token_pays_wherever_it_is(server: DuvetServer) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A caller with a token MUST be counted by that token, wherever it is, and any other by its address, where requests are
-    ##% limited.
+    ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
+    ##% open, each with `Retry-After`.
     async with serving(server, tokens=BOTH, limits=RARELY) as where:
         async with asking(where, READER) as one, asking(where, READER, at="127.0.0.2") as other:
             found = [(await client.get("/api/mcp")).status_code for client in (one, other, one, other, one)]

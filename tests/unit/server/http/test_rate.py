@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.server.http.rate import Buckets, client_of
+from duvet.server.http.guards import TokenBuckets, find_client_address
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 
 def test_a_bucket_empties_and_fills() -> None:
     clock = Clock()
-    buckets = Buckets(2, 3, 10, clock)
+    buckets = TokenBuckets(2, 3, 10, clock)
     assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
     assert buckets.wait("b") == 0
     clock.now += 0.5
@@ -28,17 +28,17 @@ def test_a_bucket_empties_and_fills() -> None:
 
 
 def test_a_batch_costs_more_but_never_too_much() -> None:
-    buckets = Buckets(1, 3, 10, Clock())
+    buckets = TokenBuckets(1, 3, 10, Clock())
     assert [buckets.wait("a", 50), buckets.wait("a", 50)] == [0, 3]
 
 
 def test_any_number() -> None:
-    buckets = Buckets(0, 0, 10, Clock())
+    buckets = TokenBuckets(0, 0, 10, Clock())
     assert ([buckets.wait("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
 
 
 def test_clients_are_forgotten() -> None:
-    buckets = Buckets(1, 1, 2, Clock())
+    buckets = TokenBuckets(1, 1, 2, Clock())
     assert [buckets.wait(one) for one in ("a", "b", "c", "b", "a")] == [0, 0, 0, 1, 0]
     assert len(buckets) == 2
 
@@ -54,4 +54,4 @@ def test_clients_are_forgotten() -> None:
     ],
 )
 def test_who_a_client_is(host: str, client: str) -> None:
-    assert client_of({"client": (host, 1234)}) == client
+    assert find_client_address({"client": (host, 1234)}) == client

@@ -7,14 +7,14 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.server.http.made import Waiting
 from tests.unit.server.http.serving import BOTH, MEDIA, READER, asking, error_of, greet, serving
 from tests.unit.server.wire import hello, request
 
 pytestmark = pytest.mark.anyio
-SMALL = Limits(body=2000, burst=1, rate=0.001)
+SMALL = HttpLimits(body=2000, burst=1, rate=0.001)
 BAD_HOST = error_of("forbidden", "This server doesn't go by that name", "duvet mcp --allow-host NAME")
 BAD_ORIGIN = error_of("forbidden", "Pages of that origin may not ask", "duvet mcp --allow-host NAME")
 OTHER_METHOD = error_of("unsupported_operation", "This method is not served here")
@@ -54,12 +54,11 @@ UNAUTHORIZED: dict[str, tuple[dict[str, str], Any]] = {
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% On every path, a request whose `Host` isn't a name of the server MUST be refused with 421, and one whose `Origin`
-##% isn't with 403.
+##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
 ##= man/spec/mcp.md#http
 ##= type=test
-##% What is not served MUST be refused in JSON: another path with 404, another method with 405, another medium with 415,
-##% and a client that doesn't accept the media of answers with 406.
+##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
+##% `Accept` that it does not support.
 async def test_refusals(server: DuvetServer) -> None:
     async with serving(server) as where, asking(where) as client:
         found = {}
@@ -73,7 +72,8 @@ async def test_refusals(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% With tokens, a request to `/mcp` that doesn't show one of them MUST be refused with 401 and a `WWW-Authenticate`.
+##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
+##% bind each session to its token.
 @pytest.mark.parametrize("case", UNAUTHORIZED)
 async def test_a_token_is_needed(server: DuvetServer, case: str) -> None:
     headers, body = UNAUTHORIZED[case]
@@ -91,9 +91,10 @@ async def test_one_token_is_shown(server: DuvetServer) -> None:
         assert (await client.post("/mcp", json=hello(), headers=headers)).status_code == 401
 
 
-##= man/spec/mcp.md#http
+##= man/spec/service.md#operations
 ##= type=test
-##% `/health` MUST answer `{"status":"ok"}` without a token.
+##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project can
+##% be read or else 503.
 async def test_health(server: DuvetServer) -> None:
     async with serving(server, tokens=BOTH) as where, asking(where) as client:
         answer = await client.get("/health")
@@ -103,14 +104,15 @@ async def test_health(server: DuvetServer) -> None:
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% A request whose body is larger than the limit MUST be refused with 413, before it is parsed.
+##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with 413,
+##% without reading it all.
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_large_request(server: DuvetServer, chunked: bool) -> None:
     async def parts() -> Any:
         for _ in range(4):
             yield b"[" * 1000
 
-    async with serving(server, limits=Limits(body=2000)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(body=2000)) as where, asking(where) as client:
         answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=MEDIA)
         hint = "it may have 2,000 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
         assert (answer.status_code, answer.json()) == (
@@ -123,21 +125,18 @@ async def test_a_large_request(server: DuvetServer, chunked: bool) -> None:
 
 ##= man/spec/mcp.md#limits
 ##= type=test
-##% A client that asks more often than it may MUST be refused with 429 and a `Retry-After`.
+##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are open,
+##% each with `Retry-After`.
 async def test_too_often(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(rate=0.5, burst=2)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(rate=0.5, burst=2)) as where, asking(where) as client:
         answers = [await client.get("/health") for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]
         assert answers[2].json() == error_of("upstream_error", "Too many requests", "try again later")
         assert answers[2].headers["retry-after"] == "2"
 
 
-##= man/spec/mcp.md#limits
-##= type=test
-##% Where too many requests are at work, or too many streams are open, a further one MUST be refused with 503 and a
-##% `Retry-After`.
 async def test_too_many_at_once(server: DuvetServer, waiting: Waiting) -> None:
-    async with serving(server, limits=Limits(requests=1, streams=1)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(requests=1, streams=1)) as where, asking(where) as client:
         session = await greet(client)
         async with client.stream("GET", "/mcp", headers=session) as stream, anyio.create_task_group() as tasks:
             assert stream.status_code == 200

@@ -40,8 +40,8 @@ async def told(client: httpx2.AsyncClient, path: str, **query: str) -> tuple[int
 async def test_what_they_are(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST answer the reports themselves to
-    ##% those who may call the tools that make them, and 404 where nothing was taken in.
+    ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to callers
+    ##% who may use their tools, and 404 before the first ingest run.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
             for path, tool in REPORTS.items():

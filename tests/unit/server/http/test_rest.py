@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.checks import LONGEST
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
 from tests.unit.server.http.serving import ADMIN, BOTH, READER, asking, call, serving
 from tests.unit.server.protocol.made import made
 
@@ -26,8 +26,7 @@ def refused(code: str, message: str, hint: str = "") -> dict[str, str]:
 async def test_the_manifest(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% `GET /api/mcp` MUST list the tools that the caller may call, each with its name, its description and the schema of
-    ##% its input.
+    ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
     async with serving(server, tokens=BOTH) as where:
         async with asking(where, READER) as client:
             answer = await client.get(API)
@@ -66,10 +65,11 @@ async def test_the_manifest(server: DuvetServer) -> None:
 async def test_what_a_tool_answers(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% The `result` of a call MUST be what the tool answers: the object itself, or the bare array.
+    ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
     ##= man/spec/service.md#calls
     ##= type=test
-    ##% A tool MUST answer the same by the protocol, by `/api/mcp` and by `duvet call`.
+    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
+    ##% that are off.
     async with serving(server) as where, asking(where) as client:
         for name, given in (("coverage_summary", {}), ("list_uncited_requirements", {"limit": 1})):
             answer = await client.post(API, json={"tool": name, "input": given})
@@ -116,7 +116,7 @@ BODIES: dict[str, tuple[Any, dict[str, str]]] = {
         refused("invalid_request", "limit: expected int, got str"),
     ),
     "long": (
-        {"tool": "search_requirements", "input": {"query": "a" * (LONGEST + 1)}},
+        {"tool": "search_requirements", "input": {"query": "a" * (MAX_ARGUMENT_LENGTH + 1)}},
         refused("invalid_request", "query has more than 20,000 characters"),
     ),
 }
@@ -126,8 +126,8 @@ BODIES: dict[str, tuple[Any, dict[str, str]]] = {
 async def test_bodies_that_are_wrong(server: DuvetServer, name: str) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A body that is not JSON, an unknown tool, and an input that is wrong or missing MUST be refused with 400 and what
-    ##% is wrong.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     body, expected = BODIES[name]
     async with serving(server) as where, asking(where) as client:
         given = {"content": body} if isinstance(body, bytes) else {"json": body}
@@ -146,7 +146,8 @@ async def test_no_input_is_an_empty_one(server: DuvetServer) -> None:
 async def test_statuses(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% Below `/api`, `error` MUST be the sentence that tells what went wrong, with `code` and `hint` beside it.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     async with serving(server, tokens=BOTH) as where:
         async with asking(where) as client:
             answer = await client.post(API, json={"tool": "mend"})
@@ -189,7 +190,8 @@ async def test_statuses(server: DuvetServer) -> None:
 async def test_what_nobody_foresaw(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     ##= man/spec/service.md#rest
     ##= type=test
-    ##% A failure that nobody foresaw MUST be answered with 500 and nothing of what went wrong.
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     async with serving(made(server.live)) as where, asking(where) as client:
         answer = await client.post(API, json={"tool": "burst", "input": {"number": 1}})
         assert (answer.status_code, answer.json()) == (500, refused("upstream_error", "Internal server error"))

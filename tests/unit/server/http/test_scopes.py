@@ -62,8 +62,8 @@ def refused_with(result: Any) -> str:
 
 ##= man/spec/gateway.md#access
 ##= type=test
-##% Tools for maintainers MUST NOT be listed to callers without that scope, and MUST be refused to them as `forbidden`, on
-##% every face; who shows no token where there are some MUST be refused as `unauthorized`.
+##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
 @pytest.mark.parametrize("tool", ALL)
 async def test_over_http(served: Command, tool: str) -> None:
     allowed = {"": "unauthorized", READER: "" if tool in READERS else "forbidden", ADMIN: ""}
@@ -94,10 +94,10 @@ async def test_over_http_without_tokens(anybodys: Command, tool: str) -> None:
 
 @pytest.mark.parametrize("who", ["nobody", "reader", "admin"])
 def test_through_a_gateway(forwarding: dict[str, Wire], who: str) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and one
-    ##% for maintainers with the admin's token alone.
+    ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
+    ##% tools without the admin's token.
     wire = forwarding[who]
     refusal = {"nobody": "unauthorized", "reader": "forbidden", "admin": ""}[who]
     expected = dict.fromkeys(MAINTAINERS, refusal) | dict.fromkeys(READERS, refusal if who == "nobody" else "")

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import httpx2
 import pytest
 
-from duvet.server.http.limits import Limits
+from duvet.server.http.guards import HttpLimits
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.made import KETTLE, SPECIFICATION, make
 from tests.unit.server.conftest import server_of
@@ -30,7 +30,7 @@ async def status(client: httpx2.AsyncClient, session: dict[str, str]) -> int:
 
 
 async def test_the_session_that_is_idle_for_longest_makes_room(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(sessions=3)) as where, asking(where) as client:
+    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
         sessions = [await greet(client) for _ in range(3)]
         assert await status(client, sessions[0]) == 200
         sessions.append(await greet(client))
@@ -41,9 +41,9 @@ async def test_the_session_that_is_idle_for_longest_makes_room(server: DuvetServ
 async def test_who_has_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% Where there are too many sessions, the one that was idle for longest MUST make room for another, of those of the
-    ##% client that has most of them.
-    async with serving(server, limits=Limits(sessions=3)) as where, asking(where) as client:
+    ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
+    ##% client that has the most.
+    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
         async with asking(where, at=OTHER) as flood:
             session = await greet(client)
             sessions = [await greet(flood) for _ in range(10)]
@@ -53,7 +53,11 @@ async def test_who_has_most_sessions_makes_room(server: DuvetServer) -> None:
 
 
 async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with serving(server, limits=Limits(sessions=2)) as where, asking(where) as client, AsyncExitStack() as stack:
+    async with (
+        serving(server, limits=HttpLimits(sessions=2)) as where,
+        asking(where) as client,
+        AsyncExitStack() as stack,
+    ):
         sessions = [await greet(client) for _ in range(2)]
         for session in sessions:
             stream = await stack.enter_async_context(client.stream("GET", "/mcp", headers=session))
@@ -82,7 +86,7 @@ async def telling(kettle: Path) -> AsyncIterator[DuvetServer]:
 async def test_what_happens_while_no_stream_is_open_is_told_later(kettle: Path, telling: DuvetServer) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% What a client could not be told of over HTTP, for it had no stream open, it MUST be told once it opens one.
+    ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
     async with serving(telling) as where, asking(where) as client:
         silent, session = await greet(client), await greet(client)
         for one in (silent, session):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from duvet.server.http.metrics import Metrics
-from duvet.tools.seen import Seen, shown_warning
+from duvet.server.http.metrics import ServerMetrics
+from duvet.tools.audit import CallRecord, format_warning
 from tests.cli.made import make
 from tests.unit.knowledge.stored import NOW, RUN, STORE, fill
 from tests.unit.server.http.command import Command
@@ -62,8 +62,8 @@ def one(text: str, name: str, **labels: str) -> float | None:
 async def test_every_tool_stands_at_nought(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
     ##= type=test
-    ##% These MUST stand at 0 for each tool that can be called before it is, and MUST have no labels whose values come from
-    ##% callers.
+    ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and without
+    ##% labels that callers choose.
     with Command(duvet_command, project) as command:
         async with asking(command.where) as client:
             text = (await client.get("/metrics")).text
@@ -93,13 +93,8 @@ async def test_every_tool_stands_at_nought(duvet_command: str, project: Path) ->
 async def test_calls_are_counted(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
     ##= type=test
-    ##% Every call of a tool of the pack `knowledge` MUST be counted as `km_mcp_requests_total` by its tool and by its result,
-    ##% `success` or `error`, MUST be timed as `km_mcp_request_seconds` by its tool, and MUST be counted as
-    ##% `km_mcp_failures_total` by its tool and by the code of its error where it fails.
-    ##= man/spec/gateway.md#telemetry
-    ##= type=test
-    ##% `km-search`, `km-upload` and `km-storetext` MUST be counted as `km_search_requests_total`, `km_mcp_upload_total` and
-    ##% `km_mcp_storetext_total`, too, by what came of them.
+    ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and without
+    ##% labels that callers choose.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, READER) as client:
             await post(client, "km-search", query="boil")
@@ -131,11 +126,11 @@ async def test_calls_are_counted(duvet_command: str, project: Path) -> None:
 
 
 def test_those_that_store() -> None:
-    metrics = Metrics("0")
+    metrics = ServerMetrics("0")
     given: dict[str, Any] = dict.fromkeys(("face", "request", "scope", "arguments"), "")
     for tool, code in (("km-upload", ""), ("km-upload", "invalid_request"), ("km-storetext", ""), ("km-other", "")):
-        metrics.saw(Seen(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
-    metrics.saw(Seen(tool="km-upload", pack="another", seconds=0.1, **given))
+        metrics.saw(CallRecord(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
+    metrics.saw(CallRecord(tool="km-upload", pack="another", seconds=0.1, **given))
     text = metrics.text().decode()
     assert samples(text, "km_mcp_upload_total") == {(("result", "success"),): 1, (("result", "error"),): 1}
     assert samples(text, "km_mcp_storetext_total") == {(("result", "success"),): 1}
@@ -144,8 +139,8 @@ def test_those_that_store() -> None:
 async def test_how_things_stand(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
     ##= type=test
-    ##% `/metrics` MUST tell what is known now of the last run, of the files that were taken in and of what has become of
-    ##% them, as `km_ingest_`, `km_coverage_` and `km_lifecycle_` gauges, and MUST answer where the store can't be read.
+    ##% `/metrics` MUST show the last ingest run and the reports as `km_ingest_`, `km_coverage_` and `km_lifecycle_`
+    ##% gauges, and answer even when the index cannot be read.
     expected = {
         "ingest_duration_seconds": 1.5,
         "ingest_artifacts_total": 8,
@@ -181,10 +176,10 @@ async def test_how_things_stand(duvet_command: str, project: Path) -> None:
 
 
 async def test_the_log_of_a_call(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#telemetry
+    ##= man/spec/service.md#operations
     ##= type=test
-    ##% The line of the log of a call MUST have the warning that was given with the answer, where the tool is of the pack
-    ##% `knowledge`, and how long it is where it is of another.
+    ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
+    ##% warnings.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
             given = {"query": "geheim geheim", "filters": {"max_age_days": 9_999}, "include_graph": False}
@@ -207,6 +202,6 @@ async def test_the_log_of_a_call(duvet_command: str, project: Path) -> None:
 
 
 def test_a_warning_is_one_line() -> None:
-    assert shown_warning("knowledge", "a\nb " + "x" * 500).startswith("a b")
-    assert len(shown_warning("knowledge", "word " * 500)) < 400
-    assert (shown_warning("trace", "geheim"), shown_warning("trace", "")) == ("str(6)", "")
+    assert format_warning("knowledge", "a\nb " + "x" * 500).startswith("a b")
+    assert len(format_warning("knowledge", "word " * 500)) < 400
+    assert (format_warning("trace", "geheim"), format_warning("trace", "")) == ("str(6)", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import QueryError
-from duvet.server.http.tokens import ADMIN, READER, tokens
+from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, read_tokens
 from duvet.tools.tool import Scope
 
 WRONG = {
@@ -29,32 +29,31 @@ WRONG = {
     "names", [("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")]
 )
 def test_one_setting_has_two_names(names: tuple[str, ...]) -> None:
-    found = tokens(dict.fromkeys(names, "secret"))
-    assert (found.holder("secret"), found.holder("other"), found.holder("")) == (READER, None, None)
+    found = read_tokens(dict.fromkeys(names, "secret"))
+    assert (found.holder("secret"), found.holder("other"), found.holder("")) == (READER_HOLDER, None, None)
 
 
 def test_admins_may_do_everything() -> None:
-    found = tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"})
-    assert found.holder("a") == ADMIN
-    assert ADMIN.scopes == {Scope.READER, Scope.MAINTAINER}
-    assert READER.scopes == {Scope.READER}
+    found = read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"})
+    assert found.holder("a") == ADMIN_HOLDER
+    assert ADMIN_HOLDER.scopes == {Scope.READER, Scope.MAINTAINER}
+    assert READER_HOLDER.scopes == {Scope.READER}
 
 
 def test_none() -> None:
-    assert not tokens({"PATH": "/bin"})
+    assert not read_tokens({"PATH": "/bin"})
 
 
 ##= man/spec/mcp.md#http
 ##= type=test
-##% A token that is empty, that a header can't hold, or that its two names say differently, MUST be an error before
-##% anything is listened at.
+##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_meant(case: str) -> None:
     environ, message = WRONG[case]
     with pytest.raises(QueryError) as caught:
-        tokens(environ)
+        read_tokens(environ)
     assert str(caught.value) == message
 
 
 def test_a_token_is_not_shown() -> None:
-    assert "secret" not in repr(tokens({"DUVET_ADMIN_TOKEN": "secret"}))
+    assert "secret" not in repr(read_tokens({"DUVET_ADMIN_TOKEN": "secret"}))

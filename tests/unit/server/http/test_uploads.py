@@ -22,12 +22,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_errors(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
-    ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read the
-    ##% machine.
+    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
+    ##% vendored or duvet's own.
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
@@ -55,10 +53,10 @@ async def test_errors(duvet_command: str, project: Path) -> None:
 
 
 async def test_a_token_does_not_widen_what_it_is_for(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/service.md#configuration
     ##= type=test
-    ##% While a server over HTTP runs, edits of `uploads` and `store` MUST NOT be in force before it is started again, and
-    ##% the log MUST say so.
+    ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and
+    ##% `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
     wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
     make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
     given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}
@@ -80,9 +78,10 @@ async def test_a_token_does_not_widen_what_it_is_for(duvet_command: str, project
 
 
 async def test_the_longest_text(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% The content of `km-storetext` MUST have at most 500,000 bytes, whichever way it comes, and its schema MUST say so.
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
     with Command(duvet_command, project, **TOKENS) as command:
         async with asking(command.where, ADMIN) as client:
             tools = {tool["name"]: tool for tool in (await client.get(API)).json()["tools"]}
@@ -97,10 +96,10 @@ async def test_the_longest_text(duvet_command: str, project: Path) -> None:
 
 
 async def test_variables(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% Where the configuration says nothing of it below `uploads`, `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and
-    ##% `KM_UPLOAD_DEFAULT_INGEST` MUST count.
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
     (project.parent / "content").mkdir()
     more = {
         "KM_CONTENT_ROOT": str(project.parent / "content"),
@@ -118,10 +117,10 @@ async def test_variables(duvet_command: str, project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"])
 def test_variables_that_say_nothing(duvet_command: str, project: Path, name: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A `KM_UPLOAD_DEFAULT_OVERWRITE` or `KM_UPLOAD_DEFAULT_INGEST` that is neither true nor false MUST be an error before
-    ##% anything is served, and MUST NOT keep those tools from their work that hand no file in.
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
     wrong = {name: "maybe"}
     for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
         done = run(duvet_command, project, *words, environ=wrong)

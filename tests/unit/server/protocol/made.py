@@ -8,15 +8,13 @@ from typing import NoReturn
 import anyio
 from msgspec import Struct
 
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.chosen import Chosen
-from duvet.tools.context import Context
-from duvet.tools.desk import Desk
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.registry import Registry
-from duvet.tools.tool import Answer, Pack, Page, Question, Scope
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
+from duvet.tools.tool import EnabledPack, ErrorCode, Pack, QueryTool, ResultPage, Scope, ToolAnswer, ToolError
 from tests.unit.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.unit.server.opened import opened
 
@@ -30,24 +28,24 @@ class Twice(Struct, frozen=True):
     number: int
 
 
-def twice(asked: Input, context: Context) -> Answer:
-    return Answer(value=Twice(2 * asked.number), next_step="Double it again.")
+def twice(asked: Input, context: ProjectSnapshot) -> ToolAnswer:
+    return ToolAnswer(value=Twice(2 * asked.number), next_step="Double it again.")
 
 
-def numbers(asked: Input, context: Context) -> Answer:
-    return Answer(value=(Twice(asked.number),), page=Page(asked.number, "more"))
+def numbers(asked: Input, context: ProjectSnapshot) -> ToolAnswer:
+    return ToolAnswer(value=(Twice(asked.number),), page=ResultPage(asked.number, "more"))
 
 
-def refuse(asked: Input, context: Context) -> NoReturn:
-    raise ToolError(Code.UNSUPPORTED_OPERATION, "not today", "come back tomorrow")
+def refuse(asked: Input, context: ProjectSnapshot) -> NoReturn:
+    raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "not today", "come back tomorrow")
 
 
-def burst(asked: Input, context: Context) -> NoReturn:
+def burst(asked: Input, context: ProjectSnapshot) -> NoReturn:
     raise RuntimeError("secret of /etc/passwd")
 
 
-def _tool(name: str, handler: object, output: object, scope: Scope = Scope.READER) -> Question:
-    return Question(
+def _tool(name: str, handler: object, output: object, scope: Scope = Scope.READER) -> QueryTool:
+    return QueryTool(
         name=name,
         title=name.title(),
         description=f"Test of {name}.",
@@ -67,7 +65,7 @@ TOOLS = (
 )
 
 
-class Slow(Live):
+class Slow(LiveProject):
     """Knows the project once it is told to."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,16 +73,16 @@ class Slow(Live):
         self.asked = 0
         self.door = anyio.Event()
 
-    async def context(self) -> Context:
+    async def context(self) -> ProjectSnapshot:
         self.asked += 1
         await self.door.wait()
         return await super().context()
 
 
-def made(live: Live, identity: Identity = Identity()) -> DuvetServer:  # noqa: B008 - frozen
+def made(live: LiveProject, identity: ServerIdentity = ServerIdentity()) -> DuvetServer:  # noqa: B008 - frozen
     """A server with these tools."""
-    return DuvetServer(identity, INSTRUCTIONS, live, Desk(Registry([Chosen(Pack("made", TOOLS))]), live))
+    return DuvetServer(identity, INSTRUCTIONS, live, ToolDispatcher(Registry([EnabledPack(Pack("made", TOOLS))]), live))
 
 
-def live_of(folder: Path) -> Live:
-    return Live(lambda: opened(folder), PAGE_SIZE)
+def live_of(folder: Path) -> LiveProject:
+    return LiveProject(lambda: opened(folder), PAGE_SIZE)

@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from duvet.server.caller import calling
+from duvet.server.backpressure import set_caller
 from duvet.tools.tool import Scope
 from tests.cli.made import KETTLE, make
 from tests.unit.server.clients import MODERN
@@ -40,7 +40,8 @@ def blocks(answer: CallToolResult) -> list[str]:
 async def test_the_first_block_is_the_answer_and_the_second_the_next_step(client: Client) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The first block of a result MUST be the JSON of the answer and nothing else; a second one MAY name the next step.
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
     answer = await client.call_tool("twice", {"number": 2})
     assert blocks(answer) == ['{"number":4}', "Double it again."]
     assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
@@ -49,8 +50,8 @@ async def test_the_first_block_is_the_answer_and_the_second_the_next_step(client
 async def test_a_list_is_structured_with_its_total_and_its_cursor(client: Client) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The structured content of a list MUST be an object with the list as `result`, how many there are in all as
-    ##% `total`, and `next_cursor` where the list goes on.
+    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+    ##% `total` and `next_cursor`.
     answer = await client.call_tool("numbers", {"number": 7})
     assert blocks(answer) == ['[{"number":7}]']
     assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
@@ -79,8 +80,8 @@ async def test_a_failure_is_a_result_that_says_so(
 ) -> None:
     ##= man/spec/mcp.md#errors
     ##= type=test
-    ##% A tool that fails MUST answer with `isError` and one block of JSON, whose `status` is `error` and whose `error`
-    ##% has a `code`, a `message` and a `hint`.
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
     answer = await client.call_tool(name, arguments)
     assert [json.loads(block) for block in blocks(answer)] == [
         {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}
@@ -92,8 +93,8 @@ async def test_a_failure_is_a_result_that_says_so(
 async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> None:
     ##= man/spec/mcp.md#errors
     ##= type=test
-    ##% A tool that does not exist MUST be an error of the protocol with the code -32602, and whatever keeps one that
-    ##% exists from answering a result with `isError`.
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
     with pytest.raises(MCPError) as raised:
         await client.call_tool("twise", {"number": 1})
     error = raised.value.error
@@ -103,8 +104,8 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client) -> No
 async def test_what_nobody_foresaw_is_kept_from_clients(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     ##= man/spec/mcp.md#errors
     ##= type=test
-    ##% What a client is told of a failure that nobody foresaw MUST be `Internal error` with the code -32603, and
-    ##% nothing else.
+    ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard error as
+    ##% one line without the text of the request.
     with pytest.raises(MCPError) as raised:
         await client.call_tool("burst", {"number": 1})
     error = raised.value.error
@@ -115,18 +116,20 @@ async def test_what_nobody_foresaw_is_kept_from_clients(client: Client, caplog: 
 
 
 async def test_a_broken_configuration_is_told_without_the_folder(client: Client, project: Path) -> None:
-    ##= man/spec/mcp.md#errors
+    ##= man/spec/gateway.md#access
     ##= type=test
-    ##% An error MUST NOT name the folders of the machine that a file of the project stands in.
+    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
+    ##% be read, the folder of the project or the text of exceptions.
     (project / ".duvet/config.toml").unlink()
     for path in sorted(project.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     project.rmdir()
     answer = await client.call_tool("twice", {"number": 1})
     (block,) = blocks(answer)
-    ##= man/spec/mcp.md#errors
+    ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A project that can't be read MUST be answered with a hint that it is read again once it is put right.
+    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
+    ##% restart.
     hint = "put that right and ask again: what is on disk then is read"
     assert json.loads(block) == {
         "status": "error",
@@ -136,7 +139,7 @@ async def test_a_broken_configuration_is_told_without_the_folder(client: Client,
 
 async def test_tools_above_the_scopes_of_the_caller_are_neither_shown_nor_run(project: Path) -> None:
     async with Client(made(live_of(project)), mode=MODERN, cache=None) as client:
-        with calling(frozenset([Scope.READER])):
+        with set_caller(frozenset([Scope.READER])):
             assert [tool.name for tool in (await client.list_tools()).tools] == ["twice", "numbers", "refuse", "burst"]
             (block,) = blocks(await client.call_tool("repair", {"number": 1}))
         assert json.loads(block)["error"]["code"] == "forbidden"

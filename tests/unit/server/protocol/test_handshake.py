@@ -10,7 +10,7 @@ from mcp.client._memory import InMemoryTransport
 from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 
-from duvet.server.identity import Identity
+from duvet.server.messages import ServerIdentity
 from tests.unit.server.clients import HANDSHAKES, MODERN, client_of
 from tests.unit.server.protocol.made import live_of, made
 
@@ -24,9 +24,9 @@ async def test_the_version_is_the_one_that_is_asked_for_or_the_configured_one(
 ) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The handshake MUST end with the version that the client asks for where the server knows it, and with the one
-    ##% that the configuration names where it names one.
-    server = made(live_of(project), Identity(protocol_version=pinned))
+    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
+    ##% requests if the server supports it.
+    server = made(live_of(project), ServerIdentity(protocol_version=pinned))
     async with client_of(InMemoryTransport(server), asked) as client:
         assert client.protocol_version == (pinned or asked)
         answer = await client.call_tool("twice", {"number": 1})
@@ -34,7 +34,7 @@ async def test_the_version_is_the_one_that_is_asked_for_or_the_configured_one(
 
 
 async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(project: Path) -> None:
-    server = made(live_of(project), Identity(protocol_version="2025-03-26"))
+    server = made(live_of(project), ServerIdentity(protocol_version="2025-03-26"))
     async with Client(server, mode="auto") as client:
         assert client.protocol_version == MODERN
 
@@ -81,7 +81,7 @@ async def test_a_client_with_a_handshake_hears_what_it_has_set(
 ) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% A client MUST be sent only messages of the level that it has set, or of a higher one.
+    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
     heard = Heard()
     async with Client(made(live_of(project)), mode="legacy", logging_callback=heard) as client:
         await client.list_tools()

@@ -9,8 +9,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from duvet.prompts.library import prompts
-from duvet.server.protocol.prompts import completions
+from duvet.prompts.library import load_prompts
+from duvet.server.protocol.server import complete_argument
 from tests.cli.running import run
 from tests.unit.prompts.made import context_of
 from tests.unit.server.clients import client_of, over_stdio
@@ -48,7 +48,7 @@ async def test_the_list_has_all_that_there_is_to_know(client: Client) -> None:
         for one in listed
     ] == [
         (one.name, one.title, one.description, [(arg.name, arg.description, arg.required) for arg in one.arguments])
-        for one in prompts()
+        for one in load_prompts()
     ]
 
 
@@ -65,7 +65,7 @@ async def test_the_system_prompt_is_the_instructions(client: Client) -> None:
 @pytest.mark.parametrize("name", list(ASKED))
 async def test_the_command_line_prints_the_same(name: str, duvet_command: str, project: Path) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% `duvet prompt` MUST print what `prompts/get` answers.
+    ##% `duvet prompt` MUST print what `prompts/get` returns.
     words = [word for key, value in ASKED[name].items() for word in ("--arg", f"{key}={value}")]
     printed = run(duvet_command, project, "prompt", name, *words)
     async with client_of(over_stdio(duvet_command, project), "2025-06-18") as client:
@@ -85,7 +85,7 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
 )
 async def test_what_can_not_be_answered(client: Client, name: str, arguments: dict[str, str], message: str) -> None:
     ##= man/spec/mcp.md#prompts
-    ##% An argument that is unknown, or one that is required and missing, MUST be an error that names it.
+    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(MCPError) as caught:
         await client.get_prompt(name, arguments)
     assert (caught.value.error.code, caught.value.error.message) == (-32602, message)
@@ -101,4 +101,4 @@ async def test_a_broken_project_keeps_nobody_from_the_system_prompt(client: Clie
 
 
 def test_completions_are_those_of_the_project() -> None:
-    assert completions(context_of(), "spec", "t") == ["tea"]
+    assert complete_argument(context_of(), "spec", "t") == ["tea"]

@@ -14,23 +14,20 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct, convert
 
-from duvet.config.service.providers import ProviderKind, ProviderSection
-from duvet.config.service.workflows import WorkflowSection
+from duvet.config.service_tables import ProviderKind, ProviderSection
+from duvet.config.workflow_tables import WorkflowSection
 from duvet.llm.router import StaticRouter
-from duvet.runs import Run
-from duvet.server.identity import Identity
-from duvet.server.protocol.rounds import MOST_ROUNDS
+from duvet.server.messages import ServerIdentity
+from duvet.server.protocol.sampling import MAX_ROUNDS
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.chosen import Chosen
-from duvet.tools.ctx import Ctx
-from duvet.tools.desk import Desk, House
-from duvet.tools.guest import GuestCtx
-from duvet.tools.registry import Registry
-from duvet.tools.services import MODELS
-from duvet.tools.tool import Pack, Scope, Tool
-from duvet.workflows.from_config import from_config
-from duvet.workflows.pack import offered
-from duvet.workflows.records import Check, WaitStep, Workflow
+from duvet.tools.call_context import CallContext
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
+from duvet.tools.plugin_runner import PluginCallContext
+from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Scope, Tool
+from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.pack import make_workflow_tools
+from duvet.workflows.workflow import Check, WaitStep, Workflow, WorkflowRun
 from tests.unit.server.clients import MODERN
 from tests.unit.server.protocol.made import live_of
 
@@ -56,7 +53,7 @@ class Kettle:
     def __init__(self) -> None:
         self.count = 0
 
-    def boil(self, asked: Size, ctx: Ctx) -> Count:
+    def boil(self, asked: Size, ctx: CallContext) -> Count:
         self.count += 1
         return Count(self.count, secrets.token_hex(asked.size))
 
@@ -72,7 +69,7 @@ FLOWS: Mapping[str, Any] = {
     "twice": [BOIL, ASK, {**BOIL, "id": "again"}, {**ASK, "id": "ask_again"}],
     "outer": [{"id": "one", "tool": "workflow.twice"}, {"id": "two", "tool": "workflow.twice"}],
     "large": [{**BOIL, "params": {"size": 600_000}}, ASK],
-    "long": [BOIL, *({**ASK, "id": f"ask{number}"} for number in range(MOST_ROUNDS + 1))],
+    "long": [BOIL, *({**ASK, "id": f"ask{number}"} for number in range(MAX_ROUNDS + 1))],
 }
 
 UNTIL = WaitStep(
@@ -85,24 +82,36 @@ def section(steps: Sequence[Mapping[str, Any]]) -> WorkflowSection:
     return convert({"description": "Boils.", "steps": steps, "outputs": outputs}, WorkflowSection)
 
 
-def relay(asked: Nothing, ctx: GuestCtx) -> Any:
+def relay(asked: Nothing, ctx: PluginCallContext) -> Any:
     return ctx.call("workflow.twice").value
 
 
 GUEST = Pack(
     "guest",
-    [Tool(name="relay", title="", description="", input=Nothing, output=Run, handler=relay, is_idempotent=False)],
+    [
+        Tool(
+            name="relay",
+            title="",
+            description="",
+            input=Nothing,
+            output=WorkflowRun,
+            handler=relay,
+            is_idempotent=False,
+        )
+    ],
 )
 
 
 def server_of(project: Path, kettle: Kettle) -> DuvetServer:
-    flows = {name: from_config(name, section(steps)) for name, steps in FLOWS.items()}
+    flows = {name: make_configured_workflow(name, section(steps)) for name, steps in FLOWS.items()}
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
-    found = offered(flows, kettle.pack.tools, {"mine"})  # type: ignore[arg-type]
+    found = make_workflow_tools(flows, kettle.pack.tools, {"mine"})  # type: ignore[arg-type]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
-    registry = Registry([Chosen(kettle.pack), Chosen(found.pack), Chosen(GUEST, is_guest=True)])
+    registry = Registry([EnabledPack(kettle.pack), EnabledPack(found.pack), EnabledPack(GUEST, is_guest=True)])
     live = live_of(project)
-    return DuvetServer(Identity(), "", live, Desk(registry, live, House(services={MODELS: router})))
+    return DuvetServer(
+        ServerIdentity(), "", live, ToolDispatcher(registry, live, ToolEnvironment(services={MODELS_SERVICE: router}))
+    )
 
 
 class Model:
@@ -126,7 +135,7 @@ class Model:
 async def test_each_step_is_done_once(project: Path, era: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% Where a call has to be made again for its steps to go on, a step that is done MUST NOT be done again.
+    ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
     kettle, model = Kettle(), Model()
     async with Client(server_of(project, kettle), mode=era, sampling_callback=model) as client:
         answer = await client.call_tool(f"workflow.{name}")
@@ -162,10 +171,10 @@ def answers_to(asked: types.InputRequiredResult) -> types.InputResponses:
 
 
 async def test_a_state_that_is_another_one(project: Path) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% What a client hands back of earlier rounds MUST be refused unless it is what this server has given it for a call
-    ##% of the same tool with the same arguments.
+    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
+    ##% rounds or with results that are too large for the client.
     kettle = Kettle()
     server = server_of(project, kettle)
     async with Client(server, mode=MODERN, sampling_callback=Model()) as client:
@@ -198,16 +207,16 @@ async def test_a_client_can_not_read_what_it_carries(project: Path) -> None:
     ("name", "asked", "message"),
     [
         ("large", 0, "the results before the client's model is asked are too large to be handed to the client"),
-        ("long", MOST_ROUNDS, "the client's model was asked 32 times in one call, which is the most"),
+        ("long", MAX_ROUNDS, "the client's model was asked 32 times in one call, which is the most"),
     ],
 )
 async def test_bounds(project: Path, name: str, asked: int, message: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% A call that has come to more than 32 rounds, or whose results are too large to be handed to the client, MUST fail
-    ##% with an error that says so.
+    ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
+    ##% rounds or with results that are too large for the client.
     kettle, model = Kettle(), Model()
-    rounds = MOST_ROUNDS + 1
+    rounds = MAX_ROUNDS + 1
     server = server_of(project, kettle)
     async with Client(server, mode=MODERN, sampling_callback=model, input_required_max_rounds=rounds) as client:
         answer = await client.call_tool(f"workflow.{name}")

@@ -13,18 +13,17 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from msgspec import convert
 
-from duvet.config.service.providers import ProviderKind, ProviderSection
-from duvet.config.service.workflows import WorkflowSection
+from duvet.config.service_tables import ProviderKind, ProviderSection
+from duvet.config.workflow_tables import WorkflowSection
 from duvet.llm.router import StaticRouter
-from duvet.server.identity import Identity
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.chosen import Chosen
-from duvet.tools.desk import Desk, House
-from duvet.tools.registry import Registry
-from duvet.tools.services import MODELS
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
+from duvet.tools.tool import MODELS_SERVICE, EnabledPack
 from duvet.tools.trace.pack import TRACE
-from duvet.workflows.from_config import from_config
-from duvet.workflows.pack import offered
+from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.pack import make_workflow_tools
 from tests.unit.server.clients import MODERN
 from tests.unit.server.protocol.made import live_of
 
@@ -48,11 +47,13 @@ def era(request: pytest.FixtureRequest) -> str:
 
 def server_of(project: Path) -> DuvetServer:
     section = convert(SUM_UP, WorkflowSection)
-    found = offered({"sum": from_config("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
+    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
     live = live_of(project)
-    registry = Registry([Chosen(TRACE), Chosen(found.pack)])
-    return DuvetServer(Identity(), "", live, Desk(registry, live, House(services={MODELS: router})))
+    registry = Registry([EnabledPack(TRACE), EnabledPack(found.pack)])
+    return DuvetServer(
+        ServerIdentity(), "", live, ToolDispatcher(registry, live, ToolEnvironment(services={MODELS_SERVICE: router}))
+    )
 
 
 class Model:
@@ -70,10 +71,10 @@ class Model:
 
 
 async def test_the_model_of_the_client_is_asked(project: Path, era: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% Where the configuration has a provider of the kind `client`, the model of the client that calls MUST be asked, if
-    ##% that client offers it, in the way of its version of the protocol.
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     model = Model()
     async with Client(server_of(project), mode=era, sampling_callback=model) as client:
         answer = await client.call_tool("workflow_sum", {"about": "tea"})
@@ -90,7 +91,8 @@ async def test_the_model_of_the_client_is_asked(project: Path, era: str) -> None
 async def test_clients_that_refuse_dots(project: Path, era: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
-    ##% A client that is known to refuse dots MUST be shown a workflow as `workflow_NAME`.
+    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% every tool in it.
     info = types.Implementation(name=client, version="1")
     async with Client(server_of(project), mode=era, client_info=info, sampling_callback=Model()) as connected:
         assert (await connected.list_tools()).tools[-1].name == name
@@ -100,8 +102,7 @@ async def test_clients_that_refuse_dots(project: Path, era: str, client: str, na
 async def test_a_client_that_offers_none(project: Path, era: str) -> None:
     ##= man/spec/service.md#workflows
     ##= type=test
-    ##% A workflow that fails MUST be answered with an error that has the code of the failure, and the record of the run
-    ##% as its details.
+    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
     async with Client(server_of(project), mode=era) as client:
         answer = await client.call_tool("workflow.sum", {"about": "tea"})
     (block,) = answer.content
@@ -166,9 +167,10 @@ ANSWERS: Mapping[str, Any] = {
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_answers_that_are_no_text(project: Path, answer: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% What a client's model answers that is no text MUST fail the step that has asked.
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     async with Client(server_of(project), mode=MODERN, sampling_callback=Model()) as client:
         name, arguments = "workflow.sum", {"about": "tea"}
         asked = await client.session.call_tool(name, arguments, allow_input_required=True)

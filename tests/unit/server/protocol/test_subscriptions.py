@@ -49,8 +49,8 @@ async def server(kettle: Path) -> AsyncIterator[DuvetServer]:
 async def test_exactly_what_has_changed(mode: str, kettle: Path, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A client MUST be told when the content of a resource changes that it has subscribed to, and MUST NOT be told of
-    ##% others.
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
     async with hearing(server, mode, [HEATING, POURING, CITATION, CITATIONS, REQUIREMENTS]) as heard:
         save_by_rename("spec.md", SPECIFICATION.replace("# Pouring", "# Pouring\n\nSlowly."))(kettle)
         await heard.until(POURING)
@@ -64,9 +64,6 @@ async def test_exactly_what_has_changed(mode: str, kettle: Path, server: DuvetSe
 
 
 async def test_lists(mode: str, kettle: Path, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% All clients that want to be told of lists MUST be told when specifications, requirements or citations come or go.
     make(kettle, {"other.md": "# Other\n"})
     async with hearing(server, mode, []) as heard, hearing(server, mode, []) as too:
         for edit in (
@@ -137,7 +134,8 @@ REFUSED = {
 async def test_what_is_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A client MUST be refused with the code -32602 when it subscribes to more than 1,000 resources.
+    ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
+    ##% streams with -32010.
     async with Client(server, mode=mode) as client:
         with pytest.raises(MCPError) as refused:
             if mode == MODERN:
@@ -152,7 +150,7 @@ async def test_what_is_refused(mode: str, uris: Collection[str], server: DuvetSe
 async def test_one_who_does_not_read(mode: str, kettle: Path, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A client that does not read MUST NOT keep others from being told.
+    ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
     gate = anyio.Event()
 
     async def wait(message: object) -> None:

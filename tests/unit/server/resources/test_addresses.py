@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Kind as Type
 from duvet.model import Level
-from duvet.queries.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
-from duvet.server.resources.addresses import asked, path_of, uri_of
-from duvet.server.resources.finding import node_of
-from duvet.server.resources.nodes import Kind, Node
-from duvet.server.resources.tree import Tree
-from duvet.trace.states import State
+from duvet.server.resources.tree import (
+    NodeKind,
+    ResourceNode,
+    ResourceTree,
+    find_resource_node,
+    make_node_path,
+    make_node_uri,
+    parse_resource_request,
+)
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.records import State
 
 _ODD = [
     "src/main.rs",
@@ -39,7 +44,7 @@ _ODD = [
 _NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)
 
 
-def tree_of(section: str, *paths: str) -> Tree:
+def tree_of(section: str, *paths: str) -> ResourceTree:
     """A tree with one section, whose one requirement is cited at line 42 of these files."""
     specification = SpecificationCard("tea", "Tea", "tea.md", "", "tea.md", "tea.md", (SectionCard(section, "Pot"),))
     numbers = tuple(range(len(paths)))
@@ -47,7 +52,7 @@ def tree_of(section: str, *paths: str) -> Tree:
     cited = [
         CitationCard(path, 42, Type.CITATION, "tea.md#pot", "", "", "", "", 0, section, (0,), (0, 0)) for path in paths
     ]
-    return Tree(Catalogue((specification,), (requirement,), tuple(cited), ()))
+    return ResourceTree(Catalogue((specification,), (requirement,), tuple(cited), ()))
 
 
 @given(st.lists(_NAMES, unique=True, max_size=4), _NAMES.filter(lambda name: name not in (".", "..")))
@@ -57,10 +62,11 @@ def tree_of(section: str, *paths: str) -> Tree:
 def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The names in a URI MUST be found percent-encoded, once, and plain.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     tree = tree_of(section, *paths)
-    uris = [uri_of(tree, node) for node in tree.all]
-    assert [node_of(tree, asked(uri)) for uri in uris] == [*tree.all]
+    uris = [make_node_uri(tree, node) for node in tree.all]
+    assert [find_resource_node(tree, parse_resource_request(uri)) for uri in uris] == [*tree.all]
     assert len(set(uris)) == len(uris)
     for uri in uris:
         assert uri.isascii() and set(uri).isdisjoint(' #?\\"<>')
@@ -71,18 +77,25 @@ def test_every_place_is_found_by_its_uri(paths: list[str], section: str) -> None
 @example(_ODD, "pot")
 def test_every_place_is_found_by_its_path(paths: list[str], section: str) -> None:
     tree = tree_of(section, *paths)
-    assert [node_of(tree, asked(path_of(tree, node))) for node in tree.all] == [*tree.all]
+    assert [find_resource_node(tree, parse_resource_request(make_node_path(tree, node))) for node in tree.all] == [
+        *tree.all
+    ]
 
 
 @given(st.lists(_NAMES, unique=True, min_size=1, max_size=4), st.sampled_from(["", "/"]))
 @example(_ODD, "/")
 def test_a_client_may_encode_more_than_it_needs_to(paths: list[str], safe: str) -> None:
     tree = tree_of("pot", *paths)
-    above = path_of(tree, tree.requirements[0])
+    above = make_node_path(tree, tree.requirements[0])
     for path, node in zip(paths, tree.citations, strict=True):
         uri = f"duvet://{above}/citations/{quote(f'{path}:42', safe=safe)}"
-        assert node_of(tree, asked(uri)) == node
-        assert node_of(tree, asked(uri.removeprefix("duvet://").replace("/citations/", "/citations/", 1))) == node
+        assert find_resource_node(tree, parse_resource_request(uri)) == node
+        assert (
+            find_resource_node(
+                tree, parse_resource_request(uri.removeprefix("duvet://").replace("/citations/", "/citations/", 1))
+            )
+            == node
+        )
 
 
 @pytest.mark.parametrize(
@@ -99,8 +112,8 @@ def test_a_client_may_encode_more_than_it_needs_to(paths: list[str], safe: str) 
 def test_a_thing_is_found_by_what_else_it_may_be_called(reference: str) -> None:
     tree = tree_of("pot", "src/main.rs")
     id = tree.catalogue.ids[0]
-    found = node_of(tree, asked(reference.replace("1dd64a53530622ee", id)))
-    assert found == Node(Kind.CITATION, 0, "pot", 0, (0,))
+    found = find_resource_node(tree, parse_resource_request(reference.replace("1dd64a53530622ee", id)))
+    assert found == ResourceNode(NodeKind.CITATION, 0, "pot", 0, (0,))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +143,7 @@ def test_a_thing_is_found_by_what_else_it_may_be_called(reference: str) -> None:
 )
 def test_what_does_not_exist_is_not_found(reference: str) -> None:
     with pytest.raises(NotFoundError):
-        node_of(tree_of("pot", "src/main.rs"), asked(reference))
+        find_resource_node(tree_of("pot", "src/main.rs"), parse_resource_request(reference))
 
 
 @pytest.mark.parametrize("spelt", [str, quote, lambda path: quote(path, safe=""), lambda path: path.replace("/", "\\")])
@@ -138,13 +151,14 @@ def test_what_does_not_exist_is_not_found(reference: str) -> None:
     "path", ["src/../src/main.rs", "../tea/src/main.rs", "/tea/src/main.rs", "src/../../etc/passwd"]
 )
 def test_nothing_is_followed_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
-    ##= man/spec/mcp.md#resources
+    ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A path that leads out of the project MUST NOT be followed.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     tree = tree_of("pot", "src/main.rs")
     for above in ("/specifications/tea/sections/pot/requirements/1dd64a535306", "duvet://"):
         with pytest.raises(NotFoundError):
-            node_of(tree, asked(f"{above}/citations/{spelt(path)}:42"))
+            find_resource_node(tree, parse_resource_request(f"{above}/citations/{spelt(path)}:42"))
 
 
 @pytest.mark.parametrize(
@@ -165,9 +179,10 @@ def test_nothing_is_followed_out_of_the_project(path: str, spelt: Callable[[str]
 def test_what_no_uri_can_be_is_refused(reference: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A URI that is longer than 16,384 characters, or has a control character in it, MUST be refused as wrong.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     with pytest.raises(QueryError) as refused:
-        asked(reference)
+        parse_resource_request(reference)
     assert str(refused.value) == said
 
 
@@ -175,8 +190,8 @@ def test_what_no_uri_can_be_is_refused(reference: str, said: str) -> None:
 def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
     tree = tree_of(section, "src/main.rs")
     for node in tree.all:
-        if node.kind not in (Kind.ROOT, Kind.CITATION) and path_of(tree, node)[-1] != "/":
-            found = node_of(tree, asked(f"{uri_of(tree, node)}/"))
+        if node.kind not in (NodeKind.ROOT, NodeKind.CITATION) and make_node_path(tree, node)[-1] != "/":
+            found = find_resource_node(tree, parse_resource_request(f"{make_node_uri(tree, node)}/"))
             # But to name the section whose id is empty.
-            expected = Node(Kind.SECTION, 0) if node.kind is Kind.SECTIONS and section == "" else node
+            expected = ResourceNode(NodeKind.SECTION, 0) if node.kind is NodeKind.SECTIONS and section == "" else node
             assert found == expected

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.server.resources.addresses import uri_of
-from duvet.server.resources.differences import changed, digest, lists_differ
-from duvet.server.resources.tree import tree_of
-from duvet.tools.context import Context
+from duvet.server.resources.documents import digest_document, find_changed_documents, have_lists_changed
+from duvet.server.resources.tree import get_resource_tree, make_node_uri
+from duvet.tools.context import ProjectSnapshot
 from tests.unit.server.resources.made import TEA, context_of
 
 _POT = "duvet:///specifications/tea/sections/pot"
@@ -16,9 +15,9 @@ _CITATION = f"{_WARM}/citations/a.rs:1"
 _CUP = "duvet:///specifications/tea/sections/cup"
 
 
-def _digests(context: Context) -> dict[str, str]:
-    tree = tree_of(context)
-    return {uri: digest(context, uri) for uri in (uri_of(tree, node) for node in tree.all)}
+def _digests(context: ProjectSnapshot) -> dict[str, str]:
+    tree = get_resource_tree(context)
+    return {uri: digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
 
 
 @pytest.mark.parametrize(
@@ -55,26 +54,27 @@ def _digests(context: Context) -> dict[str, str]:
     ids=["nothing", "code", "prose", "citation", "uncited", "requirement", "section"],
 )
 def test_a_resource_has_changed_if_its_document_is_another(
-    after: Context, uris: set[str], is_another_list: bool
+    after: ProjectSnapshot, uris: set[str], is_another_list: bool
 ) -> None:
-    ##= man/spec/mcp.md#resources
+    ##= man/spec/mcp.md#freshness
     ##= type=test
-    ##% A resource MUST count as changed only if its document is another.
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
     before = context_of("a.rs")
-    found = changed(_digests(before), after)
+    found = find_changed_documents(_digests(before), after)
     assert found.keys() == uris
-    assert found == {uri: digest(after, uri) for uri in uris}
-    assert changed(_digests(before) | found, after) == {}
-    assert lists_differ(before, after) == is_another_list
+    assert found == {uri: digest_document(after, uri) for uri in uris}
+    assert find_changed_documents(_digests(before) | found, after) == {}
+    assert have_lists_changed(before, after) == is_another_list
 
 
 def test_a_resource_that_comes_or_goes_has_changed() -> None:
     without, with_it = context_of(), context_of("a.rs")
-    assert digest(without, _CITATION) == ""
-    assert changed({_CITATION: ""}, with_it) == {_CITATION: digest(with_it, _CITATION)}
-    assert changed({_CITATION: digest(with_it, _CITATION)}, without) == {_CITATION: ""}
+    assert digest_document(without, _CITATION) == ""
+    assert find_changed_documents({_CITATION: ""}, with_it) == {_CITATION: digest_document(with_it, _CITATION)}
+    assert find_changed_documents({_CITATION: digest_document(with_it, _CITATION)}, without) == {_CITATION: ""}
 
 
 def test_lines_that_move_rename_citations_and_nothing_else() -> None:
-    assert not lists_differ(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA}"))
-    assert lists_differ(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
+    assert not have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA}"))
+    assert have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))

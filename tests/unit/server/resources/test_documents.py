@@ -68,12 +68,10 @@ _DOCUMENTS: dict[str, Any] = {
 async def test_every_document_has_just_its_keys(client: Client, path: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
-    ##% those that the version of the protocol demands of every result.
+    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
     assert await got(client, path=path) == _DOCUMENTS[path]
     assert await got(client, uri=f"duvet://{path}") == _DOCUMENTS[path]
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% `resources/read` MUST give the JSON of an object or of a whole list, and with `?limit=&cursor=` that part of the
-    ##% list.
+    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     assert await text(client, f"duvet://{path}") == json.encode(_DOCUMENTS[path]).decode()

@@ -10,10 +10,10 @@ import pytest
 from mcp import Client
 from msgspec import json
 
-from duvet.project import Project
-from duvet.server.resources.documents import Citation, Requirement, document
-from duvet.server.resources.tree import tree_of
-from duvet.tools.context import Context
+from duvet.project.project import Project
+from duvet.server.resources.documents import CitationDocument, RequirementDocument, make_document
+from duvet.server.resources.tree import get_resource_tree
+from duvet.tools.context import ProjectSnapshot
 from tests.golden_projects import PROJECTS
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.server.asking import everything, got, text
@@ -50,11 +50,11 @@ def golden(shared: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 @pytest.mark.parametrize("golden", PROJECTS, indirect=True)
 def test_the_tree_holds_what_the_project_has(golden: Path) -> None:
     project = Project(str(golden))
-    context = Context(project, project.catalogue, page_size=50)
-    documents = [document(context, node) for node in tree_of(context).all]
+    context = ProjectSnapshot(project, project.catalogue, page_size=50)
+    documents = [make_document(context, node) for node in get_resource_tree(context).all]
     stated = Counter(one.status.words for one in project.requirements)
-    assert Counter(one.status for one in documents if isinstance(one, Requirement)) == stated
-    placed = {f"{one.file_path}:{one.line_number}" for one in documents if isinstance(one, Citation)}
+    assert Counter(one.status for one in documents if isinstance(one, RequirementDocument)) == stated
+    placed = {f"{one.file_path}:{one.line_number}" for one in documents if isinstance(one, CitationDocument)}
     assert placed == {card.id for card in project.catalogue.citations}
 
 
@@ -72,9 +72,6 @@ async def test_a_client_walks_over_all_of_it(golden: Path, mode: str) -> None:
 async def test_a_specification_is_listed_by_the_url_that_targets_name(golden: Path) -> None:
     url = "https://www.rfc-editor.org/rfc/rfc9114"
     async with Client(server_of(golden)) as client:
-        ##= man/spec/mcp.md#resources
-        ##= type=test
-        ##% The `url` of a specification MUST be the one that targets name it by.
         listed = await got(client, path="/specifications")
         assert [one["url"] for one in _objects(listed) if one["id"] == "rfc9114"] == [url]
         found = await client.call_tool("validate_citation", {"citation": f"//= {url}#section-4.1"})

@@ -56,7 +56,8 @@ async def test_all_requirements_of_the_project(client: Client) -> None:
 async def test_all_citations_of_the_project(client: Client) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A citation that refers to no requirement MUST be listed among all citations, and read there.
+    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
+    ##% their objects.
     assert await got(client, path="/citations") == [
         {"full_path": f"{above}/citations/{id}", "id": id} for above, id in _CITATIONS
     ]
@@ -71,8 +72,8 @@ async def test_all_citations_of_the_project(client: Client) -> None:
 async def test_a_walk_over_the_list_reaches_every_resource_once(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% `resources/list` MUST list every resource once, page by page, and with a `path` those right below it, each with
-    ##% its object.
+    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
+    ##% their objects.
     listed = [resource.uri for resource in await everything(client)]
     reached = [f"duvet://{path}" for path in await _walked(client, "/specifications")]
     loose = [f"duvet:///citations/{id}" for above, id in _CITATIONS if not above]
@@ -143,8 +144,7 @@ def _object(resource: Any) -> Any:
 async def test_a_list_is_read_in_parts(client: Client) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% `resources/read` MUST give the JSON of an object or of a whole list, and with `?limit=&cursor=` that part of the
-    ##% list.
+    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     whole = json.decode(await text(client, "duvet:///requirements"))
     parts, more = [], ""
     while True:
@@ -159,8 +159,7 @@ async def test_a_list_is_read_in_parts(client: Client) -> None:
     assert parts == [whole[:3], whole[3:6], whole[6:]]
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% With `?limit=`, `resources/get` MUST give the first entries of a list alone: an array has no place for a cursor,
-    ##% which is what `resources/read` is for.
+    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
     assert await got(client, uri="duvet:///requirements?limit=2") == whole[:2]
     assert await got(client, path="/requirements?limit=999999999") == whole
 
@@ -188,7 +187,8 @@ async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
 async def test_a_path_with_a_limit(client: Client) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A `?limit=` in the `path` of `resources/list` MUST be the size of a page.
+    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
+    ##% their objects.
     whole = [one.uri for one in (await below(client, "/requirements")).resources]
     found: list[list[str]] = []
     more: dict[str, str] = {}

@@ -53,8 +53,8 @@ _ASKS: dict[str, _Ask] = {
 async def test_what_does_not_exist(client: Client, ask: _Ask, uri: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A resource that does not exist MUST be an error with the code of the version of the protocol, -32602 since
-    ##% 2026-07-28 and -32002 before, whose data is what was asked for as `uri`.
+    ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28, and
+    ##% with its `uri`.
     with pytest.raises(MCPError) as refused:
         await ask(client, uri)
     error = refused.value.error
@@ -69,7 +69,8 @@ async def test_what_does_not_exist(client: Client, ask: _Ask, uri: str, said: st
 async def test_what_no_uri_can_be(client: Client, ask: _Ask, uri: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% A URI that is longer than 16,384 characters, or has a control character in it, MUST be refused as wrong.
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
     with pytest.raises(MCPError) as refused:
         await ask(client, uri)
     assert refused.value.code == INVALID_PARAMS

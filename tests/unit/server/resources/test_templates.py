@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from msgspec import json
 
-from duvet.server.resources.completing import matching
+from duvet.server.resources.templates import match_values
 from tests.cli.made import make
 from tests.cli.made_tea import CONFIG, RFC
 from tests.unit.server.asking import text
@@ -86,7 +86,8 @@ async def test_variables_are_completed(
 ) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
-    ##% The variables of the templates MUST be completed from the project, within what is filled in before them.
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
     assert await _values(client, template, variable, begun, filled) == values
 
 
@@ -121,7 +122,7 @@ async def test_arguments_of_prompts_are_completed(client: Client, argument: str,
 
 def test_what_has_one_id_in_several_places_is_found_by_each_of_its_titles() -> None:
     choices = [("section-1", "Brewing"), ("section-2", "Serving"), ("section-1", "Introduction")]
-    assert [matching(choices, begun) for begun in ("brew", "INTRO", "section")] == [
+    assert [match_values(choices, begun) for begun in ("brew", "INTRO", "section")] == [
         ["section-1"],
         ["section-1"],
         ["section-1", "section-2"],

@@ -21,10 +21,6 @@ _SPECIFICATIONS = [
 
 @pytest.mark.parametrize("params", [{"path": "/specifications"}, {"uri": "duvet:///specifications"}])
 def test_a_list_is_a_bare_array(wire: Callable[..., Wire], params: Message) -> None:
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% The result of `resources/get` MUST be the object, or the array, itself; an object has no other members but
-    ##% those that the version of the protocol demands of every result.
     server = wire()
     server.greet()
     assert server.ask("resources/get", params) == {"jsonrpc": "2.0", "id": 1, "result": _SPECIFICATIONS}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Project
-from duvet.server.identity import Identity
-from duvet.server.live import Live
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
 from tests.unit.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.unit.server.stdio.talking import Odd
 
@@ -23,5 +23,5 @@ def odd() -> Odd:
 
 @pytest.fixture
 def patient(project: Path, odd: Odd) -> DuvetServer:
-    live = Live(lambda: Project(str(project)), PAGE_SIZE)
-    return DuvetServer(Identity(), INSTRUCTIONS, live, Desk(Registry(), live), parts=(odd,))
+    live = LiveProject(lambda: Project(str(project)), PAGE_SIZE)
+    return DuvetServer(ServerIdentity(), INSTRUCTIONS, live, ToolDispatcher(Registry(), live), parts=(odd,))

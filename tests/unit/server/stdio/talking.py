@@ -12,12 +12,11 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp_types import RequestParams
 
-from duvet.server.bare import wrapped
-from duvet.server.protocol.parts import Request
+from duvet.server.messages import wrap_array
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.conversation import GRACE, converse
-from duvet.server.stdio.early import Opening
-from duvet.server.stdio.wire import Wire
+from duvet.server.protocol.session import ServerRequest
+from duvet.server.stdio.handshake import ClientPipes, SessionOpening
+from duvet.server.stdio.session import GRACE_SECONDS, converse
 
 FOREVER, BARE = "tests/forever", "tests/bare"
 
@@ -33,16 +32,16 @@ class Odd:
         server.add_request_handler(FOREVER, RequestParams, self._wait)
         server.add_request_handler(BARE, RequestParams, self._list)
 
-    async def _wait(self, ctx: Request, params: RequestParams) -> dict[str, Any]:
+    async def _wait(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
         self.asked += 1
         await anyio.sleep_forever()
         return {}
 
-    async def _list(self, ctx: Request, params: RequestParams) -> dict[str, Any]:
-        return wrapped([{"a": "ü"}])
+    async def _list(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
+        return wrap_array([{"a": "ü"}])
 
 
-def said(server: DuvetServer, *turns: bytes, grace: float = GRACE) -> list[bytes]:
+def said(server: DuvetServer, *turns: bytes, grace: float = GRACE_SECONDS) -> list[bytes]:
     """What a server says to all that a client says, line by line; nothing is answered early.
 
     A further turn is said when each line of those before has its answer.
@@ -52,7 +51,7 @@ def said(server: DuvetServer, *turns: bytes, grace: float = GRACE) -> list[bytes
     client = threading.Thread(target=lambda: heard.extend(_heard(turns, our_reading, our_writing)))
     client.start()
     try:
-        anyio.run(converse, Wire(their_reading, their_writing), Opening(turns[0]), server, grace)
+        anyio.run(converse, ClientPipes(their_reading, their_writing), SessionOpening(turns[0]), server, grace)
     finally:
         os.close(their_writing)
         client.join()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.inbound import BATCHING, LARGEST
+from duvet.server.stdio.session import BATCH_VERSIONS, MAX_BATCH_SIZE
 from tests.unit.server.clients import HANDSHAKES
 from tests.unit.server.stdio.talking import FOREVER, said
 from tests.unit.server.wire import enveloped, hello, request
@@ -36,11 +36,12 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
     return answers
 
 
-@pytest.mark.parametrize("version", BATCHING)
+@pytest.mark.parametrize("version", BATCH_VERSIONS)
 def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% The answers to a batch MUST be one array.
+    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
+    ##% all others, over HTTP too.
     (answers,) = after_greeting(server, [ping(1), NOTICE, ping("b"), request("no/such", id=3)], version=version)
     assert sorted(answers, key=str) == sorted(
         [
@@ -52,11 +53,12 @@ def test_the_answers_are_one_array(version: str, server: DuvetServer) -> None:
     )
 
 
-@pytest.mark.parametrize("version", [version for version in HANDSHAKES if version not in BATCHING])
+@pytest.mark.parametrize("version", [version for version in HANDSHAKES if version not in BATCH_VERSIONS])
 def test_later_versions_have_no_batches(version: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% A batch MUST be refused with the error -32600, unless the handshake has come to a version that knows batches.
+    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
+    ##% all others, over HTTP too.
     expected = [refused("this version of the protocol has no batches"), pong(2)]
     assert after_greeting(server, [ping(1)], ping(2), version=version) == expected
 
@@ -89,11 +91,11 @@ def test_a_batch_without_a_request_has_no_answer(server: DuvetServer) -> None:
 
 
 def test_a_batch_has_a_size(server: DuvetServer) -> None:
-    full = [ping(id) for id in range(LARGEST)]
+    full = [ping(id) for id in range(MAX_BATCH_SIZE)]
     found = after_greeting(server, [], full, [*full, ping("a")])
     (answers,) = (one for one in found if isinstance(one, list))
-    assert sorted(answer["id"] for answer in answers) == list(range(LARGEST))
-    assert [one for one in found if one != answers] == [refused(f"a batch has from 1 to {LARGEST} messages")] * 2
+    assert sorted(answer["id"] for answer in answers) == list(range(MAX_BATCH_SIZE))
+    assert [one for one in found if one != answers] == [refused(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")] * 2
 
 
 def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> None:

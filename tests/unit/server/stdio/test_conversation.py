@@ -11,19 +11,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from duvet.project import Project
-from duvet.server.identity import Identity
-from duvet.server.live import Live
-from duvet.server.messages import LASTING, encoded
+from duvet.project.project import Project
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import LISTEN_METHOD, ServerIdentity, encode_message
+from duvet.server.protocol.resources import MAX_SUBSCRIPTIONS as STREAMS
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.protocol.subscriptions import MOST as STREAMS
-from duvet.server.stdio.conversation import converse
-from duvet.server.stdio.early import Opening, early_answer, greet
-from duvet.server.stdio.lines import LONGEST as LONGEST_LINE
-from duvet.server.stdio.requests import MOST, MOST_BYTES
-from duvet.server.stdio.wire import Wire
-from duvet.tools.desk import Desk, House
-from duvet.tools.registry import Registry
+from duvet.server.stdio.handshake import MAX_LINE_BYTES as LONGEST_LINE
+from duvet.server.stdio.handshake import ClientPipes, SessionOpening, answer_handshake, make_early_answer
+from duvet.server.stdio.session import MAX_PENDING_BYTES, MAX_PENDING_REQUESTS, converse
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.packs import Registry
 from tests.unit.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.unit.server.stdio.talking import BARE, FOREVER, Odd, said
 from tests.unit.server.wire import Message, enveloped, hello, request
@@ -37,11 +34,11 @@ def lines_of(*messages: object) -> bytes:
 
 
 @contextmanager
-def pipes() -> Iterator[tuple[Wire, int, int]]:
+def pipes() -> Iterator[tuple[ClientPipes, int, int]]:
     """The descriptors of the server, and of a client who writes and reads; it may close its own."""
     (their_reading, writing), (reading, their_writing) = os.pipe(), os.pipe()
     try:
-        yield Wire(their_reading, their_writing), writing, reading
+        yield ClientPipes(their_reading, their_writing), writing, reading
     finally:
         os.close(their_reading)
         os.close(their_writing)
@@ -57,11 +54,14 @@ def test_what_was_answered_early_is_answered_once(server: DuvetServer) -> None:
     with pipes() as (wire, writing, reading):
         os.write(writing, words)
         os.close(writing)
-        early = greet(wire, Identity(), INSTRUCTIONS)
+        early = answer_handshake(wire, ServerIdentity(), INSTRUCTIONS)
         anyio.run(converse, wire, early, server)
         assert (early.read, early.is_answered) == (words, True)
         greeting, *others = os.read(reading, 1 << 16).splitlines()
-        assert greeting == encoded(early_answer(encoded(hello(id="a")), Identity(), INSTRUCTIONS)).rstrip()
+        assert (
+            greeting
+            == encode_message(make_early_answer(encode_message(hello(id="a")), ServerIdentity(), INSTRUCTIONS)).rstrip()
+        )
         assert others == [b'{"jsonrpc":"2.0","id":"a","result":{}}']
         os.close(reading)
 
@@ -70,7 +70,7 @@ def test_a_first_line_in_pieces(server: DuvetServer) -> None:
     with pipes() as (wire, writing, reading):
         os.write(writing, lines_of(hello())[:-1])
         os.close(writing)
-        assert greet(wire, Identity(), INSTRUCTIONS).is_answered is False
+        assert answer_handshake(wire, ServerIdentity(), INSTRUCTIONS).is_answered is False
         os.close(reading)
 
 
@@ -82,33 +82,33 @@ def test_what_is_never_answered_does_not_keep_it_from_ending(patient: DuvetServe
 
 @pytest.mark.parametrize("asked", [request("ping"), request(FOREVER)])
 def test_what_calls_have_opened_is_closed(project: Path, odd: Odd, asked: Message) -> None:
-    ##= man/spec/service.md#operations
+    ##= man/spec/mcp.md#http
     ##= type=test
-    ##% A server that ends MUST hang up on those whose models it has asked, and MUST NOT wait long where one can't be hung
-    ##% up on.
+    ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
     closed: list[str] = []
 
     async def close() -> None:
         await anyio.lowlevel.checkpoint()
         closed.append("closed")
 
-    live = Live(lambda: Project(str(project)), PAGE_SIZE)
-    desk = Desk(Registry(), live, House(closers=[close]))
-    said(DuvetServer(Identity(), INSTRUCTIONS, live, desk, parts=[odd]), lines_of(hello(), asked), grace=0.1)
+    live = LiveProject(lambda: Project(str(project)), PAGE_SIZE)
+    desk = ToolDispatcher(Registry(), live, ToolEnvironment(closers=[close]))
+    said(DuvetServer(ServerIdentity(), INSTRUCTIONS, live, desk, parts=[odd]), lines_of(hello(), asked), grace=0.1)
     assert closed == ["closed"]
 
 
 def test_a_client_that_reads_nothing_is_not_listened_to_for_long(server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% The server MUST end when nobody reads what it says any more.
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     ping = lines_of(request("ping", id="x" * 1000))
 
-    async def pester(wire: Wire, writing: int) -> int:
+    async def pester(wire: ClientPipes, writing: int) -> int:
         sent = 0
         with anyio.fail_after(LONGEST):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(converse, wire, Opening(lines_of(hello())), server, 0.2)
+                tasks.start_soon(converse, wire, SessionOpening(lines_of(hello())), server, 0.2)
                 with suppress(TimeoutError):
                     while True:
                         with anyio.fail_after(0.5):
@@ -119,7 +119,7 @@ def test_a_client_that_reads_nothing_is_not_listened_to_for_long(server: DuvetSe
 
     with pipes() as (wire, writing, reading):
         # Each waits with its answer, and what is in the pipes comes on top.
-        assert anyio.run(pester, wire, writing) < MOST * 2 * len(ping)
+        assert anyio.run(pester, wire, writing) < MAX_PENDING_REQUESTS * 2 * len(ping)
         os.close(reading)
 
 
@@ -129,7 +129,7 @@ def test_nobody_listens(server: DuvetServer) -> None:
 
         async def end() -> None:
             with anyio.fail_after(LONGEST):
-                await converse(wire, Opening(lines_of(hello())), server)
+                await converse(wire, SessionOpening(lines_of(hello())), server)
 
         anyio.run(end)
         os.close(writing)
@@ -138,9 +138,9 @@ def test_nobody_listens(server: DuvetServer) -> None:
 def listen(server: DuvetServer, words: bytes) -> None:
     """Let a server take of these words what it takes, from a client that stays."""
 
-    async def stay(wire: Wire) -> None:
+    async def stay(wire: ClientPipes) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(converse, wire, Opening(words), server)
+            tasks.start_soon(converse, wire, SessionOpening(words), server)
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
 
@@ -153,19 +153,19 @@ def listen(server: DuvetServer, words: bytes) -> None:
 def test_only_so_much_is_taken_at_once(patient: DuvetServer, odd: Odd) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% The server MUST NOT read on while 512 requests, or 16 MiB of them, await their answers.
-    listen(patient, lines_of(hello(), *(request(FOREVER, id=id) for id in range(1, 2 * MOST))))
-    assert odd.asked == MOST
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
+    listen(patient, lines_of(hello(), *(request(FOREVER, id=id) for id in range(1, 2 * MAX_PENDING_REQUESTS))))
+    assert odd.asked == MAX_PENDING_REQUESTS
 
 
 def test_so_many_bytes_are_taken_at_once(patient: DuvetServer, odd: Odd) -> None:
     large = request(FOREVER, {"a": "x" * (LONGEST_LINE - 100)})
     listen(patient, lines_of(hello(), *(large for _ in range(10))))
-    assert odd.asked == MOST_BYTES // LONGEST_LINE + 1
+    assert odd.asked == MAX_PENDING_BYTES // LONGEST_LINE + 1
 
 
 def test_whatever_is_answered_makes_room(server: DuvetServer) -> None:
-    ids = range(1, 4 * MOST)
+    ids = range(1, 4 * MAX_PENDING_REQUESTS)
     answers = [
         json.loads(line)["id"] for line in said(server, lines_of(hello(), *(request("ping", id=id) for id in ids)))
     ]
@@ -175,16 +175,17 @@ def test_whatever_is_answered_makes_room(server: DuvetServer) -> None:
 def test_only_so_many_streams_are_open_at_once(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% While 1,000 streams of changes are open, another one MUST be refused with the code -32010.
+    ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
+    ##% streams with -32010.
     wanted = enveloped({"notifications": {"resourcesListChanged": True}})
-    words = lines_of(*(request(LASTING, wanted, id=id) for id in range(STREAMS + 1)))
+    words = lines_of(*(request(LISTEN_METHOD, wanted, id=id) for id in range(STREAMS + 1)))
     found: list[Message] = []
 
-    async def stay(wire: Wire, reading: int) -> None:
+    async def stay(wire: ClientPipes, reading: int) -> None:
         heard = b""
         with anyio.fail_after(LONGEST):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(converse, wire, Opening(words), server)
+                tasks.start_soon(converse, wire, SessionOpening(words), server)
                 while heard.count(b"\n") <= STREAMS:
                     await anyio.wait_readable(reading)
                     heard += os.read(reading, 1 << 16)

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from duvet.server.capabilities import CAPABILITIES
-from duvet.server.identity import Identity
-from duvet.server.live import Live
-from duvet.server.messages import encoded
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import CAPABILITIES, ServerIdentity, encode_message
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.early import HANDSHAKES, early_answer
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
+from duvet.server.stdio.handshake import HANDSHAKES, make_early_answer
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
 from tests.unit.server.clients import MODERN
 from tests.unit.server.conftest import INSTRUCTIONS, server_of
 from tests.unit.server.stdio.talking import said
@@ -134,26 +132,29 @@ def line_of(message: Message | bytes) -> bytes:
 def test_the_early_answer_is_the_one_of_the_server(case: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#handshake
     ##= type=test
-    ##% The early answer to `initialize` MUST be what the server would have answered later.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
     line = line_of(AT_ONCE[case])
-    early = early_answer(line, Identity(), INSTRUCTIONS)
-    assert [encoded(early)] == said(server, line + b"\n")
+    early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
+    assert [encode_message(early)] == said(server, line + b"\n")
 
 
 @pytest.mark.parametrize("case", LEFT)
 def test_what_is_in_doubt_is_left_to_the_server(case: str) -> None:
-    assert early_answer(line_of(LEFT[case]), Identity(), INSTRUCTIONS) is None
+    assert make_early_answer(line_of(LEFT[case]), ServerIdentity(), INSTRUCTIONS) is None
 
 
 @pytest.mark.parametrize("asked", [*HANDSHAKES, MODERN])
 @pytest.mark.parametrize("pinned", HANDSHAKES)
 def test_a_configured_version_is_the_answer_to_all(asked: str, pinned: str, project: Path) -> None:
-    identity = Identity(name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=pinned)
-    live = Live(lambda: pytest.fail("a handshake needs no project"), 50)
+    identity = ServerIdentity(name="spexus mcp", title="Ü", version="1.0.0", description="", protocol_version=pinned)
+    live = LiveProject(lambda: pytest.fail("a handshake needs no project"), 50)
     line = line_of(hello(asked))
-    early = early_answer(line, identity, "")
+    early = make_early_answer(line, identity, "")
     assert early is not None and early["result"]["protocolVersion"] == pinned
-    assert [encoded(early)] == said(DuvetServer(identity, "", live, Desk(Registry(), live)), line + b"\n")
+    assert [encode_message(early)] == said(
+        DuvetServer(identity, "", live, ToolDispatcher(Registry(), live)), line + b"\n"
+    )
 
 
 def test_the_server_can_do_what_is_told_before() -> None:
@@ -215,5 +216,5 @@ handshakes = some.fixed_dictionaries(
 @given(handshakes)
 def test_no_handshake_has_two_answers(message: Message) -> None:
     line = line_of(message)
-    early = early_answer(line, Identity(), INSTRUCTIONS)
-    assert early is None or [encoded(early)] == said(server_of(Path()), line + b"\n")
+    early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
+    assert early is None or [encode_message(early)] == said(server_of(Path()), line + b"\n")

@@ -9,16 +9,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from duvet.server.stdio.flow import Flow, Polled, Threaded
+from duvet.server.stdio.session import ByteStream, PolledStream, ThreadedStream
 
 pytestmark = pytest.mark.anyio
 BIG = bytes(range(256)) * 4096
 LONGEST = 30
-kinds = pytest.mark.parametrize("kind", [Polled, Threaded])
+kinds = pytest.mark.parametrize("kind", [PolledStream, ThreadedStream])
 
 
 @kinds
-async def test_all_of_it_arrives(kind: Callable[[int], Flow]) -> None:
+async def test_all_of_it_arrives(kind: Callable[[int], ByteStream]) -> None:
     reading, writing = os.pipe()
     heard = bytearray()
 
@@ -36,7 +36,7 @@ async def test_all_of_it_arrives(kind: Callable[[int], Flow]) -> None:
 
 
 @kinds
-async def test_who_waits_can_be_stopped(kind: Callable[[int], Flow]) -> None:
+async def test_who_waits_can_be_stopped(kind: Callable[[int], ByteStream]) -> None:
     reading, writing = os.pipe()
     came = []
     with anyio.fail_after(LONGEST):
@@ -52,7 +52,7 @@ async def test_who_waits_can_be_stopped(kind: Callable[[int], Flow]) -> None:
 
 
 @kinds
-async def test_nobody_reads(kind: Callable[[int], Flow]) -> None:
+async def test_nobody_reads(kind: Callable[[int], ByteStream]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with pytest.raises(BrokenPipeError):
@@ -64,14 +64,14 @@ async def test_files_are_read_to_their_end(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"words")
     descriptor = os.open(path, os.O_RDONLY)
-    flow = Polled(descriptor)
+    flow = PolledStream(descriptor)
     assert (await flow.read(), await flow.read(), flow.hung_up) == (b"words", b"", False)
     os.close(descriptor)
 
 
 async def test_the_other_end_is_closed() -> None:
     reading, writing = os.pipe()
-    flow = Polled(reading)
+    flow = PolledStream(reading)
     before = flow.hung_up
     os.write(writing, b"unread")
     os.close(writing)

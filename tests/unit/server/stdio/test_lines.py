@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.server.stdio.lines import Lines
+from duvet.server.stdio.handshake import LineSplitter
 
 
 def cut(data: bytes, size: int, longest: int = 100) -> list[bytes | None]:
     """The lines of what arrives in pieces of that size."""
-    lines = Lines(longest)
+    lines = LineSplitter(longest)
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
     return [line for piece in pieces for line in lines.feed(piece)] + list(lines.end())
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from duvet.server.messages import encoded
+from duvet.server.messages import encode_message
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.lines import LONGEST
+from duvet.server.stdio.handshake import MAX_LINE_BYTES
 from tests.unit.server.stdio.talking import said
 from tests.unit.server.wire import hello, request
 
@@ -50,9 +50,10 @@ def refused(code: int, message: str, id: object = None) -> dict[str, Any]:
     ids=range(15),
 )
 def test_no_json(line: bytes, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% A line that is not JSON MUST be answered with the error -32700.
+    ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
+    ##% -32600.
     assert answers(server, line, PING) == [refused(*NOT_JSON), PONG]
 
 
@@ -82,9 +83,10 @@ def test_no_json(line: bytes, server: DuvetServer) -> None:
     ],
 )
 def test_no_message(message: object, reason: str, id: object, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% JSON that is not a message MUST be answered with the error -32600.
+    ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
+    ##% -32600.
     assert answers(server, message, PING) == [refused(-32600, f"Invalid Request: {reason}", id), PONG]
 
 
@@ -123,19 +125,21 @@ def test_an_id_comes_back_as_it_was(id: object, server: DuvetServer) -> None:
     ],
 )
 def test_what_is_barely_a_message(words: bytes, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% A message MUST be written as one line of UTF-8 that ends in a bare line feed.
+    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
+    ##% line feed, whatever it or a child process prints.
     assert said(server, words) == [b'{"jsonrpc":"2.0","id":9,"result":{}}\n']
 
 
 def test_a_line_that_is_too_long(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% A line of more than 4 MiB MUST be answered with the error -32600, and MUST NOT be kept.
+    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
+    ##% 413, without reading it all.
     long = b'"' + b"x" * 10_000_000 + b'"'
-    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(LONGEST)
-    too_long = refused(-32600, f"Invalid Request: a line has at most {LONGEST} bytes")
+    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(MAX_LINE_BYTES)
+    too_long = refused(-32600, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert sorted(found, key=str) == sorted([PONG, too_long, {**PONG, "id": "longest"}, too_long, PONG], key=str)
 
@@ -151,4 +155,4 @@ def test_methods_before_the_handshake(server: DuvetServer) -> None:
 
 
 def test_half_a_character_is_told_as_an_escape() -> None:
-    assert encoded({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'
+    assert encode_message({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'

@@ -23,9 +23,9 @@ NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 CALL = request("tools/call", {"name": "resolve_spec_id", "arguments": {"url": "tea.md"}}, id="call")
 PRINTS = """
 import os, subprocess, sys
-from duvet.server.stdio.wire import take
+from duvet.server.stdio.handshake import take_standard_streams
 print("before", flush=True)
-wire = take()
+wire = take_standard_streams()
 print("printed")
 sys.stdout.flush()
 os.write(1, b"written\\n")
@@ -38,9 +38,10 @@ os.write(wire.writing, os.read(wire.reading, 100))
 
 
 def test_what_is_printed_does_not_reach_the_client() -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% Nothing but messages of the protocol MUST reach the client, whatever the server or a child of it prints.
+    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
+    ##% line feed, whatever it or a child process prints.
     done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
     assert done.stdout == b"before\nmessage\nheard\n"
     assert done.stderr == b"printed\nwritten\nchild ''\ncode 1\n"
@@ -62,9 +63,6 @@ def test_streams_that_are_missing(missing: str, duvet_command: str, project: Pat
 
 
 def test_a_file_of_messages(duvet_command: str, project: Path) -> None:
-    ##= man/spec/mcp.md#transport
-    ##= type=test
-    ##% What was asked before the end of the input MUST be answered, if that takes less than ten seconds.
     path = project / "messages"
     path.write_text("\n".join(json.dumps(one) for one in (hello(), NOTICE, CALL)))
     with path.open("rb") as messages, (project / "answers").open("wb") as answers:
@@ -85,9 +83,10 @@ def test_a_file_of_messages(duvet_command: str, project: Path) -> None:
 
 
 def test_everything_at_once(wire: Start) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% The end of the input MUST end the server with the exit code 0.
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     process = wire()
     ids = range(1, 201)
     process.send(
@@ -99,9 +98,6 @@ def test_everything_at_once(wire: Start) -> None:
 
 
 def test_pipes_that_do_not_block(wire: Start, duvet_command: str, project: Path) -> None:
-    ##= man/spec/mcp.md#transport
-    ##= type=test
-    ##% An input that is set not to block MUST be waited for.
     theirs, ours = socket.socketpair()
     with theirs, ours:
         theirs.setblocking(False)
@@ -150,9 +146,10 @@ def test_a_first_line_that_is_none_of_a_handshake(wire: Start) -> None:
 @pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [0, 1, 2])
 def test_signals_end_it(sort: signal.Signals, words: int, wire: Start) -> None:
-    ##= man/spec/mcp.md#transport
+    ##= man/spec/mcp.md#standard-input-and-output
     ##= type=test
-    ##% SIGINT and SIGTERM MUST end the server at once, with the exit code 0.
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
     process = wire()
     process.send(b" ")
     if words:

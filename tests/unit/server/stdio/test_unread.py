@@ -12,67 +12,65 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp_types import RequestParams
 
-from duvet.server.identity import Identity
-from duvet.server.live import Live
-from duvet.server.protocol.parts import Request
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.server.stdio.conversation import converse
-from duvet.server.stdio.early import Opening
-from duvet.server.stdio.unread import MOST_BYTES
-from duvet.server.stdio.wire import Wire
-from duvet.tools.context import Context
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
+from duvet.server.protocol.session import ServerRequest
+from duvet.server.stdio.handshake import ClientPipes, SessionOpening
+from duvet.server.stdio.session import MAX_UNREAD_BYTES, converse
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
 from tests.unit.server.conftest import INSTRUCTIONS, PAGE_SIZE
 from tests.unit.server.opened import LONGEST, opened
 from tests.unit.server.stdio.talking import said
 from tests.unit.server.wire import hello, request
 
 BIG = "tests/big"
-SIZE = MOST_BYTES // 4
+SIZE = MAX_UNREAD_BYTES // 4
 
 
 class Big:
     """A method whose answer is large; it is made up from the project."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveProject) -> None:
         self._live = live
         self.made = 0
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler(BIG, RequestParams, self._answer)
 
-    async def _answer(self, ctx: Request, params: RequestParams) -> dict[str, Any]:
+    async def _answer(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
         return {"text": await self._live.ask(self._make)}
 
-    def _make(self, context: Context) -> str:
+    def _make(self, context: ProjectSnapshot) -> str:
         self.made += 1
         return "x" * SIZE
 
 
 @pytest.fixture
-def live(project: Path) -> Live:
-    return Live(lambda: opened(project), PAGE_SIZE)
+def live(project: Path) -> LiveProject:
+    return LiveProject(lambda: opened(project), PAGE_SIZE)
 
 
 @pytest.fixture
-def big(live: Live) -> Big:
+def big(live: LiveProject) -> Big:
     return Big(live)
 
 
 @pytest.fixture
-def server(live: Live, big: Big) -> DuvetServer:
-    return DuvetServer(Identity(), INSTRUCTIONS, live, Desk(Registry(), live), parts=(big,))
+def server(live: LiveProject, big: Big) -> DuvetServer:
+    return DuvetServer(ServerIdentity(), INSTRUCTIONS, live, ToolDispatcher(Registry(), live), parts=(big,))
 
 
 def lines_of(*messages: object) -> bytes:
     return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
 
 
-def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: Live) -> None:
+def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: LiveProject) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% While 64 MiB of answers wait for a client to read them, the server MUST NOT make up more.
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     (reading, our_writing), (our_reading, writing) = os.pipe(), os.pipe()
     found: list[int] = []
 
@@ -80,7 +78,7 @@ def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: L
         await live.context()
         words = lines_of(hello(), *(request(BIG, id=id) for id in range(1, 21)))
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(converse, Wire(reading, writing), Opening(words), server)
+            tasks.start_soon(converse, ClientPipes(reading, writing), SessionOpening(words), server)
             await anyio.wait_all_tasks_blocked()
             found.append(big.made)
             lines = 0
@@ -100,7 +98,7 @@ def test_no_more_is_made_up_than_may_wait(server: DuvetServer, big: Big, live: L
 def test_batches_are_not_made_up_without_end(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
-    ##% Where the answers to batches come to more than 64 MiB, each further one MUST be the error -32010.
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     batch = [request(BIG, id=id) for id in range(1, 7)]
     _, first, second = said(server, lines_of(hello("2025-03-26"), batch), lines_of([request(BIG, id=7)]))
     told = [one.get("error", {}).get("code") for one in json.loads(first)]

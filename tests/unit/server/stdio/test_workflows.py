@@ -50,9 +50,10 @@ def next_of(server: Wire, method: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_the_protocol_does_not_have(asked: tuple[Wire, Any], name: str) -> None:
-    ##= man/spec/service.md#models
+    ##= man/spec/service.md#models-of-clients
     ##= type=test
-    ##% What a client's model answers that is no text MUST fail the step that has asked.
+    ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
+    ##% it, and fail the step for an answer that is not text.
     server, question = asked
     server.send({"jsonrpc": "2.0", "id": question, "result": ANSWERS[name]})
     while (answer := server.read()).get("id") != "call":
@@ -64,9 +65,9 @@ def test_what_the_protocol_does_not_have(asked: tuple[Wire, Any], name: str) -> 
 
 
 def test_a_run_that_is_cancelled(asked: tuple[Wire, Any]) -> None:
-    ##= man/spec/service.md#operations
+    ##= man/spec/workflows.md#steps
     ##= type=test
-    ##% A workflow that is cancelled MUST be a line of the log that tells what became of each of its steps.
+    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     server, _ = asked
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "call"}})
     server.ask("ping", id="over")

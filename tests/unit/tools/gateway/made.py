@@ -7,14 +7,11 @@ from typing import Any
 import anyio
 from msgspec import json
 
-from duvet.tools.chosen import Chosen
-from duvet.tools.ctx import Caller
-from duvet.tools.desk import Desk, House
-from duvet.tools.errors import ToolError
-from duvet.tools.gateway.forwarding import forwarding
-from duvet.tools.gateway.gateway import gateway_at
-from duvet.tools.gateway.line import Line
-from duvet.tools.registry import Registry
+from duvet.tools.call_context import Caller
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.gateway import GatewayConnection, make_forwarding_pack, parse_gateway
+from duvet.tools.packs import Registry
+from duvet.tools.tool import EnabledPack, ToolError
 from tests.unit.knowledge.stored import plain
 from tests.unit.llm.wire import Reply
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -41,7 +38,13 @@ class Forwarding:
 
     def __init__(self, url: str, reader: str | None = READER, admin: str | None = ADMIN, seconds: float = 30.0) -> None:
         self.clock = Clock()
-        self.registry = Registry([Chosen(forwarding(Line(gateway_at(url, reader, admin), seconds, self.clock)))])
+        self.registry = Registry(
+            [
+                EnabledPack(
+                    make_forwarding_pack(GatewayConnection(parse_gateway(url, reader, admin), seconds, self.clock))
+                )
+            ]
+        )
         self.reader, self.admin, self.url, self.seconds = reader, admin, url, seconds
 
     def value(self, tool: str, /, face: str = "mcp", **given: Any) -> Any:
@@ -58,8 +61,12 @@ class Forwarding:
         raise AssertionError(f"it answered {found}")
 
     async def _call(self, tool: str, given: dict[str, Any], face: str) -> Any:
-        line = Line(gateway_at(self.url, self.reader, self.admin), self.seconds, self.clock)
-        desk = Desk(Registry([Chosen(forwarding(line))]), Fixed(context_of(FILES)), House(closers=[line.aclose]))
+        line = GatewayConnection(parse_gateway(self.url, self.reader, self.admin), self.seconds, self.clock)
+        desk = ToolDispatcher(
+            Registry([EnabledPack(make_forwarding_pack(line))]),
+            Fixed(context_of(FILES)),
+            ToolEnvironment(closers=[line.aclose]),
+        )
         try:
             return await desk.call(tool, given, Caller(face=face))
         finally:

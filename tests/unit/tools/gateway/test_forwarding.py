@@ -10,10 +10,10 @@ from tests.unit.tools.gateway.made import ADMIN, FOUND, READER, Forwarding, refu
 
 
 def test_as_it_was_asked(wire: Wire) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and one
-    ##% for maintainers with the admin's token alone.
+    ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
+    ##% tools without the admin's token.
     wire.plan(says(FOUND))
     known = Forwarding(f"{wire.url}/team/")
     assert known.value("km-graph-search", term="kettle") == FOUND
@@ -43,10 +43,6 @@ def test_arguments_are_checked_here(wire: Wire) -> None:
 
 
 def test_without_an_admins_token(wire: Wire) -> None:
-    ##= man/spec/gateway.md#access
-    ##= type=test
-    ##% With `KM_GATEWAY_URL` and without an admin's token, tools for maintainers MUST NOT be shown, and a call of one MUST be
-    ##% refused as `forbidden`, or as `unauthorized` where there is no token at all, and sent nowhere.
     for reader, code in ((READER, "forbidden"), (None, "unauthorized")):
         known = Forwarding(wire.url, reader, None)
         for tool in ("km-lifecycle-report", "km-ingest-status"):
@@ -58,10 +54,6 @@ def test_without_an_admins_token(wire: Wire) -> None:
 
 
 def test_help_is_given_here(wire: Wire) -> None:
-    ##= man/spec/gateway.md#access
-    ##= type=test
-    ##% With `KM_GATEWAY_URL`, `duvet mcp` over standard input and output and the shell MUST forward each call of a `km-` tool
-    ##% to `POST /api/mcp` of that server, but for `km-help`, which tells of what can be called here.
     assert "km-ingest-status" in Forwarding(wire.url).value("km-help")["tools"]
     assert "km-ingest-status" not in Forwarding(wire.url, READER, None).value("km-help")["tools"]
     assert not wire.asked
@@ -98,14 +90,12 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
 ]
 
 
-##= man/spec/gateway.md#access
-##= type=test
-##% An error of the gateway's own MUST keep its code, its message and its hint.
 @pytest.mark.parametrize(("reply", "told"), ERRORS, ids=[told[0] + str(n) for n, (_, told) in enumerate(ERRORS)])
 def test_its_own_errors(wire: Wire, reply: Reply, told: tuple[str, str, str]) -> None:
     ##= man/spec/gateway.md#access
     ##= type=test
-    ##% A token MUST NOT stand in any message, whatever a gateway answers.
+    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
+    ##% be read, the folder of the project or the text of exceptions.
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
     assert len(wire.asked) == 1

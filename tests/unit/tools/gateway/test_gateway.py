@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import QueryError
-from duvet.tools.gateway.gateway import Gateway, gateway_at
+from duvet.tools.gateway import Gateway, parse_gateway
 from duvet.tools.tool import Scope
 
 WRONG = {
@@ -28,30 +28,27 @@ WRONG = {
 }
 
 
-##= man/spec/gateway.md#access
-##= type=test
-##% A `KM_GATEWAY_URL` that is no URL of the web, or that holds a user, a password, a query or a fragment, MUST be an error
-##% at the start that doesn't show it.
 @pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
 def test_what_can_be_no_gateway(url: str) -> None:
     with pytest.raises(QueryError) as caught:
-        gateway_at(url, None, None)
+        parse_gateway(url, None, None)
     assert "KM_GATEWAY_URL is not" in caught.value.message
     assert "geheim" not in f"{caught.value}{caught.value.hint}"
 
 
 def test_on_this_machine_without_encryption() -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
-        assert not gateway_at(url, None, None).base.endswith("/")
+        assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
-        gateway_at("http://example.org", None, None)
+        parse_gateway("http://example.org", None, None)
 
 
 def test_tokens_are_not_shown() -> None:
-    found = gateway_at("https://example.org:444/team", "secret-1", "secret-2")
+    found = parse_gateway("https://example.org:444/team", "secret-1", "secret-2")
     assert "secret" not in repr(found)
     assert (found.authority, found.is_local) == ("example.org:444", False)
     assert found.tokens == ("KM_READER_TOKEN", "KM_ADMIN_TOKEN")
@@ -63,12 +60,8 @@ def shown(gateway: Gateway) -> list[str | None]:
 
 
 def test_which_token_for_which_scope() -> None:
-    ##= man/spec/gateway.md#access
-    ##= type=test
-    ##% With `KM_GATEWAY_URL`, a tool for readers MUST be called with the reader's token, or else with the admin's, and one
-    ##% for maintainers with the admin's token alone.
     url = "https://example.org"
-    assert shown(gateway_at(url, "r", "a")) == ["r", "a"]
-    assert shown(gateway_at(url, "r", None)) == ["r", None]
-    assert shown(gateway_at(url, None, "a")) == ["a", "a"]
-    assert shown(gateway_at(url, None, None)) == [None, None]
+    assert shown(parse_gateway(url, "r", "a")) == ["r", "a"]
+    assert shown(parse_gateway(url, "r", None)) == ["r", None]
+    assert shown(parse_gateway(url, None, "a")) == ["a", "a"]
+    assert shown(parse_gateway(url, None, None)) == [None, None]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from duvet.tools.gateway.line import MOST_BYTES
+from duvet.tools.gateway import MAX_REPLY_BYTES
 from tests.unit.llm.wire import Reply, Wire
 from tests.unit.tools.gateway.made import FOUND, Forwarding, refuses, says
 
@@ -37,10 +37,6 @@ STATUSES = {
 }
 
 
-##= man/spec/gateway.md#access
-##= type=test
-##% What a gateway answers that is no answer of the tool MUST be told as `upstream_error`, with what to do and nothing of
-##% what it has answered.
 @pytest.mark.parametrize("reply", STRANGE.values(), ids=STRANGE)
 def test_nonsense(wire: Wire, reply: Reply) -> None:
     wire.plan(reply)
@@ -60,9 +56,10 @@ def test_strange_statuses(wire: Wire, reply: Reply) -> None:
     assert len(wire.asked) == 1
 
 
-##= man/spec/gateway.md#access
+##= man/spec/gateway.md#forwarding
 ##= type=test
-##% duvet MUST NOT follow where a gateway redirects to.
+##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects(wire: Wire, status: int) -> None:
     wire.plan(Reply(status, b"", {"location": f"{wire.url}/geheim"}))
@@ -83,10 +80,10 @@ RETRIED: dict[str, Reply] = {
 }
 
 
-##= man/spec/gateway.md#access
+##= man/spec/gateway.md#forwarding
 ##= type=test
-##% A call of a tool that only reads MUST be tried again, twice, where the gateway can't be reached or answers with 502, 503
-##% or 504 for now; a call of any other tool MUST be sent once.
+##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
+##% `server.toolTimeout` or, for changes, 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
 def test_what_is_tried_again(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))
@@ -109,19 +106,16 @@ def test_a_dead_one(wire: Wire) -> None:
 
 @pytest.mark.parametrize("stops", ["headers", "body"])
 def test_a_slow_one(wire: Wire, stops: str) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% A call that is forwarded MUST be over within `server.toolTimeout`, with all that is tried again, and one that changes
-    ##% something within 30 minutes.
+    ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
+    ##% after `server.toolTimeout` or, for changes, 30 minutes.
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
     assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
 
 
 def test_a_certificate_that_nobody_knows(wire: Wire, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#access
-    ##= type=test
-    ##% A gateway MUST be reached over HTTPS, with its certificate checked, unless it is on this machine.
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     if shutil.which("openssl") is None:
@@ -141,10 +135,11 @@ def test_a_certificate_that_nobody_knows(wire: Wire, tmp_path: Path) -> None:
 
 
 def test_a_large_one(wire: Wire) -> None:
-    ##= man/spec/gateway.md#access
+    ##= man/spec/gateway.md#forwarding
     ##= type=test
-    ##% An answer of a gateway that has more than 32 MiB MUST be an error.
-    wire.plan(Reply(body=b" " * (MOST_BYTES + 1)))
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
+    wire.plan(Reply(body=b" " * (MAX_REPLY_BYTES + 1)))
     told = Forwarding(wire.url).refusal("km-search", query="boil")
     assert told == (
         "upstream_error",

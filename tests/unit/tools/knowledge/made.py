@@ -13,21 +13,23 @@ import anyio
 from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.config.upload import UploadRule
-from duvet.knowledge.knowledge import Knowledge, Rules
-from duvet.knowledge.upkeep.upkeep import Upkeep
-from duvet.tools.chosen import Chosen
-from duvet.tools.ctx import Caller
-from duvet.tools.desk import Desk, House
-from duvet.tools.errors import ToolError
-from duvet.tools.facts import FACTS, Facts
+from duvet.config.settings import IngestRule, StoreRule, UploadRule
+from duvet.knowledge.index import Knowledge, KnowledgeSettings
+from duvet.knowledge.maintenance.maintenance import Maintenance
+from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
-from duvet.tools.registry import Registry
-from duvet.tools.results import structured
+from duvet.tools.packs import Registry
 from duvet.tools.schemas import output_schema
-from duvet.tools.services import KNOWLEDGE, UPKEEP
-from duvet.tools.tool import Answer, Scope
+from duvet.tools.tool import (
+    KNOWLEDGE_SERVICE,
+    UPKEEP_SERVICE,
+    EnabledPack,
+    Scope,
+    ToolAnswer,
+    ToolError,
+    make_structured_content,
+)
 from tests.unit.knowledge.stored import NOW, STORE, fill, plain
 from tests.unit.knowledge.upkeep.made import CLOCK, opener
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -47,16 +49,20 @@ STATUS = "km-ingest-status"
 class Asking:
     """A desk with these tools, and what is known behind it."""
 
-    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: Chosen = Chosen(PACK)) -> None:  # noqa: B008
+    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: EnabledPack = EnabledPack(PACK)) -> None:  # noqa: B008
         self.folder = folder
-        self.knowledge = Knowledge(lambda: Rules(str(folder), rule, StoreRule()))
+        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreRule()))
         self.uploads = UploadRule()
-        self.upkeep = Upkeep(
+        self.upkeep = Maintenance(
             lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
         )
-        facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
-        house = House(services={KNOWLEDGE: self.knowledge, UPKEEP: self.upkeep, FACTS: facts})
-        self.desk = Desk(Registry([chosen]), Fixed(context_of(FILES)), house)
+        facts = ServerFacts(
+            name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
+        )
+        house = ToolEnvironment(
+            services={KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
+        )
+        self.desk = ToolDispatcher(Registry([chosen]), Fixed(context_of(FILES)), house)
 
     @property
     def file(self) -> Path:
@@ -70,11 +76,11 @@ class Asking:
         face: str = "library",
         scopes: Iterable[Scope] = EVERYBODY,
         **more: Any,
-    ) -> Answer:
+    ) -> ToolAnswer:
         """What the tool answers, which is of the shape that it says."""
         caller = Caller(face=face, scopes=frozenset(scopes), **more)
         found = anyio.run(self.desk.call, tool, arguments or {}, caller)
-        validate(plain(structured(found)), output_schema(self.desk.registry.require(tool)))
+        validate(plain(make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
         return found
 
     def turn_to(self, **more: Any) -> None:

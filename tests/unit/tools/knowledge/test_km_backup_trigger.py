@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.knowledge.upkeep.restoring import restore
+from duvet.config.settings import StoreRule
+from duvet.knowledge.maintenance.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
@@ -37,10 +37,10 @@ def answers(known: Asking) -> dict[str, Any]:
 
 
 def test_where_it_goes(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% `km-backup-trigger` MUST write to the project and to the configured folder of backups and nowhere else, and MUST
-    ##% NOT replace a file.
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
     name = f"km-backup-{STAMP}.tgz"
     for destination, archive in (
         (None, f".duvet/knowledge/backups/{name}"),
@@ -57,9 +57,6 @@ def test_where_it_goes(known: Asking) -> None:
 
 
 def test_git_ignores_it_whatever_it_is_called(known: Asking) -> None:
-    ##= man/spec/knowledge.md#store
-    ##= type=test
-    ##% Git MUST ignore the store wherever it is made.
     subprocess.run(["git", "init", "--quiet", str(known.folder)], check=True)
     known.value(TOOL, destination=".duvet/knowledge/backups/mine.tgz")
     told = ["git", "-C", str(known.folder), "status", "--short", "--untracked-files=all", ".duvet/knowledge"]
@@ -93,10 +90,10 @@ def test_where_it_does_not_go(known: Asking, tmp_path: Path, destination: str) -
     ],
 )
 def test_where_no_file_goes_that_is_handed_in(known: Asking, destination: str) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#backups
     ##= type=test
-    ##% What is refused as a destination of files that are handed in MUST be refused as one of `km-backup-trigger`, too,
-    ##% but for the folders of backups.
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
     (known.folder / ".git/refs/heads").mkdir(parents=True)
     (known.folder / "link").symlink_to(".git")
     (known.folder / "notes.md").touch()
@@ -108,9 +105,9 @@ def test_where_no_file_goes_that_is_handed_in(known: Asking, destination: str) -
 
 
 def test_a_backup_is_no_part_of_the_project(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/knowledge.md#files
     ##= type=test
-    ##% A backup that stands elsewhere in the project under the name that it was given by duvet MUST NOT be taken in.
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     before = known.value("km-ingest-trigger")["run"]["artifact_counts"]
     known.value(TOOL, destination="kept")
     assert known.value("km-ingest-trigger")["run"]["artifact_counts"] == before
@@ -142,9 +139,6 @@ def test_a_file_of_another_kind(known: Asking) -> None:
     ["docs/kettle.md", "new.zip", ".duvet/knowledge/backups/a.tgz/", f".duvet/knowledge/backups/{'a' * 300}"],
 )
 def test_what_a_backup_can_not_be_called(known: Asking, destination: str) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% The file of a backup MUST end in `.tgz` or `.tar.gz`; a name with another suffix that is no folder MUST be refused.
     (known.folder / "docs").mkdir(exist_ok=True)
     (known.folder / "docs/kettle.md").touch()
     known.value(TOOL, destination=".duvet/knowledge/backups/a.tgz")
@@ -166,18 +160,14 @@ def test_nothing_to_back_up(kept: Asking) -> None:
 
 
 def test_what_is_restored_answers_the_same(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% `duvet restore` MUST put a backup in the place of the store at once and as a whole, also while servers have it
-    ##% open, and MUST keep what was there before as another backup, unless `--force` is given.
     before = answers(known)
     archive = known.value(TOOL)["archive"]
     known.value("km-ingest-trigger", use_dummy_embeddings=True)
     assert answers_differ(known, before)
-    restore(known.upkeep.places, str(known.folder / archive), CLOCK)
+    restore_backup(known.upkeep.places, str(known.folder / archive), CLOCK)
     assert answers(known) == before
     known.file.unlink()
-    restore(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
+    restore_backup(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
     assert answers(known) == before
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from duvet.config.schema import SearchRule
-from duvet.config.service.search import SearchSection
-from duvet.tools.chosen import Chosen
+from duvet.config.service_tables import SearchSection
+from duvet.config.settings import SearchRule
 from duvet.tools.knowledge.pack import KNOWLEDGE
-from duvet.tools.tool import Scope
+from duvet.tools.tool import EnabledPack, Scope
 from tests.unit.knowledge.stored import fill, plain
 from tests.unit.knowledge.upkeep.made import CLOCK
 from tests.unit.tools.knowledge.made import Asking
@@ -33,10 +32,10 @@ def lines(known: Asking) -> list[Any]:
 
 
 def test_what_is_kept(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `km-feedback-submit` MUST keep a vote from -1 to 1, a note and a context for a result of a search, and answer with
-    ##% what was kept and when.
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% three are missing.
     assert known.value(TOOL, **GIVEN) == {"status": "ok", **KEPT}
     less = {"request_id": "uuid", "chunk_id": "docs/tea.md::0", "vote": 0}
     nothing = {"vote": 0.0, "note": None, "context": None}
@@ -67,9 +66,10 @@ def test_what_is_refused(known: Asking, wrong: dict[str, Any]) -> None:
 
 
 def test_nothing_that_is_said(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% Feedback that has neither a vote, nor a note, nor a context MUST be kept, too, with a warning.
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% three are missing.
     less: list[dict[str, Any]] = [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}]
     for nothing in less:
         answer = known.answer(TOOL, {"request_id": "r", "chunk_id": "docs/tea.md::0", **nothing})
@@ -89,10 +89,10 @@ def test_a_piece_that_is_not_there(known: Asking) -> None:
 
 
 def test_votes_in_searches(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% With `search.feedback`, the mean vote for a piece MUST be told among its signals and order what matches about
-    ##% equally well, and no more; without it, votes MUST NOT count.
+    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
+    ##% count.
     def search() -> dict[str, Any]:
         found = known.value("km-search", query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
@@ -118,9 +118,6 @@ def test_votes_in_searches(known: Asking) -> None:
 
 
 def test_who_is_asked_for_feedback(known: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
-    ##= type=test
-    ##% An answer of `km-search` MUST say how to give feedback to those callers who can, and to no others.
     def prompt(asking: Asking, query: str = "boil", **more: Any) -> str | None:
         metadata = plain(asking.answer("km-search", {"query": query}, **more).value)["metadata"]
         found: str | None = metadata.get("feedback_prompt")
@@ -130,7 +127,7 @@ def test_who_is_asked_for_feedback(known: Asking) -> None:
     assert prompt(known) == asked
     assert prompt(known, scopes=[Scope.READER]) is None
     assert prompt(known, "zzz", scopes=Scope) is None or known.value("km-search", query="zzz")["results"]
-    for chosen in (Chosen(KNOWLEDGE, writes=False), Chosen(KNOWLEDGE, switches={TOOL: False})):
+    for chosen in (EnabledPack(KNOWLEDGE, writes=False), EnabledPack(KNOWLEDGE, switches={TOOL: False})):
         other = Asking(known.folder, chosen=chosen)
         assert prompt(other) is None
         other.knowledge.close()

@@ -53,8 +53,8 @@ def piece(ordinal: int, **more: object) -> dict[str, Any]:
 def test_a_file(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% The edges of a node MUST be told with the node at their other end, which way they point, and what is said of them, as
-    ##% many as `limit` says and the outgoing ones first; that there are more MUST be said.
+    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
+    ##% first, and say how many more there are.
     found = known.value("km-graph-node", node_id="Code:src/kettle/boil.py")
     chunks = [{"type": "HAS_CHUNK", "direction": "OUT", "target": piece(ordinal)} for ordinal in (0, 1)]
     relations = found.pop("relationships")
@@ -87,7 +87,8 @@ def test_both_directions(known: Asking) -> None:
 def test_edges_that_lead_the_other_way_are_told_of(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% Where a node has no edge of the direction that is asked for, it MUST be said how many it has of the other one.
+    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
+    ##% first, and say how many more there are.
     tool = "km-graph-node"
     steps = {
         ("Subsystem:Kettle", "outgoing"): "5 incoming edges: relationships=all tells of them.",
@@ -102,9 +103,9 @@ def test_edges_that_lead_the_other_way_are_told_of(known: Asking) -> None:
 
 
 def test_a_limit(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A limit or a depth that is higher than the highest MUST count as that; one that is too low MUST be refused.
+    ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
     node = {"node_id": KETTLE.id, "relationships": "incoming"}
     cut = known.answer("km-graph-node", {**node, "limit": 4})
     assert len(pieces(known.value("km-graph-node", **node, limit=4))) == 4
@@ -117,8 +118,7 @@ def test_a_limit(known: Asking) -> None:
 def test_a_piece(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% The pieces of a file MUST be nodes like all others: `Chunk:PATH::NUMBER`, with their text, to which `HAS_CHUNK` leads
-    ##% from the file.
+    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     found = known.value("km-graph-node", node_id="Chunk:src/kettle/boil.py::1", relationships="all")
     assert found == {
         "status": "ok",
@@ -154,11 +154,8 @@ NODES = {
 def test_names(known: Asking, name: str) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A requirement MUST also be found by four or more of the first digits of its id; where these are those of several
-    ##% nodes, the error MUST name them.
-    ##= man/spec/knowledge.md#graph
-    ##= type=test
-    ##% Specifications, sections and requirements MUST also be found by their full paths.
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
     assert known.value("km-graph-node", node_id=name, relationships="none")["node"]["id"] == NODES[name]
 
 
@@ -189,8 +186,8 @@ REFUSED = {
 def test_refusals(known: Asking, name: str) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% What can't be the name of a node MUST be refused as `invalid_identifier`, and a node that isn't there as `not_found`,
-    ##% with the file of another kind that has the same path, where there is one.
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
+    ##% the node of the same path if there is one.
     code, message, hint = known.refusal("km-graph-node", node_id=name)
     assert code == REFUSED[name][0] and message.startswith(REFUSED[name][1]) and REFUSED[name][2] in hint
 

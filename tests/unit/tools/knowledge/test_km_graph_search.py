@@ -14,8 +14,7 @@ SUBSYSTEM = {"id": "Subsystem:Kettle", "label": "Subsystem", "score": 0.95, "sni
 def test_results(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% A term MUST be found in names of subsystems, specifications, sections and files, and in texts of requirements,
-    ##% as it is written: in whatever case, and with no character standing for others.
+    ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
     assert known.value(TOOL, term="KETTLE", limit=10) == {
         "status": "ok",
         "results": [

@@ -22,8 +22,8 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 def test_what_is_around_it(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
     ##= type=test
-    ##% What is reached from a subsystem MUST be told once each, with a shortest way there, in the order of names, page by
-    ##% page; a cursor that can't be read means the first page.
+    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
+    ##% by page.
     found = known.value(TOOL, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
     related, artifacts = found["related"], found["artifacts"]
     assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}

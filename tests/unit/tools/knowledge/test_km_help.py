@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from duvet.tools.chosen import Chosen
 from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.tool import EnabledPack
 from tests.unit.tools.knowledge.made import Asking
 
 NAMES = [
@@ -35,10 +35,9 @@ def test_all(known: Asking) -> None:
 
 
 def test_one(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% `km-help` MUST tell of the tools that are switched on and of no others, in words that are made from what these
-    ##% accept, and with `include_spec` the same as one document.
+    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
         "status": "ok",
@@ -74,7 +73,7 @@ def test_the_document(known: Asking) -> None:
 
 
 def test_what_is_switched_off_is_not_told_of(tmp_path: Path) -> None:
-    known = Asking(tmp_path, chosen=Chosen(KNOWLEDGE, switches={"km-graph-node": False}))
+    known = Asking(tmp_path, chosen=EnabledPack(KNOWLEDGE, switches={"km-graph-node": False}))
     assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
     assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
     assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.store.records import Run
+from duvet.store.records import IngestRun
 from tests.unit.knowledge.stored import NOW, RUN, fill
 from tests.unit.tools.knowledge.made import Asking
 
@@ -25,7 +25,7 @@ LAST = {
     "removed": 2,
     "repo_head": "c1",
 }
-FAILED = Run(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
+FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
 @pytest.fixture
@@ -42,8 +42,7 @@ def test_the_last_run(known: Asking) -> None:
 def test_profiles(runs: Asking) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% `km-ingest-status` MUST tell of the last run, whether it has succeeded or failed, and with a `profile` of the last one
-    ##% that is called so; where there is none it MUST answer the status `not_found`.
+    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     assert runs.value(TOOL, profile="local") == {"status": "ok", **LAST, "run": LAST}
     assert runs.value(TOOL, profile="demo")["run_id"] == "r2"
     last = runs.value(TOOL)

@@ -8,8 +8,8 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from duvet.tools.ctx import Caller
-from duvet.tools.errors import ToolError
+from duvet.tools.call_context import Caller
+from duvet.tools.tool import ToolError
 from tests.unit.knowledge.ingest.made import PLAIN
 from tests.unit.knowledge.stored import plain
 from tests.unit.tools.knowledge.made import Asking
@@ -19,10 +19,10 @@ TOOL = "km-ingest-trigger"
 
 
 def test_a_run(kept: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% `km-ingest-trigger` MUST take the project in and answer what came of it as `km-ingest-status` does, with the
-    ##% status `success` or `failure`; with `paths` it MUST answer `unsupported_operation`.
+    ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer as
+    ##% `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
     found = kept.value(TOOL)
     row = run_row(
         found,
@@ -46,9 +46,10 @@ def test_a_run(kept: Asking) -> None:
 
 
 def test_what_runs_are_called(kept: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#indexing-and-feedback
     ##= type=test
-    ##% A run that a tool begins without a `profile` MUST be called by `ingest.profile`, or `manual` where that is not said.
+    ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer as
+    ##% `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
     assert kept.value(TOOL, profile=None)["profile"] == "manual"
     kept.turn_to(ingest=replace(PLAIN, profile="nightly"))
     assert (kept.value(TOOL)["profile"], kept.value(TOOL, profile="x")["profile"]) == ("nightly", "x")
@@ -103,10 +104,10 @@ def test_progress(kept: Asking) -> None:
 
 class TestCancelling:
     def test_it_leaves_everything_as_it_was(self, kept: Asking) -> None:
-        ##= man/spec/gateway.md#maintenance
+        ##= man/spec/gateway.md#indexing-and-feedback
         ##= type=test
-        ##% While the project is taken in, the server MUST go on answering, MUST tell the caller how far it is where that is
-        ##% wanted, and MUST leave what is known as it was where the call is cancelled.
+        ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave
+        ##% the index unchanged.
         before = kept.value(TOOL)
         (kept.folder / "docs/new.md").write_text("# New\n")
         anyio.run(self.cancelled, kept)

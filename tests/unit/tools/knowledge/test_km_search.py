@@ -8,13 +8,13 @@ from typing import Any, get_args
 
 import pytest
 
-from duvet.config.schema import IngestRule, SearchRule, StoreRule
-from duvet.config.service.search import ProfileName, SearchSection, WeightsSection
-from duvet.knowledge.knowledge import Rules
-from duvet.knowledge.retrieval.records import ArtifactType
-from duvet.knowledge.retrieval.weights import PROFILES
+from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
+from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.knowledge.index import KnowledgeSettings
+from duvet.knowledge.retrieval.query import ArtifactType
+from duvet.knowledge.retrieval.signals import PROFILES
 from duvet.store.records import SymbolKind
-from duvet.tools.knowledge.km_search import SEARCH
+from duvet.tools.knowledge.search import KM_SEARCH
 from duvet.tools.schemas import input_schema
 from tests.unit.knowledge.stored import BOIL, MUST_BOIL, OLD, plain
 from tests.unit.tools.knowledge.made import Asking, asking, ids
@@ -163,10 +163,7 @@ def test_long_queries(known: Asking) -> None:
 
 
 def test_what_the_schema_tells() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% The input schema of a tool MUST tell what an argument is that is left out, unless that is nothing.
-    schema = input_schema(SEARCH)["properties"]
+    schema = input_schema(KM_SEARCH)["properties"]
     description = "Results"
     assert schema["limit"] == {
         "type": "integer",
@@ -185,11 +182,11 @@ def test_what_the_schema_tells() -> None:
 def test_weights_are_those_of_the_configuration(known: Asking) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
-    ##% What the configuration says of weights MUST be in force with the next search, which tells them.
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     assert known.value(TOOL, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
     assert given == SearchRule(profile="operations", weights={"support": 0.5})
-    rule = Rules(str(known.folder), IngestRule(semantic=False), StoreRule(), given)
+    rule = KnowledgeSettings(str(known.folder), IngestRule(semantic=False), StoreRule(), given)
     known.knowledge.turn_to(lambda: rule)
     told = known.value(TOOL, query="boil")["metadata"]
     assert (told["weight_profile"], told["weights"]) == (

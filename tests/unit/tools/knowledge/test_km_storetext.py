@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.upload import UploadRule
+from duvet.config.settings import UploadRule
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 
@@ -56,9 +56,10 @@ def test_less(kept: Asking) -> None:
 
 
 def test_names_that_duvet_makes_up(kept: Asking) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A file whose name duvet makes up MUST NOT replace another one, whatever `overwrite` says: it MUST get a number.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
     kept.uploads = UploadRule(overwrite=True)
     for content, title, more, number in (
         ("one", "", {}, ""),

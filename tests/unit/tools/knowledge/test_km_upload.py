@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.schema import StoreRule
-from duvet.config.upload import UploadRule
+from duvet.config.settings import StoreRule, UploadRule
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 
@@ -44,10 +43,10 @@ def test_a_copy(kept: Asking, source: Path) -> None:
 
 
 def test_what_is_there(kept: Asking, source: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% A file that is handed in MUST be stored whole or not at all, and MUST replace another one only where `overwrite`
-    ##% says so.
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
     assert refused(kept, TOOL, **given) == ("invalid_request", '"tool.sh" is there already')
     assert (kept.folder / "tool.sh").read_text() == "echo\n"
@@ -82,10 +81,10 @@ def test_it_is_taken_in(kept: Asking, source: Path) -> None:
 
 
 def test_it_is_not_among_what_is_taken_in(kept: Asking, source: Path, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% Where a file that was stored is not among what was taken in afterwards, as with a content root that is not in the
-    ##% project, the answer MUST warn of that.
+    ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
+    ##% index does not contain the file.
     def warning(destination: str) -> str:
         given: dict[str, object] = {"source_path": str(source), "destination": destination, "ingest": True}
         found = kept.answer(TOOL, given)
@@ -101,10 +100,10 @@ def test_it_is_not_among_what_is_taken_in(kept: Asking, source: Path, tmp_path: 
 
 
 def test_it_is_stored_but_can_not_be_taken_in(kept: Asking, source: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% Where the project can't be taken in after a file was stored, that MUST be an `upstream_error` which says that the
-    ##% file is there.
+    ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
+    ##% index does not contain the file.
     (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
     code, message = refused(kept, TOOL, source_path=str(source), ingest=True)
     assert code == "upstream_error"
@@ -125,12 +124,10 @@ def test_what_can_not_be_read(kept: Asking, source: Path, tmp_path: Path) -> Non
 
 
 def test_callers_over_http(kept: Asking, source: Path, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#maintenance
+    ##= man/spec/gateway.md#uploads
     ##= type=test
-    ##% `km-upload` MUST read any file that the server can for a caller on its own machine, and for one that comes over HTTP
-    ##% only those below the content root that are neither hidden, nor ignored by git, nor kept there by duvet itself, nor
-    ##% what may hold secrets or others have written: what is handed in can be searched, and a token is no leave to read the
-    ##% machine.
+    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
+    ##% vendored or duvet's own.
     inside = kept.folder / "docs"
     (inside / "out.md").symlink_to(source)
     (inside / "gone.md").symlink_to(inside / "nothing")

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.knowledge.reports.coverage import coverage
-from duvet.knowledge.reports.facts import facts_in
-from duvet.store.opening import open_store
-from duvet.store.records import Artifact, Kind, Run
+from duvet.config.settings import IngestRule
+from duvet.knowledge.reports.coverage import make_coverage_report
+from duvet.knowledge.reports.facts import load_facts
+from duvet.store.location import open_store
+from duvet.store.records import Artifact, FileKind, IngestRun
 from tests.unit.knowledge.reports.test_reports import LIFECYCLE
 from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
 from tests.unit.tools.knowledge.made import Asking
@@ -22,7 +22,7 @@ COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 def test_what_is_stored_is_told_as_before(tmp_path: Path) -> None:
     store = open_store(str(fill(tmp_path) / STORE))
     try:
-        found, expected = facts_in(store, IngestRule()), facts()
+        found, expected = load_facts(store, IngestRule()), facts()
         assert found.run == RUN
         assert dict(found.artifacts) == dict(expected.artifacts)
         assert (found.isolated, found.cited) == (expected.isolated, expected.cited)
@@ -31,7 +31,7 @@ def test_what_is_stored_is_told_as_before(tmp_path: Path) -> None:
 
 
 def test_coverage(known: Asking) -> None:
-    assert known.value(COVERAGE) == plain(coverage(facts(), NOW))
+    assert known.value(COVERAGE) == plain(make_coverage_report(facts(), NOW))
 
 
 def test_lifecycle(known: Asking) -> None:
@@ -41,7 +41,7 @@ def test_lifecycle(known: Asking) -> None:
 def test_histories(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
-    ##% At the end of each run, what the reports come to MUST be kept: of coverage the last 5, of the lifecycle the last 10.
+    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
     covered, living = known.value(COVERAGE, history=100), known.value(REPORT, history=100)
@@ -74,21 +74,21 @@ def many(folder: Path) -> Asking:
     """A project of many files, all of which want to be looked after."""
     store = open_store(str(fill(folder) / STORE), create=True)
     with store.writing() as writing:
-        from duvet.store.records import Label, Node, Taken
+        from duvet.store.records import GraphNode, IngestedFile, NodeLabel
 
         paths = [f"docs/{number:04}.md" for number in range(2000)]
         for path in paths:
-            writing.put(Taken(artifact=Artifact(path=path, kind=Kind.DOC, git_timestamp=1.0)))
-        writing.replace_graph([Node(label=Label.DESIGN_DOC, key=path) for path in paths], [])
+            writing.put(IngestedFile(artifact=Artifact(path=path, kind=FileKind.DOC, git_timestamp=1.0)))
+        writing.replace_graph([GraphNode(label=NodeLabel.DESIGN_DOC, key=path) for path in paths], [])
     store.close()
     return Asking(folder)
 
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% Where `limit` says nothing else, lists in reports and the files of a subsystem MUST be cut to about 4,000 tokens in
-    ##% all for clients of the Model Context Protocol, which are told so, and MUST be whole on every other face.
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     known = many(tmp_path)
     for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
         whole: Any = plain(known.answer(tool, face="rest").value)
@@ -107,7 +107,7 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
 
 
 def test_a_run_that_has_failed_is_not_told_of(tmp_path: Path) -> None:
-    failed = Run(run_id="r2", profile="local", started_at=NOW, success=False, error="no room")
+    failed = IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room")
     known = Asking(fill(tmp_path))
     store = open_store(str(known.file), create=True)
     with store.writing() as writing:

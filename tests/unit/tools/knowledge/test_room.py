@@ -9,9 +9,9 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.schema import IngestRule
-from duvet.store.opening import open_store
-from duvet.store.records import Node, Relation
+from duvet.config.settings import IngestRule
+from duvet.store.location import open_store
+from duvet.store.records import GraphNode, Relation
 from tests.unit.knowledge.stored import EDGES, NODES, STORE, fill, plain, requirement
 from tests.unit.store.made import edge, symbol, taken
 from tests.unit.tools.knowledge.made import Asking, ids
@@ -35,7 +35,7 @@ def large(folder: Path) -> Asking:
             text = line * 9
             pieces = (replace(one.pieces[0], end=len(text), line_end=9),)
             writing.put(replace(one, text=text, pieces=pieces))
-        nodes = [Node(label=one.artifact.label, key=one.artifact.path) for one in files]
+        nodes = [GraphNode(label=one.artifact.label, key=one.artifact.path) for one in files]
         cites = [edge(node.id, Relation.CITES, one.id, lines=[1]) for node in nodes for one in requirements]
         belong = [edge(node.id, Relation.BELONGS_TO, "Subsystem:Kettle") for node in nodes]
         writing.replace_graph([*NODES, *requirements, *nodes], [*EDGES, *cites, *belong])
@@ -45,11 +45,10 @@ def large(folder: Path) -> Asking:
 
 @pytest.mark.parametrize(("limit", "most"), [(None, 10_000), (3, 10_000), (10, 10_000), (25, 25_000), (99, 25_000)])
 def test_agents_have_little_room(limit: int | None, most: int, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% For these clients the results of `km-search`, the edges of a node and the nodes around a subsystem MUST be cut to
-    ##% about 4,000 tokens, too, or as many more as `limit` is higher than usual; what is cut, and how to have it, MUST be
-    ##% said.
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
     known = large(tmp_path)
     asked: dict[str, object] = {"query": "boil water", **({"limit": limit} if limit else {})}
     whole, short = (known.answer(TOOL, asked, face=face) for face in ("rest", "mcp"))

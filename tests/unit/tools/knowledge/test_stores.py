@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.knowledge import Knowledge, OpenStore
-from duvet.store.opening import open_store
-from duvet.tools.desk import Desk
-from duvet.tools.registry import Registry
-from duvet.tools.services import KNOWLEDGE
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.store.location import open_store
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
+from duvet.tools.tool import KNOWLEDGE_SERVICE
 from tests.unit.knowledge.stored import RUN, STORE, fill
 from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -67,13 +67,10 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(tmp_path: Path, fault: str) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A store that is missing, of another version, locked or damaged MUST be told as `upstream_error`, with what to do, and
-    ##% the server goes on.
-    ##= man/spec/knowledge.md#tools
-    ##= type=test
-    ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
     known = Asking(fill(tmp_path / "project"))
     whole = shutil.copytree(known.file.parent, tmp_path / "whole")
     breaks, expected = FAULTS[fault]
@@ -91,9 +88,10 @@ def test_faults(tmp_path: Path, fault: str) -> None:
 
 
 def test_a_store_that_is_put_right_where_it_stands(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
+    ##= man/spec/knowledge.md#answers
     ##= type=test
-    ##% A store that could not be used MUST be used once it is put right, without a restart of the server.
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
     whole = known.file.read_bytes()
     first_page = int.from_bytes(whole[16:18])
     known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
@@ -148,9 +146,6 @@ def test_a_store_in_the_place_of_another(known: Asking) -> None:
 
 
 def test_a_run_that_ends_meanwhile(known: Asking) -> None:
-    ##= man/spec/knowledge.md#tools
-    ##= type=test
-    ##% An answer MUST tell of what was known before a run or after it, never of both.
     runs = iter(range(2, 99))
 
     def question(here: OpenStore) -> tuple[str, int]:
@@ -167,11 +162,11 @@ def test_a_run_that_ends_meanwhile(known: Asking) -> None:
 
 
 def test_a_desk_that_knows_nothing(known: Asking) -> None:
-    desk = Desk(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
     other = Asking(known.folder)
     other.desk = desk
     assert other.refusal("km-coverage-summary")[0] == "upstream_error"
-    assert KNOWLEDGE not in desk.house.services
+    assert KNOWLEDGE_SERVICE not in desk.house.services
 
 
 def test_other_rules_are_in_force_with_the_next_question(known: Asking, tmp_path: Path) -> None:

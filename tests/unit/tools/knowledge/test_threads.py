@@ -8,8 +8,8 @@ from threading import Event, Thread
 import anyio
 from anyio import to_thread
 
-from duvet.knowledge.knowledge import OpenStore
-from duvet.tools.ctx import Caller
+from duvet.knowledge.index import OpenStore
+from duvet.tools.call_context import Caller
 from tests.unit.tools.knowledge.made import CALLS, Asking
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio
 
-from duvet.tools.ctx import Caller
-from duvet.tools.errors import ToolError
+from duvet.tools.call_context import Caller
+from duvet.tools.tool import ToolError
 from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, written
 from tests.unit.tools.knowledge.made import Asking
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import context_of, value
 
@@ -11,7 +11,7 @@ VALID = {"valid": True}
 MISSING = 'could not find text in section "pot" of tea.md'
 
 
-def verdict(citation: str, context: Context = TEA) -> object:
+def verdict(citation: str, context: ProjectSnapshot = TEA) -> object:
     return value(context, "validate_citation", citation=citation)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.project import Project
-from duvet.tools.context import Context
+from duvet.project.project import Project
+from duvet.tools.context import ProjectSnapshot
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.tools.made import value
 
@@ -18,7 +18,7 @@ AREAS = ("comments", "markdown", "ietf", "matching", "targets", "legacy")
 
 def disagreements(project: Project) -> list[str]:
     """The comments whose citations one takes for valid and the other doesn't."""
-    trace, context = project.trace, Context(project, project.catalogue, 50)
+    trace, context = project.trace, ProjectSnapshot(project, project.catalogue, 50)
     found = []
     for id, one in enumerate(trace.annotations):
         if one.from_file:

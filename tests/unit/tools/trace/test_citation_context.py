@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.unit.tools.made import FILES, MAIN, answer, context_in, context_of, refusal, value
 
@@ -14,7 +14,7 @@ TOOL = "get_citation_context"
 LINES = tuple(MAIN.splitlines())
 
 
-def test_lines_before_and_after(context: Context) -> None:
+def test_lines_before_and_after(context: ProjectSnapshot) -> None:
     for around, expected in [(0, LINES[14:15]), (1, LINES[13:16]), (5, LINES[9:20]), (1000, LINES)]:
         found = value(context, TOOL, citation_id="src/main.rs:15", context_lines=around)
         assert found == {"file_path": "src/main.rs", "line_number": 15, "context": expected}
@@ -54,8 +54,8 @@ def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
     context = context_of({**FILES, "src/main.rs": text})
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A comment that can't be read MUST be listed with its first line, at each line of which `get_citation_context`
-    ##% finds it.
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
     (row,) = value(context, "list_invalid_citations")
     assert (row["line_number"], row["comment_text"]) == (2, "//= docs/pot.md#lid\n//= colour=black\n//# The lid")
     found = value(context, TOOL, citation_id=f"src/main.rs:{line}", context_lines=1)
@@ -65,10 +65,10 @@ def test_a_comment_that_can_not_be_read(line: int, more: str) -> None:
     assert told == ("not_found", "there is no citation at src/main.rs:7", f"near are {near}")
 
 
-def test_a_line_without_a_citation(context: Context) -> None:
-    ##= man/spec/mcp.md#tools
+def test_a_line_without_a_citation(context: ProjectSnapshot) -> None:
+    ##= man/spec/show.md#references
     ##= type=test
-    ##% A line without a citation MUST be answered with the citations that are nearest to it in its file.
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
     assert refusal(context, TOOL, citation_id="src/main.rs:6") == (
         "not_found",
         "there is no citation at src/main.rs:6",
@@ -80,7 +80,7 @@ def test_a_line_without_a_citation(context: Context) -> None:
 def test_files_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `get_citation_context` MUST NOT show lines of a file that holds no citation.
+    ##% `get_citation_context` MUST NOT show lines of a file without citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
     code, message, _ = refusal(context_in(folder), TOOL, citation_id=f"{path}:1")
@@ -90,7 +90,7 @@ def test_files_without_citations_are_not_shown(tmp_path: Path, path: str) -> Non
     ]
 
 
-def test_what_is_no_citation(context: Context) -> None:
+def test_what_is_no_citation(context: ProjectSnapshot) -> None:
     assert refusal(context, TOOL, citation_id="src/main.rs") == (
         "invalid_request",
         '"src/main.rs" is not file:line',

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import json
 
-from duvet.tools.context import Context
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.paging import MAX_PAGE_BYTES
 from tests.unit.tools.made import FILES, answer, ask, context_of, refusal
 
 TOOL = "coverage_summary"
@@ -56,11 +56,11 @@ TOTAL = {
 }
 
 
-def test_all_specifications(context: Context) -> None:
+def test_all_specifications(context: ProjectSnapshot) -> None:
     assert answer(context, TOOL) == ({"total": TOTAL, "specifications": (RFC, POT)}, "")
 
 
-def test_one_specification(context: Context) -> None:
+def test_one_specification(context: ProjectSnapshot) -> None:
     assert answer(context, TOOL, spec="docs/pot.md") == ({"total": POT}, "")
     assert refusal(context, TOOL, spec="pod") == ("not_found", 'there is no specification "pod"', "did you mean pot?")
 
@@ -79,4 +79,4 @@ def test_what_is_too_much_is_left_out() -> None:
     assert words == "Give spec for the levels of one specification."
     assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
     assert found["total"]["requirements"] == total.requirements
-    assert len(json.encode(ask(context, TOOL).value)) <= MOST_BYTES
+    assert len(json.encode(ask(context, TOOL).value)) <= MAX_PAGE_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.unit.tools.made import answer, value
 
 HANDLING = "fe96266417b9"
@@ -11,7 +11,7 @@ IN_DELIVERY = "/specifications/rfc2324/sections/section-2.1.1/requirements"
 IN_LID = "/specifications/pot/sections/lid/requirements"
 
 
-def test_search_requirements(context: Context) -> None:
+def test_search_requirements(context: ProjectSnapshot) -> None:
     assert answer(context, "search_requirements", query="error handling") == (
         [
             {
@@ -29,11 +29,11 @@ def test_search_requirements(context: Context) -> None:
     )
 
 
-def test_get_requirement_status(context: Context) -> None:
+def test_get_requirement_status(context: ProjectSnapshot) -> None:
     assert answer(context, "get_requirement_status", req_identifier=HANDLING[:8]) == ({"status": "done"}, "")
 
 
-def test_list_uncited_requirements(context: Context) -> None:
+def test_list_uncited_requirements(context: ProjectSnapshot) -> None:
     found, next_step = answer(context, "list_uncited_requirements")
     assert found == [
         {"identifier": id, "full_path": f"{path}/{id}", "text": text}
@@ -48,7 +48,7 @@ def test_list_uncited_requirements(context: Context) -> None:
     assert next_step == "suggest_citation writes the comment for one of them."
 
 
-def test_list_invalid_citations(context: Context) -> None:
+def test_list_invalid_citations(context: ProjectSnapshot) -> None:
     found, next_step = answer(context, "list_invalid_citations")
     rfc = "https://www.rfc-editor.org/rfc/rfc2324"
     assert found == [
@@ -68,7 +68,7 @@ def test_list_invalid_citations(context: Context) -> None:
     assert next_step == "validate_citation tells whether a corrected one is right."
 
 
-def test_get_citation_context(context: Context) -> None:
+def test_get_citation_context(context: ProjectSnapshot) -> None:
     assert answer(context, "get_citation_context", citation_id="src/main.rs:15", context_lines=2) == (
         {
             "file_path": "src/main.rs",
@@ -85,15 +85,15 @@ def test_get_citation_context(context: Context) -> None:
     )
 
 
-def test_resolve_spec_id(context: Context) -> None:
+def test_resolve_spec_id(context: ProjectSnapshot) -> None:
     url = "https://www.rfc-editor.org/rfc/rfc2324"
     assert answer(context, "resolve_spec_id", url=url) == ({"spec_id": "rfc2324"}, "")
 
 
-def test_get_prioritized_requirements(context: Context) -> None:
+def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `get_prioritized_requirements` MUST list what is done, too.
+    ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
     found = value(context, "get_prioritized_requirements")
     assert found == [
         {"full_path": path, "level": level, "status": status, "todo_count": todos}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, context_of, value
 
@@ -87,9 +87,9 @@ def test_no_answer_is_too_long() -> None:
         told, step = answer(context, "get_requirement", reference="2c79658776d2")
         ##= man/spec/mcp.md#tools
         ##= type=test
-        ##% All about one requirement MUST fit into about 4,000 tokens, with as many of its citations as there is room
-        ##% for.
-        assert len(json.encode(told)) < MOST_BYTES * 1.1
+        ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit`
+        ##% asks for more, and say how to get the rest.
+        assert len(json.encode(told)) < MAX_PAGE_BYTES * 1.1
         shown = [one for cited in told["citations"].values() for one in cited]
         assert told["citation_count"] == count + 1
         if len(shown) <= count:
@@ -101,32 +101,32 @@ def test_no_answer_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("reference", "code", "message", "hint"),
     [
-        ("tea.md#cup", Code.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them"),
+        ("tea.md#cup", ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them"),
         (
             "src/pot.rs:25",
-            Code.NOT_FOUND,
+            ErrorCode.NOT_FOUND,
             "the citation at src/pot.rs:25 is of no requirement",
             "get_section has the requirements of tea.md#sugar",
         ),
         (
             "src/pot.rs:27",
-            Code.NOT_FOUND,
+            ErrorCode.NOT_FOUND,
             'the citation at src/pot.rs:27 is invalid: missing section "milk" in tea.md',
             "mend it first: validate_citation tells what it should say",
         ),
         (
             "src/pot.rs:7",
-            Code.NOT_FOUND,
+            ErrorCode.NOT_FOUND,
             "2 requirements are cited there",
             None,
         ),
-        ("9999", Code.NOT_FOUND, 'there is no requirement "9999"', None),
-        ("1d", Code.NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
-        ("../../etc/passwd:1", Code.NOT_FOUND, 'nothing is called "../../etc/passwd:1"', None),
-        ("\0\x1b", Code.NOT_FOUND, 'nothing is called "\\0\\u{1b}"', None),
+        ("9999", ErrorCode.NOT_FOUND, 'there is no requirement "9999"', None),
+        ("1d", ErrorCode.NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
+        ("../../etc/passwd:1", ErrorCode.NOT_FOUND, 'nothing is called "../../etc/passwd:1"', None),
+        ("\0\x1b", ErrorCode.NOT_FOUND, 'nothing is called "\\0\\u{1b}"', None),
     ],
 )
-def test_what_is_no_requirement_is_refused(reference: str, code: Code, message: str, hint: str | None) -> None:
+def test_what_is_no_requirement_is_refused(reference: str, code: ErrorCode, message: str, hint: str | None) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_requirement", reference=reference)
     assert (caught.value.code, caught.value.message) == (code, message)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
+from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.tokens import MOST, tokens
 from tests.unit.tools.made import answer, context_of, value
@@ -41,14 +41,15 @@ def test_a_long_section_comes_in_parts() -> None:
     parts, offset = [], 0
     while offset is not None:
         found = value(LONG, "get_section", reference="tea#sugar", offset=offset)
-        assert len(json.encode(found)) < MOST_BYTES * 1.1
+        assert len(json.encode(found)) < MAX_PAGE_BYTES * 1.1
         assert ("requirements" in found) == (offset == 0)
         step = answer(LONG, "get_section", reference="tea#sugar", offset=offset)[1]
         parts.append(found["content"])
         offset = found.get("next_offset")
         ##= man/spec/mcp.md#tools
         ##= type=test
-        ##% A text that is cut MUST be said to be cut, with how to get the rest.
+        ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit`
+        ##% asks for more, and say how to get the rest.
         total = len("\n".join(LINES))
         assert step == (f"{offset} of {total} characters shown; for more give offset={offset}." if offset else "")
     assert "".join(parts) == "\n".join(LINES) and len(parts) > 4
@@ -59,9 +60,6 @@ def test_more_can_be_asked_for() -> None:
     assert found["content"] == "\n".join(LINES)[6:] and "next_offset" not in found
     assert value(LONG, "get_section", reference="tea#cup", limit=5)["content"] == "A cup"
     found, step = answer(LONG, "get_section", reference="tea#cup", offset=1_000_000)
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Of a text, an offset past its end MUST be said to be so.
     assert step == "Nothing is left: the text has 42 characters, and offset=1000000 is past its end."
     assert found["content"] == "" and "next_offset" not in found
 
@@ -69,25 +67,26 @@ def test_more_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("reference", "code", "message", "hint"),
     [
-        ("tea", Code.INVALID_REQUEST, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
-        ("src/pot.rs", Code.INVALID_REQUEST, "this names no section", "give spec#section"),
+        ("tea", ErrorCode.INVALID_REQUEST, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
+        ("src/pot.rs", ErrorCode.INVALID_REQUEST, "this names no section", "give spec#section"),
         (
             "tea#milk",
-            Code.NOT_FOUND,
+            ErrorCode.NOT_FOUND,
             'there is no section "milk" in tea.md',
             "/specifications/tea/sections lists the sections",
         ),
-        ("../secret.md", Code.NOT_FOUND, 'nothing is called "../secret.md"', None),
-        ("\0", Code.NOT_FOUND, 'nothing is called "\\0"', None),
+        ("../secret.md", ErrorCode.NOT_FOUND, 'nothing is called "../secret.md"', None),
+        ("\0", ErrorCode.NOT_FOUND, 'nothing is called "\\0"', None),
     ],
 )
-def test_what_is_no_section_is_refused(reference: str, code: Code, message: str, hint: str | None) -> None:
+def test_what_is_no_section_is_refused(reference: str, code: ErrorCode, message: str, hint: str | None) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference=reference)
     assert (caught.value.code, caught.value.message) == (code, message)
     ##= man/spec/mcp.md#errors
     ##= type=test
-    ##% A hint MUST NOT name a command.
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
     assert hint is None or caught.value.hint == hint
 
 
@@ -95,7 +94,7 @@ def test_what_is_no_section_is_refused(reference: str, code: Code, message: str,
 def test_wrong_parts_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "get_section", reference="tea#cup", **wrong)
-    assert caught.value.code is Code.INVALID_REQUEST
+    assert caught.value.code is ErrorCode.INVALID_REQUEST
 
 
 def test_a_dump_of_octets_is_dearer_than_words() -> None:

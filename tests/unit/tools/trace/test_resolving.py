@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.unit.tools.made import FILES, answer, context_in, value
 
@@ -41,11 +41,10 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("url", SPELLINGS)
-def test_every_spelling_can_be_given_for_a_specification(context: Context, url: str) -> None:
+def test_every_spelling_can_be_given_for_a_specification(context: ProjectSnapshot, url: str) -> None:
     ##= man/spec/queries.md#filters
     ##= type=test
-    ##% A specification MUST be found by every spelling of its URL, as a URN, and by the path of its resource, wherever
-    ##% one can be named.
+    ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     for tool, more in {
         "list_uncited_requirements": {},
         "get_prioritized_requirements": {},
@@ -59,10 +58,11 @@ def test_every_spelling_can_be_given_for_a_specification(context: Context, url: 
 
 
 @pytest.mark.parametrize("url", SPELLINGS)
-def test_every_spelling_of_an_rfc(context: Context, url: str) -> None:
+def test_every_spelling_of_an_rfc(context: ProjectSnapshot, url: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Each spelling of the URL of an RFC, with or without a section, MUST be resolved to the same specification.
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% unknown URL with an `error` and the nearest names.
     assert answer(context, "resolve_spec_id", url=url) == ({"spec_id": "rfc2324"}, "")
 
 
@@ -83,9 +83,9 @@ def test_every_spelling_of_a_path(tmp_path: Path) -> None:
         ("", "There are rfc2324, pot"),
     ],
 )
-def test_what_is_not_known_is_answered(context: Context, url: str, near: str) -> None:
+def test_what_is_not_known_is_answered(context: ProjectSnapshot, url: str, near: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A URL that the project doesn't know MUST be answered with an `error` that is no failure, and with the nearest
-    ##% names.
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% unknown URL with an `error` and the nearest names.
     assert answer(context, "resolve_spec_id", url=url) == ({"error": "Specification not found"}, near)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.unit.tools.made import answer, refusal, value
 
 TOOL = "search_requirements"
 
 
-def found(context: Context, query: str, **wanted: str) -> tuple[list[str], str]:
+def found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
     """The sentences that are found, and what is said of them."""
     rows, words = answer(context, TOOL, query=query, **wanted)
     return [row["text"] for row in rows], words
@@ -35,20 +35,20 @@ def found(context: Context, query: str, **wanted: str) -> tuple[list[str], str]:
         ),
     ],
 )
-def test_what_is_said_of_what_is_found(context: Context, query: str, texts: list[str], words: str) -> None:
+def test_what_is_said_of_what_is_found(context: ProjectSnapshot, query: str, texts: list[str], words: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The second block of a search MUST tell of loose matches, of words that don't count, and of the nearest names where
-    ##% nothing is found.
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
     assert found(context, query) == (texts, words)
 
 
-def test_a_query_that_is_too_long_says_so(context: Context) -> None:
+def test_a_query_that_is_too_long_says_so(context: ProjectSnapshot) -> None:
     _, words = found(context, "hot " + "a" * 3_000)
     assert words.startswith("Only the first 2,000 characters of the query count.")
 
 
-def test_filters(context: Context) -> None:
+def test_filters(context: ProjectSnapshot) -> None:
     assert found(context, "lid")[0] == ["The lid MUST fit.", "The lid SHOULD shine.", "Coffee MUST be hot."]
     assert found(context, "lid", level="MUST")[0] == ["The lid MUST fit.", "Coffee MUST be hot."]
     assert found(context, "hot", status="needs tests")[0] == ["Coffee MUST be hot."]
@@ -60,7 +60,7 @@ def test_filters(context: Context) -> None:
     )
 
 
-def test_parts(context: Context) -> None:
+def test_parts(context: ProjectSnapshot) -> None:
     rows, words = answer(context, TOOL, query="lid", limit=2)
     cursor = words.partition("cursor=")[2].partition(",")[0]
     assert words == f"2 of 3 shown; for more give cursor={cursor}, or a higher limit."

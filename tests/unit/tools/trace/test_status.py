@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.tools.context import Context
+from duvet.tools.context import ProjectSnapshot
 from tests.unit.tools.made import answer, refusal
 
 TOOL = "get_requirement_status"
@@ -16,10 +16,10 @@ NOTHING = "Nothing implements it: suggest_citation writes the comment for the co
 NO_TEST = 'It is implemented; cite it in a test, with suggest_citation and the type "test".'
 
 
-def test_a_requirement_in_several_places_has_the_worst_status(context: Context) -> None:
-    ##= man/spec/mcp.md#tools
+def test_a_requirement_in_several_places_has_the_worst_status(context: ProjectSnapshot) -> None:
+    ##= man/spec/show.md#details
     ##= type=test
-    ##% Of a requirement that stands in several places, the worst status and all places MUST be told.
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     assert answer(context, TOOL, req_identifier=WHOLE) == (
         {
             "status": "not started",
@@ -36,12 +36,12 @@ ASK_FOR = "give the first 4 or more digits of its id, or its full_path; search_r
 
 
 @pytest.mark.parametrize("start", ["", "duvet://"])
-def test_a_path_means_one_place(context: Context, start: str) -> None:
+def test_a_path_means_one_place(context: ProjectSnapshot, start: str) -> None:
     assert answer(context, TOOL, req_identifier=start + HOT_DELIVERED) == ({"status": "needs tests"}, NO_TEST)
     assert answer(context, TOOL, req_identifier=start + HOT_LID) == ({"status": "not started"}, NOTHING)
 
 
-def test_an_id_may_be_short_whole_or_upper(context: Context) -> None:
+def test_an_id_may_be_short_whole_or_upper(context: ProjectSnapshot) -> None:
     (whole,) = [id for id in context.catalogue.ids if id.startswith("027a")]
     part = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
     for id in (whole, whole[:4], whole[:12].upper(), f" {whole[:12]}\n"):
@@ -67,5 +67,5 @@ def test_an_id_may_be_short_whole_or_upper(context: Context) -> None:
         ),
     ],
 )
-def test_what_is_no_requirement_is_not_found(context: Context, reference: str, message: str, hint: str) -> None:
+def test_what_is_no_requirement_is_not_found(context: ProjectSnapshot, reference: str, message: str, hint: str) -> None:
     assert refusal(context, TOOL, req_identifier=reference) == ("not_found", message, hint)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from duvet.config.languages import Language
-from duvet.project import Project
-from duvet.tools.context import Context
-from duvet.tools.errors import Code, ToolError
+from duvet.project.project import Project
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.slow.test_conformance import copy_with_links
@@ -57,7 +57,8 @@ def test_the_comment_is_as_the_file_writes_comments(asked: dict[str, object], ex
     given = {"requirement": CUP, **asked}
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A comment that is suggested MUST be valid and in the style of its file, and MUST NOT be written anywhere.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     assert value(TEA, "suggest_citation", **given) == expected
     assert value(TEA, "validate_citation", citation=expected["comment"]) == {"valid": True}
 
@@ -79,7 +80,7 @@ def test_each_language_has_its_comment(language: Language) -> None:
     assert value(context, "validate_citation", citation=found) == {"valid": True}
 
 
-def refused(context: Context, **asked: object) -> tuple[Code, str, str]:
+def refused(context: ProjectSnapshot, **asked: object) -> tuple[ErrorCode, str, str]:
     with pytest.raises(ToolError) as caught:
         answer(context, "suggest_citation", **{"requirement": CUP, **asked})
     return caught.value.code, caught.value.message, caught.value.hint
@@ -89,12 +90,12 @@ SOURCES = "sources match src/**/*.rs, tests/**/*.py"
 
 
 @pytest.fixture
-def on_disk(tmp_path: Path) -> Context:
+def on_disk(tmp_path: Path) -> ProjectSnapshot:
     (tmp_path / "secret.rs").write_text("fn secret() {}\n")
     folder = make(tmp_path / "tea", TEA_PROJECT)
     (folder / "src" / "link.rs").symlink_to(tmp_path / "secret.rs")
     project = Project(str(folder))
-    return Context(project, project.catalogue, 50)
+    return ProjectSnapshot(project, project.catalogue, 50)
 
 
 @pytest.mark.parametrize(
@@ -116,30 +117,32 @@ def on_disk(tmp_path: Path) -> Context:
         "file:///etc/passwd",
     ],
 )
-def test_what_is_no_source_of_the_project_is_refused(on_disk: Context, tmp_path: Path, name: str) -> None:
+def test_what_is_no_source_of_the_project_is_refused(on_disk: ProjectSnapshot, tmp_path: Path, name: str) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A file that no source pattern matches MUST be refused with a hint.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     code, message, hint = refused(on_disk, file=name.format(tmp_path), line=1)
-    assert (code, hint) == (Code.NOT_FOUND, SOURCES) and message.endswith(" is no source of this project")
+    assert (code, hint) == (ErrorCode.NOT_FOUND, SOURCES) and message.endswith(" is no source of this project")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_percent_signs_mean_themselves(on_disk: Context) -> None:
+def test_percent_signs_mean_themselves(on_disk: ProjectSnapshot) -> None:
     name = "src/%2e%2e/%2e%2e/secret.rs"
     assert value(on_disk, "suggest_citation", requirement=CUP, file=name)["file_path"] == name
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A line of a file that is not written yet MUST be refused with a hint.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
     assert refused(on_disk, file=name, line=1) == (
-        Code.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
         f"{name} is not written yet, so it has no line 1",
         "leave line out, or write the file first",
     )
 
 
-def test_an_absolute_path_inside_is_known(on_disk: Context) -> None:
+def test_an_absolute_path_inside_is_known(on_disk: ProjectSnapshot) -> None:
     name = f"{on_disk.project.root}/src/pot.rs"
     assert value(on_disk, "suggest_citation", requirement=CUP, file=name)["file_path"] == "src/pot.rs"
 
@@ -147,30 +150,30 @@ def test_an_absolute_path_inside_is_known(on_disk: Context) -> None:
 def test_what_can_not_be_written_there_is_refused() -> None:
     in_file = {"file": "src/pot.rs"}
     assert refused(TEA, **in_file, line=1000) == (
-        Code.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
         "there is no such line",
         f"the file has {TEA_PROJECT['src/pot.rs'].count(chr(10))} lines",
     )
     assert refused(TEA, **in_file, line=4)[1] == "this line belongs to the annotation at src/pot.rs:3"
-    assert refused(TEA, file="src/none.rs", line=1)[0] is Code.INVALID_REQUEST
+    assert refused(TEA, file="src/none.rs", line=1)[0] is ErrorCode.INVALID_REQUEST
     assert refused(TEA, **in_file, type="exception") == (
-        Code.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
         "an exception needs a reason",
         "say in reason why it does not apply",
     )
-    assert refused(TEA, **in_file, line=0)[0] is Code.INVALID_REQUEST
-    assert refused(TEA, **in_file, type="spec")[0] is Code.INVALID_REQUEST
+    assert refused(TEA, **in_file, line=0)[0] is ErrorCode.INVALID_REQUEST
+    assert refused(TEA, **in_file, type="spec")[0] is ErrorCode.INVALID_REQUEST
     assert refused(TEA, **in_file, requirement="1dd64a535306")[:2] == (
-        Code.NOT_FOUND,
+        ErrorCode.NOT_FOUND,
         "1dd64a535306 stands in 2 places",
     )
-    assert refused(TEA, **in_file, requirement="tea")[0] is Code.NOT_FOUND
+    assert refused(TEA, **in_file, requirement="tea")[0] is ErrorCode.NOT_FOUND
 
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
 def test_every_suggestion_in_a_real_project_is_valid(shared: Path, tmp_path: Path, name: str) -> None:
     project = Project(str(copy_with_links(shared / "golden" / name / "project", tmp_path / name)))
-    context = Context(project, project.catalogue, 50)
+    context = ProjectSnapshot(project, project.catalogue, 50)
     catalogue = project.catalogue
     files = [path for _, paths in project.inputs.sources for path in paths]
     assert files and catalogue.requirements

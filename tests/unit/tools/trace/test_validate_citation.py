@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.tools.errors import Code, ToolError
-from duvet.validation.validate import validate
+from duvet.project.validation import validate
+from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, context_of
 from tests.unit.tools.trace.judging import MISSING, TEA, VALID, invalid, verdict
@@ -75,12 +75,9 @@ def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
 def test_what_is_wrong_is_told_in_four_phrases(citation: str, expected: object) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% The error of a citation that is invalid MUST begin with `URL not found`, `Specification not found`, `Section not
-    ##% found` or `Requirement not found`.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     assert verdict(citation) == expected
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% After a citation that is invalid, the second block MUST say what to do.
     assert answer(TEA, "validate_citation", citation=citation)[1] != ""
 
 
@@ -106,18 +103,12 @@ def test_the_second_block_shows_what_differs() -> None:
     ],
 )
 def test_what_is_accepted_but_odd_is_valid_with_a_warning(citation: str, warning: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A quote that stands in its section, but in no requirement, MUST be valid with a warning.
     assert verdict(citation) == {"valid": True, "warning": warning}
 
 
 def test_every_citation_is_judged_as_in_a_report() -> None:
     trace = TEA.project.trace
     texts = {path: text.splitlines() for path, text in TEA_PROJECT.items()}
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A citation that `duvet report` refuses MUST be invalid for the same reason, and any other MUST be valid.
     for id, one in enumerate(trace.annotations):
         if not one.from_file:
             text = TEA_PROJECT[one.path]
@@ -146,7 +137,7 @@ def test_a_long_quote_is_looked_for_where_it_should_stand() -> None:
 def test_a_citation_that_is_too_long_is_refused() -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "validate_citation", citation="a" * 10_001)
-    assert caught.value.code is Code.INVALID_REQUEST and "10000" in caught.value.message
+    assert caught.value.code is ErrorCode.INVALID_REQUEST and "10000" in caught.value.message
 
 
 def test_a_long_quote_is_told_briefly() -> None:
@@ -159,6 +150,6 @@ def test_any_text_gets_a_verdict(text: str) -> None:
     try:
         found = verdict(text)
     except ToolError as error:
-        assert error.code is Code.INVALID_REQUEST
+        assert error.code is ErrorCode.INVALID_REQUEST
     else:
         assert isinstance(found, dict) and isinstance(found["valid"], bool)

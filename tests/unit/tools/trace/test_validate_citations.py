@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.paging import MOST_BYTES
-from duvet.tools.tool import Page
+from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, ask, context_of, value
 
@@ -24,11 +23,12 @@ def test_each_is_judged_in_order() -> None:
     _, step = answer(TEA, "validate_citations", citations=given)
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Of several citations, the second block MUST say how many are invalid, and which.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     assert (
         step == "2 of 4 invalid: number 2, 3. Write what `nearest` says, the target or the words, and validate again."
     )
-    assert ask(TEA, "validate_citations", {"citations": given}).page == Page(4)
+    assert ask(TEA, "validate_citations", {"citations": given}).page == ResultPage(4)
 
 
 def test_nothing_is_wrong() -> None:
@@ -42,11 +42,11 @@ def test_of_many_the_first_are_named_and_no_answer_is_long() -> None:
     )
     first = ", ".join(map(str, range(1, 11)))
     assert step == (f"50 of 50 invalid: number {first} and 40 more. validate_citation says what to do about one.")
-    assert len(json.encode(found)) < MOST_BYTES
+    assert len(json.encode(found)) < MAX_PAGE_BYTES
 
 
 @pytest.mark.parametrize("given", [[], [GOOD] * 51, ["a" * 10_001], [3], GOOD])
 def test_what_is_no_list_of_citations_is_refused(given: object) -> None:
     with pytest.raises(ToolError) as caught:
         answer(TEA, "validate_citations", citations=given)
-    assert caught.value.code is Code.INVALID_REQUEST
+    assert caught.value.code is ErrorCode.INVALID_REQUEST

@@ -15,7 +15,8 @@ def test_entries_of_requirement_files(kind: str) -> None:
     entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% An entry of a requirement file MUST be read as one, with the target above it or its own.
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
     assert verdict(entry.format('target = "tea.md#cup"\n')) == VALID
     assert verdict('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format("")) == VALID
     assert verdict("# A comment.\n\n" + entry.format('target = "tea.md#cup"\n')) == VALID
@@ -55,7 +56,8 @@ def test_an_exception_without_a_reason_has_one_verdict() -> None:
     context = context_of({**TEA_PROJECT, "src/pot.rs": text})
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `list_invalid_citations` MUST list each citation that `duvet report` refuses, and no other.
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
     assert value(context, "list_invalid_citations") == []
     assert verdict(text, context) == {
         "valid": True,

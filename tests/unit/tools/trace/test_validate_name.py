@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.project import Project
-from duvet.tools.context import Context
+from duvet.project.project import Project
+from duvet.tools.context import ProjectSnapshot
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, context_of
@@ -15,13 +15,13 @@ from tests.unit.tools.trace.judging import VALID, invalid, verdict
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path) -> Context:
+def elsewhere(tmp_path: Path) -> ProjectSnapshot:
     """A project on disk with things around it that are none of a client's business."""
     (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
     folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     project = Project(str(folder))
-    return Context(project, project.catalogue, 50)
+    return ProjectSnapshot(project, project.catalogue, 50)
 
 
 @pytest.mark.parametrize(
@@ -41,27 +41,28 @@ def elsewhere(tmp_path: Path) -> Context:
         "https://example.org/../../secret.md",
     ],
 )
-def test_nothing_outside_of_the_project_is_read(elsewhere: Context, tmp_path: Path, name: str) -> None:
+def test_nothing_outside_of_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path, name: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A path from a client MUST lead to a file of the project, or be refused.
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
     found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
     assert isinstance(found, dict) and found["error"].startswith(("Specification not found: ", "URL not found: "))
     assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
 
 
-def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: Context) -> None:
+def test_a_file_of_the_project_may_be_cited_before_anything_else_cites_it(elsewhere: ProjectSnapshot) -> None:
     assert verdict("//= other.md#other", elsewhere) == VALID
     assert verdict("//= other.md#others", elsewhere) == invalid(
         'Section not found: missing section "others" in other.md', nearest="other.md#other"
     )
 
 
-def test_nothing_is_downloaded(elsewhere: Context, tmp_path: Path) -> None:
+def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% A tool that only reads MUST NOT download anything.
+    ##% Tools MUST NOT download anything in order to read.
     for url in ("http://127.0.0.1:9/a#b", "https://www.rfc-editor.org/rfc/rfc1#section-1"):
         name = url.partition("#")[0]
         assert verdict(f"//= {url}", elsewhere) == invalid(
@@ -112,7 +113,8 @@ def test_what_is_meant_by_another_name_is_told_in_full(name: str) -> None:
     context = context_of(BY_URL)
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% Where `nearest` is a target, the second block MUST say to name that.
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
     for section, nearest, step in (
         ("section-2", f"{URL}#section-2", "Name the target as `nearest` says."),
         ("section-99", URL, "Name the specification as `nearest` says, and one of its sections: spec#section."),
@@ -125,9 +127,9 @@ def test_a_second_spelling_is_told_though_it_is_cited_already() -> None:
     text = f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"
     context = context_of({**BY_URL, "src/pot.rs": text})
     warning = f"this counts as another specification than {URL}: name that one"
-    ##= man/spec/mcp.md#tools
+    ##= man/spec/trace.md#targets-and-quotes
     ##= type=test
-    ##% A second spelling of a specification MUST be told as a warning, though it may be cited by that already.
+    ##% duvet SHOULD warn about two spellings of one specification.
     assert verdict(f"//= {URL}.txt#section-2", context) == {"valid": True, "warning": warning}
     assert verdict(f"//= {URL}#section-2", context) == VALID
 

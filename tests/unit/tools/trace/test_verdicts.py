@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet import rules
-from duvet.tools.trace.verdicts import error_of
+from duvet.tools.trace.invalid_citations import describe_citation_error
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,11 @@ from duvet.tools.trace.verdicts import error_of
     ],
 )
 def test_each_problem_has_its_phrase(rule: rules.Rule, target: str, message: str, error: str) -> None:
-    assert error_of(rule.problem(message), target) == error
+    assert describe_citation_error(rule.problem(message), target) == error
 
 
 def test_folders_above_the_project_are_not_told() -> None:
     problem = rules.TARGET_UNKNOWN_SECTION.problem('missing section "x" in /home/me/my work/specs/tea.md')
-    assert error_of(problem, "specs/tea.md#x") == 'Section not found: missing section "x" in specs/tea.md'
+    assert (
+        describe_citation_error(problem, "specs/tea.md#x") == 'Section not found: missing section "x" in specs/tea.md'
+    )

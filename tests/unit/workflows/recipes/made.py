@@ -12,26 +12,31 @@ import anyio
 from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec import Struct, field
 
-from duvet.config.schema import IngestRule, StoreRule
-from duvet.knowledge.knowledge import Knowledge, Rules
-from duvet.runs import Run
-from duvet.tools.chosen import Chosen
-from duvet.tools.ctx import Caller, Ctx
-from duvet.tools.desk import Desk, House
-from duvet.tools.errors import Code, ToolError
-from duvet.tools.facts import FACTS, Facts
+from duvet.config.settings import IngestRule, StoreRule
+from duvet.knowledge.index import Knowledge, KnowledgeSettings
+from duvet.tools.call_context import FACTS_SERVICE, CallContext, Caller, ServerFacts
+from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
-from duvet.tools.registry import Registry
-from duvet.tools.results import structured
+from duvet.tools.packs import Registry
 from duvet.tools.schemas import output_schema
-from duvet.tools.services import KNOWLEDGE, RECIPES, RUNS
-from duvet.tools.tool import Answer, Pack, Scope, Tool
-from duvet.tree.disk import DiskTree
-from duvet.workflows.pack import offered
-from duvet.workflows.recipes.checking import known_of, problems_of
-from duvet.workflows.recipes.running import Recipes
-from duvet.workflows.recipes.shelf import Shelf
-from duvet.workflows.records import Workflow
+from duvet.tools.tool import (
+    KNOWLEDGE_SERVICE,
+    RECIPES_SERVICE,
+    RUNS_SERVICE,
+    EnabledPack,
+    ErrorCode,
+    Pack,
+    Scope,
+    Tool,
+    ToolAnswer,
+    ToolError,
+    make_structured_content,
+)
+from duvet.tree.files import DiskTree
+from duvet.workflows.pack import make_workflow_tools
+from duvet.workflows.recipe_check import check_recipe, make_recipe_environment
+from duvet.workflows.recipes import RecipeCatalogue, RecipeRunner
+from duvet.workflows.workflow import Workflow, WorkflowRun
 from tests.unit.knowledge.stored import NOW, plain
 from tests.unit.tools.made import FILES, Fixed, context_of
 
@@ -69,7 +74,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
     scopes: list[str] = field(default_factory=list)
 
 
-def hold(asked: Given, ctx: Ctx) -> Held:
+def hold(asked: Given, ctx: CallContext) -> Held:
     """What it is told, as often as is wanted, and who has told it."""
     items = [{"number": number} for number in range(asked.count)]
     return Held(asked.value, items, ctx.caller.face, sorted(ctx.caller.scopes))
@@ -80,19 +85,19 @@ class Blank(Struct, frozen=True):
     items: tuple[dict[str, int], ...] = ({"number": 0},)
 
 
-def blank(asked: Given, ctx: Ctx) -> Blank:
+def blank(asked: Given, ctx: CallContext) -> Blank:
     return Blank()
 
 
-def spill(asked: Given, ctx: Ctx) -> Held:
-    raise ToolError(Code.NOT_FOUND, "there is no pot", "put one there")
+def spill(asked: Given, ctx: CallContext) -> Held:
+    raise ToolError(ErrorCode.NOT_FOUND, "there is no pot", "put one there")
 
 
-def leak(asked: Given, ctx: Ctx) -> Answer:
-    return Answer(value=Held(asked.value), warning="half of it is lost")
+def leak(asked: Given, ctx: CallContext) -> ToolAnswer:
+    return ToolAnswer(value=Held(asked.value), warning="half of it is lost")
 
 
-async def boil(asked: Given, ctx: Ctx) -> Held:
+async def boil(asked: Given, ctx: CallContext) -> Held:
     await anyio.sleep_forever()
     return Held()
 
@@ -120,8 +125,8 @@ class Kitchen:
     def __init__(self, folder: Path, workflows: Mapping[str, Workflow] | None = None) -> None:
         self.folder = folder
         self.workflows = workflows or {}
-        self.knowledge = Knowledge(lambda: Rules(str(folder), IngestRule(semantic=False), StoreRule()))
-        self.runs: list[Run] = []
+        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), IngestRule(semantic=False), StoreRule()))
+        self.runs: list[WorkflowRun] = []
         self.disk = DiskTree(str(folder))
 
     def write(self, name: str, text: str, folder: str = "recipes") -> Path:
@@ -131,27 +136,34 @@ class Kitchen:
         return path
 
     @cached_property
-    def desk(self) -> Desk:
-        packs = [Chosen(PACK), Chosen(POTS)]
+    def desk(self) -> ToolDispatcher:
+        packs = [EnabledPack(PACK), EnabledPack(POTS)]
         if self.workflows:
             others = list(Registry(packs).every())
-            packs.append(Chosen(offered(self.workflows, others, ()).pack))
-        facts = Facts(name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC))
-        services = {FACTS: facts, KNOWLEDGE: self.knowledge, RECIPES: Recipes(self.disk), RUNS: self.runs.append}
-        return Desk(Registry(packs), Fixed(context_of(FILES)), House(services=services))
+            packs.append(EnabledPack(make_workflow_tools(self.workflows, others, ()).pack))
+        facts = ServerFacts(
+            name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
+        )
+        services = {
+            FACTS_SERVICE: facts,
+            KNOWLEDGE_SERVICE: self.knowledge,
+            RECIPES_SERVICE: RecipeRunner(self.disk),
+            RUNS_SERVICE: self.runs.append,
+        }
+        return ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), ToolEnvironment(services=services))
 
     def answer(
         self, recipe: str, vars: Mapping[str, Any] | None = None, scopes: Collection[Scope] = frozenset(Scope)
-    ) -> Answer:
+    ) -> ToolAnswer:
         asked: dict[str, object] = {"recipe": recipe, **({} if vars is None else {"vars": vars})}
         caller = Caller(face="rest", scopes=frozenset(scopes))
         found = anyio.run(self.desk.call, "km-recipe-run", asked, caller)
-        validate(plain(structured(found)), output_schema(self.desk.registry.require("km-recipe-run")))
+        validate(plain(make_structured_content(found)), output_schema(self.desk.registry.require("km-recipe-run")))
         return found
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
         """What comes of it, as JSON has it."""
-        return plain(structured(self.answer(recipe, vars)))
+        return plain(make_structured_content(self.answer(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
         """Why it fails."""
@@ -163,8 +175,8 @@ class Kitchen:
 
     def problems(self, name: str) -> list[tuple[str, int, str, str]]:
         """What is wrong with a recipe: path, line, message and hint."""
-        every = Shelf(self.disk).every()
-        found = problems_of(every[name], known_of(self.desk.registry.every(), every))
+        every = RecipeCatalogue(self.disk).every()
+        found = check_recipe(every[name], make_recipe_environment(self.desk.registry.every(), every))
         return [(one.path, one.place.line, one.message, one.hint) for one in found]
 
 

@@ -129,11 +129,8 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
 def test_what_is_wrong(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
-    ##% of it MUST be begun.
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% Each step MUST have an id of its own, and one of `tool` and `wait`.
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
     text, wanted = FAULTS[name]
     kitchen.write("brew", text)
     assert kitchen.problems("brew") == [("recipes/brew.yaml", *one) for one in wanted]
@@ -191,10 +188,6 @@ ALL = [
 
 
 def test_all_that_is_wrong_is_told_at_once(kitchen: Kitchen) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
-    ##% of it MUST be begun.
     kitchen.write("brew", AT_ONCE)
     assert kitchen.problems("m") == [("recipes/brew.yaml", *one) for one in ALL]
 

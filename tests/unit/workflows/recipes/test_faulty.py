@@ -12,10 +12,6 @@ UNKNOWN = (1, f"sumary: unknown field `sumary`, expected one of {KEYS}", "did yo
 
 
 def test_one_with_faults_that_calls_itself(kitchen: Kitchen) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% Everything that is wrong with a recipe MUST be listed with its file, its line and the path of its key, and no step
-    ##% of it MUST be begun.
     kitchen.write("x", f"sumary: y\n{steps(CALLS % 'x')}")
     itself = (3, "steps[0].tool: recipe x calls itself: recipe x > recipe x", "")
     assert kitchen.problems("x") == [("recipes/x.yaml", *one) for one in (UNKNOWN, itself)]
@@ -27,9 +23,6 @@ def test_one_with_faults_that_calls_itself(kitchen: Kitchen) -> None:
 
 @pytest.mark.parametrize("text", ["sumary: y\nsteps: []\n", "steps: [\n", "- a\n"])
 def test_one_that_calls_one_with_faults(kitchen: Kitchen, text: str) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% A recipe that calls one whose file has faults MUST be told so, and MUST NOT be begun.
     kitchen.write("x", text)
     kitchen.write("z", steps(CALLS % "x"))
     message = 'steps[0].params.recipe: there are faults in the recipe "x"'
@@ -49,7 +42,8 @@ CAPTURES = {
 def test_nothing_is_said_of_captures_that_nobody_can_read(kitchen: Kitchen, capture: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% Nothing MUST be told wrong of a recipe that only follows from what can't be read in it.
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
     used = '{ id: b, tool: pot-hold, params: { value: "${captures.q}" } }'
     kitchen.write("brew", steps(f"{{ id: a, tool: pot-hold, capture: {capture} }}", used))
     message, hint = CAPTURES[capture]

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from duvet.config.service.workflows import WorkflowSection
-from duvet.workflows.from_config import from_config
+from duvet.config.workflow_tables import WorkflowSection
+from duvet.workflows.inputs import make_configured_workflow
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 CIRCLES: dict[str, tuple[dict[str, str], str]] = {
@@ -26,10 +26,10 @@ CIRCLES: dict[str, tuple[dict[str, str], str]] = {
 @pytest.mark.parametrize("name", CIRCLES)
 @pytest.mark.parametrize("is_written", [True, False])
 def test_circles(kitchen: Kitchen, name: str, is_written: bool) -> None:
-    ##= man/spec/gateway.md#recipes
+    ##= man/spec/workflows.md#limits
     ##= type=test
-    ##% A recipe that calls itself, be it through other recipes or through workflows, MUST be stopped with an error that
-    ##% shows the way.
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
     ways, message = CIRCLES[name]
     for one, other in ways.items():
         # What is told when it is run can't be told before.
@@ -57,7 +57,7 @@ AROUND = {
 def both(tmp_path: Path) -> Iterator[Kitchen]:
     """Recipes, and a workflow of the configuration."""
     section = msgspec.json.decode(json.dumps(AROUND), type=WorkflowSection)
-    found = Kitchen(tmp_path, {"around": from_config("around", section)})
+    found = Kitchen(tmp_path, {"around": make_configured_workflow("around", section)})
     yield found
     found.knowledge.close()
 
@@ -65,7 +65,7 @@ def both(tmp_path: Path) -> Iterator[Kitchen]:
 def test_workflows_and_tools_of_any_pack(both: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe MUST be able to call every tool that is switched on, of whichever pack, and workflows.
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     both.write("inner", f"{steps('{ id: a, tool: km-help, params: { tool: km-help } }')}outputs: {{ x: 1 }}\n")
     both.write(
         "outer",

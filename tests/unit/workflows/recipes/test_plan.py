@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.recipes.plan import plan
-from duvet.workflows.recipes.reading import FILE, read_recipe
+from duvet.workflows.recipe import ORIGIN_FILE, read_recipe
+from duvet.workflows.recipe_check import plan_recipe_run
 from tests.unit.workflows.recipes.made import steps
 
 LITERAL = "${captures.c}"
@@ -26,16 +26,16 @@ SHOWN = {
 def test_what_is_known_is_no_reference(written: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one, in a
-    ##% key, too, MUST be written as `$${`.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
         f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",
     )
-    workflow = read_recipe(text.encode(), "x.yaml", FILE).workflow
+    workflow = read_recipe(text.encode(), "x.yaml", ORIGIN_FILE).workflow
     assert workflow is not None
     told: dict[str, Any] = {"q": LITERAL, "deep": {"a": [LITERAL, 1]}}
-    planned = plan(workflow, told)
+    planned = plan_recipe_run(workflow, told)
     step = planned.steps[1]
     assert (step.params, getattr(step.until, "equals", None)) == ({"value": SHOWN[written]}, SHOWN[written])
     assert planned.vars == told
@@ -44,13 +44,13 @@ def test_what_is_known_is_no_reference(written: str) -> None:
 def test_keys_are_no_references() -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% In what `--dry-run` shows of a step, `${` MUST begin a reference to what only a run brings, and a literal one, in a
-    ##% key, too, MUST be written as `$${`.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
     text = "variables: { deep: {} }\n" + steps(
         "{ id: a, tool: pot-hold, params: { value: { '${captures.c}': 1, b: '${vars.deep}' } } }"
     )
-    workflow = read_recipe(text.encode(), "x.yaml", FILE).workflow
+    workflow = read_recipe(text.encode(), "x.yaml", ORIGIN_FILE).workflow
     assert workflow is not None
-    planned = plan(workflow, {"deep": {LITERAL: {LITERAL: LITERAL}}})
+    planned = plan_recipe_run(workflow, {"deep": {LITERAL: {LITERAL: LITERAL}}})
     key = "$${captures.c}"
     assert planned.steps[0].params == {"value": {key: 1, "b": {key: {key: key}}}}

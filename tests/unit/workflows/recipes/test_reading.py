@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.config.service.workflows import VariableType as Kind
-from duvet.workflows.recipes.reading import FILE, read_recipe
-from duvet.workflows.records import Capture, Check, ToolStep, Variable, WaitStep, Workflow
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.recipe import ORIGIN_FILE, read_recipe
+from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, WaitStep, Workflow
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 WHOLE = """\
@@ -83,9 +83,9 @@ WORKFLOW = Workflow(
 def test_a_whole_one() -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A wait MUST call its tool every 5 seconds, and fail after 300, unless `interval_seconds`, at least 0.5, and
-    ##% `timeout_seconds`, at least 1, say otherwise.
-    found = read_recipe(WHOLE.encode(), "recipes/x.yaml", FILE)
+    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
+    ##% `timeout_seconds` differ.
+    found = read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE)
     assert (found.name, found.problems, found.steps) == ("release", (), 3)
     assert found.workflow == WORKFLOW
 
@@ -127,10 +127,10 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_ones(kitchen: Kitchen, name: str) -> None:
-    ##= man/spec/gateway.md#recipes
+    ##= man/spec/service.md#configuration
     ##= type=test
-    ##% A recipe that is larger than 1 MiB, nested deeper than 64 levels, or holds more than 100,000 values or 4 Mi
-    ##% characters of texts and keys once its aliases are followed, MUST be refused with its file and its line.
+    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+    ##% expands to more than 100,000 values or 4 Mi characters.
     text, line, message = HOSTILE[name]
     kitchen.write("brew", text)
     (found,) = kitchen.problems("brew")

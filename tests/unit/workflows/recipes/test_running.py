@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from duvet.tools.errors import ToolError
-from duvet.tools.tool import Scope
+from duvet.tools.tool import Scope, ToolError
 from tests.unit.workflows.recipes.made import FILLED, SHIPPED, Kitchen, states, steps
 
 WORDS = '1 of [{"number":0},{"number":1}]'
@@ -41,8 +40,8 @@ STEPS = [
 def test_a_run(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% `km-recipe-run` MUST answer the status `success`, the outputs, and of each step its id, its status, how many
-    ##% seconds it took, a message and its result.
+    ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
+    ##% step, and record the run like a workflow's.
     kitchen.write("brew", FILLED)
     found = kitchen.run("brew", pot=None)
     seconds = [step.pop("duration_seconds") for step in found["steps"]]
@@ -57,9 +56,6 @@ def test_a_run(kitchen: Kitchen) -> None:
         "duration_seconds": found["duration_seconds"],
         "warnings": [],
     }
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% The record of a run of a recipe MUST go where those of workflows go.
     assert [(run.workflow, run.status, len(run.steps)) for run in kitchen.runs] == [("recipe brew", "success", 2)]
 
 
@@ -124,8 +120,8 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
 def test_failures(kitchen: Kitchen, step: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe that fails MUST be answered with `tool_failed`, `assert_failed` or `timeout`, with the step that failed, and
-    ##% with what became of every step as the details, those that were not begun as `skipped`.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
+    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
     code, message, hint, cause = FAILURES[step]
     kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
     found = kitchen.failure("brew")
@@ -141,8 +137,8 @@ def test_failures(kitchen: Kitchen, step: str) -> None:
 def test_one_that_there_is_not(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% A recipe that there isn't MUST be refused as `recipe_not_found`, with the names of those that there are, which files
-    ##% that are no recipes are not.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
+    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
     kitchen.write("a-broken-one", "steps: 3")
     there = f"there are {', '.join(SHIPPED)}"
     for name, hint in {
@@ -163,7 +159,7 @@ def test_one_that_there_is_not(kitchen: Kitchen) -> None:
 def test_who_may(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% The tools of a recipe MUST be called as whoever runs it: nobody may do more by a recipe than without.
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     kitchen.write("brew", steps("{ id: a, tool: pot-fill }"))
     kitchen.write("look", steps("{ id: a, tool: pot-hold }"))
     for name in ("brew", "look"):
@@ -182,7 +178,8 @@ def test_who_may(kitchen: Kitchen) -> None:
 def test_edits(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% An edit of a recipe MUST be in force with the next run.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
     path = kitchen.write("brew", f"{steps('{ id: a, tool: pot-hold }')}outputs: {{ x: 1 }}\n")
     assert kitchen.run("brew")["outputs"] == {"x": 1}
     path.write_text(path.read_text().replace("x: 1", "x: 2"))

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.workflows.recipes.shelf import MOST_FILES, Shelf
+from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
 from tests.unit.workflows.recipes.made import SHIPPED, Kitchen, steps
 
 STEP = steps("{ id: a, tool: pot-hold }")
 
 
 def every(kitchen: Kitchen) -> dict[str, str]:
-    return {name: one.path for name, one in Shelf(kitchen.disk).every().items()}
+    return {name: one.path for name, one in RecipeCatalogue(kitchen.disk).every().items()}
 
 
 def test_where_they_are(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% The recipes of a project MUST be the files that end in `.yaml` or `.yml` in its folders `recipes` and
-    ##% `.duvet/recipes`, each called by its `name`, or like its file where it has none.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
     assert every(kitchen) == ours
     kitchen.write("brew", STEP)
@@ -39,8 +39,8 @@ def test_where_they_are(kitchen: Kitchen) -> None:
 def test_those_of_the_project_come_first(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% The recipes `daily-health`, `release-prep`, `stale-audit` and `subsystem-freshness` MUST be there in every
-    ##% project, unless the project has one of that name, which then MUST be taken instead.
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
     kitchen.write("mine", f"name: daily-health\n{STEP}outputs: {{ mine: true }}\n")
     assert every(kitchen)["daily-health"] == "recipes/mine.yaml"
     assert kitchen.run("daily-health")["outputs"] == {"mine": True}
@@ -57,9 +57,6 @@ def test_two_of_one_name(kitchen: Kitchen) -> None:
 
 
 def test_links_that_lead_out(kitchen: Kitchen, tmp_path_factory: pytest.TempPathFactory) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% A recipe of the project whose file leads out of the project MUST NOT be read.
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "secret.yaml").write_text("password: hunter2\n")
     (kitchen.folder / "recipes").mkdir()
@@ -94,7 +91,7 @@ def test_what_is_no_file(kitchen: Kitchen) -> None:
 
 
 def test_more_than_anybody_has(kitchen: Kitchen) -> None:
-    for number in range(MOST_FILES + 1):
+    for number in range(MAX_RECIPE_FILES + 1):
         kitchen.write(f"brew{number}", "")
     with pytest.raises(DuvetError, match="recipes: more than 1,000 recipes in a folder"):
         every(kitchen)
@@ -103,5 +100,5 @@ def test_more_than_anybody_has(kitchen: Kitchen) -> None:
 
 def test_a_file_that_somebody_names(kitchen: Kitchen, tmp_path: Path) -> None:
     path = kitchen.write("brew", STEP, "elsewhere")
-    found = Shelf(kitchen.disk).file(str(path))
+    found = RecipeCatalogue(kitchen.disk).file(str(path))
     assert (found.name, found.steps, found.problems) == ("brew", 1, ())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.recipes.shelf import Shelf
+from duvet.workflows.recipes import RecipeCatalogue
 from tests.unit.knowledge.stored import fill
 from tests.unit.workflows.recipes.made import SHIPPED, Kitchen, states
 
@@ -18,7 +18,7 @@ def filled(kitchen: Kitchen) -> Kitchen:
 
 
 def test_they_say_what_they_are_for(kitchen: Kitchen) -> None:
-    found = {name: one for name, one in Shelf(kitchen.disk).every().items() if one.workflow}
+    found = {name: one for name, one in RecipeCatalogue(kitchen.disk).every().items() if one.workflow}
     assert list(found) == SHIPPED
     assert all(one.workflow and one.workflow.description for one in found.values())
 

@@ -20,11 +20,8 @@ VARIABLES: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_it_is_told(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
     ##= type=test
-    ##% What a recipe is told for a variable that it doesn't have, or that is of another type than what stands in its file,
-    ##% MUST be refused before any step.
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% A variable that is null MUST be given when the recipe is run, and may be of any type.
+    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
+    ##% the file is null.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
     told, message = VARIABLES[name]
     found = kitchen.failure("brew", **told)

@@ -1,1 +1,0 @@
-"""Files of values in several formats: what stands in them, and where."""

@@ -1,0 +1,261 @@
+"""The tables that a configuration file may hold under our own schema."""
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+from collections.abc import Mapping
+from datetime import date
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+from enum import StrEnum
+from typing import Annotated, Self
+
+from msgspec import Meta, field
+from msgspec.structs import replace
+
+from duvet.config.fields import describe_missing_field
+from duvet.config.languages import Language
+from duvet.config.settings import (
+    HtmlReport,
+    NonBlankText,
+    NotApplicableRule,
+    NotesRule,
+    PageRule,
+    Report,
+    ServerRule,
+    SourceRule,
+    Table,
+    TableError,
+)
+from duvet.config.upstream_tables import (
+    ConfigChoice,
+    ConfigTable,
+    Excluded,
+    Included,
+    PatternSetting,
+    SchemaName,
+    SourceTable,
+    make_notes_rule,
+    make_pattern_tuple,
+    restrict_schema_names,
+)
+from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
+
+_DEFAULT = ServerRule()
+
+
+class ProtocolVersion(StrEnum):
+    """The versions of the protocol that are agreed on in a handshake."""
+
+    FIRST = "2024-11-05"
+    SECOND = "2025-03-26"
+    THIRD = "2025-06-18"
+    FOURTH = "2025-11-25"
+
+
+class PackName(StrEnum):
+    """What tools are switched on by."""
+
+    TRACE = "trace"
+    PAGES = "pages"
+    KNOWLEDGE = "knowledge"
+    INTROSPECT = "introspect"
+
+
+# Both tables of a server say the same of these.
+SERVER_NAME = Meta(description="What the server is called")
+SERVER_TITLE = Meta(description="What people see as its name")
+SERVER_VERSION = Meta(description="The version that it says it has; by default that of duvet")
+SERVER_DESCRIPTION = Meta(description="What it is for, in a sentence")
+ProtocolVersionSetting = Annotated[
+    ProtocolVersion | None,
+    Meta(
+        description="The version of the protocol that every handshake is answered with; by default it is the one that the "
+        "client asks for"
+    ),
+]
+PageSize = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=10_000,
+        description="How many entries of a list an answer holds unless more are asked for; 0 is all",
+    ),
+]
+
+
+class ServerTable(Table, frozen=True, kw_only=True):
+    """What `duvet mcp` says of itself, and how much it offers."""
+
+    name: Annotated[NonBlankText, SERVER_NAME] = _DEFAULT.name
+    title: Annotated[NonBlankText, SERVER_TITLE] = _DEFAULT.title
+    version: Annotated[NonBlankText, SERVER_VERSION] = _DEFAULT.version
+    description: Annotated[NonBlankText, SERVER_DESCRIPTION] = _DEFAULT.description
+    protocol_version: ProtocolVersionSetting = None
+    page_size: PageSize = _DEFAULT.page_size
+    packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
+
+    @property
+    def pack_names(self) -> tuple[str, ...]:
+        """The packs by their names."""
+        return tuple(pack.value for pack in self.packs)
+
+
+class ExtendedSource(SourceTable, frozen=True, kw_only=True):
+    """Source files, and how their comments are marked."""
+
+    pattern: Annotated[
+        PatternSetting | None,
+        Meta(description="Which files, as one pattern of paths or several; by default those of the language"),
+    ] = None
+    exclude: Excluded = ()
+    gitignore: Annotated[
+        bool,
+        Meta(
+            description="Leave out what git ignores, by the `.gitignore` files of the repository and its "
+            "`.git/info/exclude`; the `core.excludesFile` of a user doesn't count"
+        ),
+    ] = False
+    language: Annotated[Language | None, Meta(description="The language, for its files and comments")] = None
+
+    def __post_init__(self) -> None:
+        if self.pattern is None and self.language is None:
+            hint = "name the files, or a `language` that has some"
+            raise TableError(CONFIG_MISSING_KEY, describe_missing_field("pattern"), hint)
+
+    def style(self) -> tuple[str, str]:
+        ##= man/spec/trace.md#sources
+        ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
+        return super().style() if self.language is None else self.language.style
+
+    def settled(self, environ: Mapping[str, str]) -> Self:
+        source = super().settled(environ)
+        if source.pattern is None and source.language is not None:
+            source = replace(source, pattern=source.language.patterns)
+        return source
+
+    def rule(self) -> SourceRule:
+        return replace(
+            super().rule(),
+            exclude=make_pattern_tuple(self.exclude),
+            gitignore=self.gitignore,
+            language="" if self.language is None else self.language.value,
+        )
+
+
+class NotApplicableTable(Table, frozen=True, kw_only=True):
+    """Requirements that the project does not owe: they count neither as applicable nor as done."""
+
+    target: Annotated[
+        NonBlankText,
+        Meta(
+            description="A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
+            "those below it, too"
+        ),
+    ]
+    quote: Annotated[NonBlankText | None, Meta(description="The one requirement of the section that is meant")] = None
+    reason: Annotated[NonBlankText, Meta(description="Why they are not owed")]
+    owner: Annotated[str | None, Meta(description="Who decided that")] = None
+    expiry: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
+
+    def __post_init__(self) -> None:
+        if self.quote is not None and not self.target.partition("#")[2]:
+            raise TableError(CONFIG_BAD_VALUE, "a quote needs a section", "write the target as SPEC#SECTION")
+
+    def rule(self) -> NotApplicableRule:
+        """The rule that this table stands for."""
+        return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
+
+
+class PagesTable(Table, frozen=True, kw_only=True):
+    """Pages: notes in Markdown that link to one another and to requirements."""
+
+    pattern: Included
+    exclude: Excluded = ()
+
+    def rule(self) -> NotesRule:
+        """The rule that this table stands for."""
+        return make_notes_rule(self.pattern, self.exclude)
+
+
+class SpecText(ConfigChoice):
+    """How much of a specification stands in the page."""
+
+    means: bool
+
+    CITED = "cited", False
+    FULL = "full", True
+
+
+class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
+    """The page, and the links that every kind of report shares."""
+
+    title: Annotated[
+        str | None, Meta(description="The title of the page; by default it names the repository or the specifications")
+    ] = None
+    logo: Annotated[
+        str | None, Meta(description="Text that stands before the title, such as the name of a company")
+    ] = None
+    spec_text: Annotated[
+        SpecText,
+        Meta(
+            description="Whether the page holds the whole text of specifications without requirements, or only the "
+            "sections that are cited"
+        ),
+    ] = SpecText.CITED
+    snippet_lines: Annotated[
+        int, Meta(ge=0, le=50, description="How many lines of the code below a comment the page shows")
+    ] = PageRule().snippet_lines
+    embed_json: Annotated[
+        bool, Meta(description="Put the JSON report into the page as well, for programs that look for it there")
+    ] = False
+
+    def rule(self) -> PageRule:
+        """The rule that this table stands for."""
+        return PageRule(
+            title=self.title or "",
+            logo=self.logo or "",
+            whole_text=self.spec_text.means,
+            snippet_lines=self.snippet_lines,
+            embeds_json=self.embed_json,
+        )
+
+
+class ExtendedReport(Report, frozen=True, kw_only=True):
+    """The reports that every run writes."""
+
+    html: Annotated[ExtendedHtmlReport, Meta(description="The HTML report")] = ExtendedHtmlReport()
+
+
+# The keywords of JSON Schema for what `__post_init__` checks.
+_ONE_OF_BOTH = {"anyOf": [{"required": ["pattern"]}, {"required": ["language"]}]}
+_Source = Annotated[ExtendedSource, Meta(extra_json_schema=_ONE_OF_BOTH)]
+_SECTION_OF_QUOTE = {"if": {"required": ["quote"]}, "then": {"properties": {"target": {"pattern": r"#[\s\S]"}}}}
+_NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_OF_QUOTE)]
+
+
+##= man/spec/trace.md#configuration
+##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
+##% its own schema.
+class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
+    """The configuration of duvet."""
+
+    source: Annotated[tuple[_Source, ...], Meta(description="Source files to scan")] = ()
+    schema: Annotated[SchemaName, restrict_schema_names(extended=True)] = field(name="$schema")
+    report: Annotated[ExtendedReport, Meta(description="Reports to write")] = ExtendedReport()
+    not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
+
+    server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
+    pages: Annotated[
+        tuple[PagesTable, ...],
+        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+    ] = ()
+
+    def not_owed(self) -> tuple[NotApplicableRule, ...]:
+        return tuple(one.rule() for one in self.not_applicable)
+
+    def page(self) -> PageRule:
+        return self.report.html.rule()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        return tuple(one.rule() for one in self.pages) or None

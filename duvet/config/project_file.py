@@ -1,0 +1,115 @@
+"""Finds and reads the configuration file of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from msgspec import Struct, ValidationError, convert
+
+from duvet import rules
+from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config
+from duvet.config.toml import TomlDocument, TomlEncodingError, TomlError, parse_toml_bytes
+from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig
+from duvet.config.variables import ExpressionError
+from duvet.errors import UnreadableError
+from duvet.model import ProblemsError
+from duvet.tree.files import Tree
+
+CONFIG_PATH = ".duvet/config.toml"
+# Deeper than anyone works, for trees that don't know where they end.
+_MOST_FOLDERS = 64
+
+
+def find_config(tree: Tree, given: str | None = None) -> str | None:
+    """The file that is given, or else the one of this very folder; none where there is none."""
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
+    if given:
+        return given
+    return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
+
+
+def require_config(tree: Tree, given: str | None = None) -> str:
+    """The configuration file, or an error that says where one would be."""
+    found = find_config(tree, given)
+    if found:
+        return found
+    above = find_parent_project(tree)
+    hint = f"there is one in `{above}`: add `-C {above}`" if above else "write one with `duvet init`"
+    raise UnreadableError("no configuration in this folder", path=CONFIG_PATH, hint=hint)
+
+
+def find_parent_project(tree: Tree) -> str:
+    """The nearest parent folder that has a configuration, such as `../..`; empty where none has."""
+    folder, seen = "..", tree.identity(".")
+    for _ in range(_MOST_FOLDERS):
+        if not tree.exists(folder) or tree.identity(folder) == seen:
+            return ""
+        if tree.exists(f"{folder}/{CONFIG_PATH}"):
+            return folder
+        folder, seen = f"../{folder}", tree.identity(folder)
+    return ""
+
+
+RecordType = TypeVar("RecordType", bound=Struct)
+
+
+def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
+    """The configuration in a file, or ProblemsError with everything that is wrong with it."""
+    toml = _document(data, path)
+    table = read_tables(toml, environ)
+    return Config(
+        path=path,
+        schema=table.schema.value,
+        extended=table.schema.means,
+        sources=tuple(source.rule() for source in table.source),
+        requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in table.requirement),
+        specifications=tuple(specification.rule() for specification in table.specification),
+        report=table.report,
+        toml=toml,
+        not_applicable=table.not_owed(),
+        page=table.page(),
+        notes=table.notes(),
+    )
+
+
+def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
+    """The tables of a configuration, their defaults and variables filled in."""
+    table = _table_type(toml)
+    try:
+        return build_table(toml.values, table).settled(environ)
+    except (ValidationError, ExpressionError):
+        from duvet.config.check import find_config_problems
+
+        raise ProblemsError(find_config_problems(toml, table, environ)) from None
+
+
+def build_table(
+    values: dict[str, Any], table: type[RecordType], dec_hook: Callable[[type, Any], Any] | None = None
+) -> RecordType:
+    """The values of a table as its record; ValidationError where they don't fit."""
+    return convert(values, table, dec_hook=dec_hook)
+
+
+def _document(data: bytes, path: str) -> TomlDocument:
+    try:
+        return parse_toml_bytes(data, path)
+    except TomlError as error:
+        is_text = not isinstance(error, TomlEncodingError)
+        rule, hint = (rules.CONFIG_SYNTAX, "") if is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
+        raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
+
+
+def _table_type(toml: TomlDocument) -> type[ConfigTable]:
+    """The tables of the file's schema; a file that names none is held against all that we know."""
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
+    name = toml.values.get("$schema")
+    if any(name == schema.value and not schema.means for schema in SchemaName):
+        return UpstreamConfig
+    from duvet.config.duvet_tables import ExtendedConfig
+
+    return ExtendedConfig

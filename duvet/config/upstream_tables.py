@@ -1,0 +1,207 @@
+"""The tables of a configuration file under awslabs duvet's schema."""
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from msgspec import Meta, field
+from msgspec.structs import replace
+
+from duvet.config.settings import (
+    DEFAULT_CONTENT,
+    DEFAULT_META,
+    EXTENDED_SCHEMA,
+    NotApplicableRule,
+    NotesRule,
+    PageRule,
+    Report,
+    SourceRule,
+    SpecificationRule,
+    Table,
+    TemplateText,
+)
+from duvet.config.variables import expand_template
+from duvet.model import Format, Kind
+
+PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
+Included = Annotated[PatternSetting, Meta(description="Which files, as one pattern of paths or several")]
+Excluded = Annotated[
+    str | tuple[str, ...], Meta(description="Which of these files to leave out, or folders with all that is in them")
+]
+
+
+class ConfigChoice(StrEnum):
+    """A string of the file that stands for something."""
+
+    means: Any
+
+    def __new__(cls, name: str, means: Any) -> Self:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.means = means
+        return member
+
+
+class SchemaName(ConfigChoice):
+    """The schema that a configuration file is in, and whether it is our own."""
+
+    means: bool
+
+    V0_4_0 = "https://awslabs.github.io/duvet/config/v0.4.0.json", False
+    V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#", False
+    V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json", False
+    V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#", False
+    EXTENDED = EXTENDED_SCHEMA, True
+
+
+class SourceType(ConfigChoice):
+    """What a comment is that does not say its type."""
+
+    means: Kind
+
+    IMPLEMENTATION = "implementation", Kind.CITATION
+    SPEC = "spec", Kind.SPEC
+    TEST = "test", Kind.TEST
+    EXCEPTION = "exception", Kind.EXCEPTION
+    TODO = "todo", Kind.TODO
+    IMPLICATION = "implication", Kind.IMPLICATION
+
+
+class FormatName(ConfigChoice):
+    """How a specification is written."""
+
+    means: Format
+
+    IETF_CAPITALS = "IETF", Format.IETF
+    IETF = "ietf", Format.IETF
+    MARKDOWN = "markdown", Format.MARKDOWN
+    MD = "md", Format.MARKDOWN
+
+
+class StyleTable(Table, frozen=True, kw_only=True):
+    """What comments begin with."""
+
+    meta: Annotated[str | None, Meta(description="What begins a line that names a target; `//=` by default")] = None
+    content: Annotated[str | None, Meta(description="What begins a line that quotes it; `//#` by default")] = None
+
+
+class SourceTable(Table, frozen=True, kw_only=True):
+    """Source files, in either schema."""
+
+    pattern: Annotated[str | tuple[str, ...] | None, Meta(description="Which files, as one pattern or several")] = None
+    comment_style: Annotated[StyleTable, Meta(description="What comments begin with")] = StyleTable()
+    type: Annotated[SourceType, Meta(description="The type of comments that name none")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[TemplateText | None, Meta(description="The URL below which these sources can be read")] = None
+
+    def style(self) -> tuple[str, str]:
+        """The prefixes of comments whose style is not written."""
+        return DEFAULT_META, DEFAULT_CONTENT
+
+    def settled(self, environ: Mapping[str, str]) -> Self:
+        """This table with its defaults and variables filled in."""
+        meta, content = self.style()
+        written = self.comment_style
+        style = StyleTable(
+            meta=meta if written.meta is None else written.meta,
+            content=content if written.content is None else written.content,
+        )
+        return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
+
+    def rule(self) -> SourceRule:
+        """The rule that this table, settled, stands for."""
+        return SourceRule(
+            patterns=make_pattern_tuple(self.pattern),
+            meta=self.comment_style.meta or "",
+            content=self.comment_style.content or "",
+            kind=self.type.means,
+            blob_link=self.blob_link,
+        )
+
+
+class UpstreamSource(SourceTable, frozen=True, kw_only=True):
+    """Source files, and how their comments are marked."""
+
+    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+
+
+class RequirementTable(Table, frozen=True, kw_only=True):
+    """Requirement files beside the built-in ones."""
+
+    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+
+
+class SpecificationTable(Table, frozen=True, kw_only=True):
+    """A specification whose requirements are extracted."""
+
+    source: Annotated[str, Meta(description="A URL, or a path in the project")] = ""
+    format: Annotated[FormatName | None, Meta(description="How it is written; found out by default")] = None
+
+    def rule(self) -> SpecificationRule:
+        """The rule that this table stands for."""
+        return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
+
+
+class ConfigTable(Table, frozen=True, kw_only=True):
+    """A whole configuration, in either schema."""
+
+    source: Annotated[tuple[SourceTable, ...], Meta(description="Source files to scan")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], Meta(description="Requirement files to read")] = ()
+    report: Annotated[Report, Meta(description="Reports to write")] = Report()
+    specification: Annotated[tuple[SpecificationTable, ...], Meta(description="Specifications to trace")] = ()
+    schema: Annotated[SchemaName, Meta(description="The schema of this file")] = field(name="$schema")
+
+    def settled(self, environ: Mapping[str, str]) -> Self:
+        """This configuration with its defaults and variables filled in."""
+        html = self.report.html
+        links = {
+            "blob_link": _expanded(html.blob_link, environ),
+            "issue_link": _expanded(html.issue_link, environ),
+        }
+        return replace(
+            self,
+            source=tuple(source.settled(environ) for source in self.source),
+            report=replace(self.report, html=replace(html, **links)),
+        )
+
+    def not_owed(self) -> tuple[NotApplicableRule, ...]:
+        """What this configuration says is not applicable."""
+        return ()
+
+    def page(self) -> PageRule:
+        """What this configuration says about the page."""
+        return PageRule()
+
+    def notes(self) -> tuple[NotesRule, ...] | None:
+        """What this configuration says of pages; None where that is nothing."""
+        return None
+
+
+def restrict_schema_names(*, extended: bool) -> Meta:
+    """For editors: the names of one schema alone."""
+    return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
+
+
+class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
+    """The configuration of duvet."""
+
+    source: Annotated[tuple[UpstreamSource, ...], Meta(description="Source files to scan")] = ()
+    schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
+
+
+def make_notes_rule(pattern: str | tuple[str, ...], exclude: str | tuple[str, ...]) -> NotesRule:
+    """The rule that a table of pages stands for, in whichever file."""
+    return NotesRule(patterns=make_pattern_tuple(pattern), exclude=make_pattern_tuple(exclude))
+
+
+def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The patterns of a key that takes one or several."""
+    if pattern is None:
+        return ()
+    return (pattern,) if isinstance(pattern, str) else pattern
+
+
+def _expanded(template: str | None, environ: Mapping[str, str]) -> str | None:
+    return None if template is None else expand_template(template, environ).text

@@ -1,0 +1,1 @@
+"""What commands share: options, streams, progress, problems, lists, completion."""

@@ -1,0 +1,107 @@
+"""Progress as lines on standard error."""
+
+from __future__ import annotations
+
+import time
+
+from duvet.console.settings import TerminalSettings, wants_bar
+from duvet.console.streams import print_notice
+from duvet.progress import CountedStep, Downloads, Progress
+from duvet.reports.cells import escape_cell
+
+LABEL_WIDTH = 12
+"""The cells that the verbs of all steps end in."""
+
+
+class ProgressLines(Progress):
+    """Prints each step as it begins, and its outcome with the time that it took."""
+
+    def __init__(self, settings: TerminalSettings) -> None:
+        self.settings = settings
+        self.wants_notes = settings.verbose
+        # Elapsed times would differ from run to run where the lines are compared.
+        self.timed = "DUVET_INTERNAL_CI" not in settings.environ
+        self.started = 0.0
+
+    def begin(self, step: str) -> None:
+        self.started = time.perf_counter()
+        self._print(step, "36;1")
+
+    def end(self, outcome: str) -> None:
+        elapsed = _elapsed(time.perf_counter() - self.started) if self.timed else ""
+        self._print(outcome, "32;1", elapsed)
+
+    def note(self, detail: str) -> None:
+        print_notice(f"{'':{LABEL_WIDTH}} {escape_cell(detail)}\n")
+
+    def downloads(self, count: int) -> Downloads:
+        if wants_bar(self.settings):
+            from duvet.console.progress_bar import DownloadBar
+
+            return DownloadBar(self, count)
+        return DownloadLines(self)
+
+    def counted(self, step: str, count: int) -> CountedStep:
+        self.begin(step)
+        if wants_bar(self.settings):
+            from duvet.console.progress_bar import CountedBar
+
+            return CountedBar(self, step, count)
+        return CountedStep(self)
+
+    def _print(self, text: str, code: str, elapsed: str | None = None) -> None:
+        if self.settings.quiet:
+            return
+        verb, _, rest = text.partition(" ")
+        verb = verb.rjust(LABEL_WIDTH)
+        if self.settings.colour:
+            verb = f"\x1b[{code}m{verb}\x1b[0m"
+            elapsed = f"\x1b[2m{elapsed}\x1b[0m" if elapsed else elapsed
+        tail = "" if elapsed is None else f" {elapsed}"
+        print_notice(f"{verb} {escape_cell(rest)}{tail}\n")
+
+
+class QuietProgress(ProgressLines):
+    """Prints downloads alone: nobody who asks a question wants to hear how it is answered."""
+
+    def __init__(self, settings: TerminalSettings) -> None:
+        super().__init__(settings)
+        self.wants_notes = False
+
+    def begin(self, step: str) -> None:
+        if step.startswith("Downloading"):
+            super().begin(step)
+
+    def end(self, outcome: str) -> None:
+        if outcome.startswith("Downloaded"):
+            super().end(outcome)
+
+
+def _elapsed(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.2f}s"
+    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1:
+            return f"{int(seconds * factor)}{unit}"
+    return f"{int(seconds * 1e9)}ns"
+
+
+class DownloadLines(Downloads):
+    """Prints each download with a time of its own: they are under way side by side, within a step."""
+
+    def __init__(self, lines: ProgressLines) -> None:
+        super().__init__(lines)
+        self.lines = lines
+        self.step = lines.started
+        self.started: dict[str, float] = {}
+
+    def __exit__(self, *error: object) -> None:
+        self.lines.started = self.step
+
+    def begin(self, url: str) -> None:
+        super().begin(url)
+        self.started[url] = self.lines.started
+
+    def end(self, url: str) -> None:
+        self.lines.started = self.started[url]
+        super().end(url)

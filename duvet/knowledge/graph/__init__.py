@@ -1,1 +1,0 @@
-"""What the store knows as a graph."""

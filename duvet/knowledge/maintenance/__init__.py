@@ -1,0 +1,1 @@
+"""Maintenance of the index: backup, restore, uploads, feedback."""

@@ -1,0 +1,1 @@
+"""A project: configuration, inputs and trace."""

@@ -1,0 +1,177 @@
+"""Source and requirement files of a project, found by its patterns and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from msgspec import Struct
+
+from duvet.config.settings import Config, SourceRule
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Problem
+from duvet.progress import Progress
+from duvet.sources.comments import SourceStyle
+from duvet.sources.scan import (
+    RuleOrigin,
+    ScannedFile,
+    SourceFile,
+    find_matching_files,
+    find_sources,
+    make_unreadable_problem,
+    order_annotations,
+    scan_file,
+)
+from duvet.specs.extraction import Extraction
+from duvet.specs.requirement_files import read_requirement_file
+from duvet.text import format_count
+from duvet.tree.cache import ResultCache, make_cache_key
+from duvet.tree.files import MemoryTree, Tree
+
+StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
+"""Sources by the styles that they are read in."""
+
+
+class SourceListing(Struct, frozen=True):
+    """The sources, and what is wrong with the patterns."""
+
+    groups: StyleGroups
+    problems: list[Problem]
+
+
+class MatchedPaths(Struct, frozen=True):
+    """The paths that patterns match, and what is wrong with the patterns."""
+
+    paths: list[str]
+    problems: list[Problem]
+
+
+class InputFiles(Struct, frozen=True):
+    """The files to read annotations from, and what is wrong with the patterns."""
+
+    sources: StyleGroups
+    requirements: list[str]
+    problems: list[Problem]
+
+    @property
+    def count(self) -> int:
+        """How many readings of files that makes."""
+        return sum(len(styles) * len(paths) for styles, paths in self.sources) + len(self.requirements)
+
+
+class InputPatterns(Struct, frozen=True):
+    """What names the inputs of a project; what is given beside the configuration comes after it."""
+
+    config: Config | None
+    sources: tuple[SourceRule, ...]
+    requirements: tuple[str, ...]
+    extracted: Mapping[str, bytes]
+    """Requirement files that may not be on disk yet."""
+    root: str
+    """The working directory."""
+
+    def match(self, tree: Tree, memory: ResultCache) -> InputFiles:
+        """All that there is."""
+        listed = self._listed(tree, memory)
+        found = self._found(tree, memory)
+        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
+
+    def _listed(self, tree: Tree, memory: ResultCache) -> SourceListing:
+        rules = self._rules()
+
+        def work() -> SourceListing:
+            problems: list[Problem] = []
+            groups: dict[tuple[SourceStyle, ...], list[str]] = {}
+            for wanted in find_sources(rules, tree, self.root, problems.append):
+                groups.setdefault(wanted.styles, []).append(wanted.path)
+            return SourceListing(list(groups.items()), problems)
+
+        how = make_cache_key(self.root, [rule for rule, _ in rules], *self._problem_places)
+        return memory.of_tree("sources", SourceListing, how, work)
+
+    def _found(self, tree: Tree, memory: ResultCache) -> MatchedPaths:
+        config = self.config
+        configured = config.requirements if config else ()
+
+        def work() -> MatchedPaths:
+            problems: list[Problem] = []
+            view = MemoryTree(self.extracted, tree)
+            found: list[str] = []
+            if config is not None:
+                origin = RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
+                found += find_matching_files("pattern", configured, view, problems.append, origin)
+            found += find_matching_files("pattern", self.requirements, view, problems.append, RuleOrigin())
+            return MatchedPaths(list(dict.fromkeys(found)), problems)
+
+        how = make_cache_key(list(self.extracted), configured, self.requirements, *self._problem_places)
+        return memory.of_tree("requirement-files", MatchedPaths, how, work)
+
+    @property
+    def _problem_places(self) -> tuple[str, str]:
+        """Problems with patterns name places in the configuration."""
+        return (self.config.path, self.config.toml.text) if self.config else ("", "")
+
+    def _rules(self) -> list[tuple[SourceRule, RuleOrigin]]:
+        found = [(rule, RuleOrigin()) for rule in self.sources]
+        config = self.config
+        if config is None:
+            return found
+        origins = (RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
+        return [*zip(config.sources, origins, strict=True), *found]
+
+
+ProblemSink = Callable[[Problem], None]
+
+
+class InputReader:
+    """Reads the inputs; files that are what they were are not read again."""
+
+    def __init__(
+        self, tree: Tree, memory: ResultCache, extraction: Extraction, report: ProblemSink, progress: Progress
+    ) -> None:
+        self.tree = tree
+        self.memory = memory
+        self.extraction = extraction
+        self.report = report
+        self.progress = progress
+        self.by_path: dict[str, list[Annotation]] = {}
+
+    def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
+        """All annotations in order."""
+        self.progress.begin("Parsing annotations")
+        for styles, paths in inputs.sources:
+            self._scan(styles, paths)
+        self._read_requirements(inputs.requirements)
+        found = order_annotations(self.by_path)
+        self.progress.end(f"Parsed {len(found)} annotations")
+        return found
+
+    def _scan(self, styles: tuple[SourceStyle, ...], paths: Iterable[str]) -> None:
+        self._take(paths, make_cache_key(styles), lambda path: scan_file(SourceFile(path, styles), self.tree))
+
+    def _read_requirements(self, paths: Iterable[str]) -> None:
+        extracted = self.extraction.annotations
+        for path in paths:
+            self._add(path, extracted.get(path, []))
+        unread = [path for path in paths if path not in extracted]
+        self._take(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
+
+    def _take(self, paths: Iterable[str], how: str, read: Callable[[str], ScannedFile]) -> None:
+        def readable(path: str) -> ScannedFile | None:
+            try:
+                return read(path)
+            except DuvetError as error:
+                self.report(make_unreadable_problem(error))
+                return None
+
+        for path, scanned in self.memory.of_files("annotations", ScannedFile, paths, how, readable):
+            for problem in scanned.problems:
+                self.report(problem)
+            self._add(path, scanned.annotations)
+
+    def _add(self, path: str, annotations: list[Annotation]) -> None:
+        if annotations:
+            known = self.by_path.get(path)
+            self.by_path[path] = annotations if known is None else known + annotations
+            if self.progress.wants_notes:
+                self.progress.note(f"{path}: {format_count(len(annotations), 'annotation')}")

@@ -1,0 +1,159 @@
+"""Requirements without citation or test, and filters for lists of requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from duvet.model import Kind, Level
+from duvet.queries.records import RequirementRow, make_row_fields
+from duvet.trace.catalogue import Catalogue, RequirementCard
+from duvet.trace.records import State, Status
+
+LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
+"""What levels are called where one is asked for."""
+
+_Test = Callable[[RequirementCard], bool]
+
+
+class RequirementFilter(Struct, frozen=True):
+    """What a requirement has to be; several values of a kind are alternatives, none let everything through."""
+
+    specifications: tuple[str, ...] = ()
+    """By id, name, URL or path."""
+    sections: tuple[str, ...] = ()
+    """By id, number or title, of any specification, or as `spec#section`; numbered ones with those below them."""
+    levels: tuple[Level, ...] = ()
+    statuses: tuple[Status, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    """Those that have an annotation of such a type."""
+
+
+def select_requirements(catalogue: Catalogue, wanted: RequirementFilter) -> list[int]:
+    """The indexes of the requirements that pass, in the order of the catalogue; NotFoundError for an unknown name."""
+    cards = catalogue.requirements
+    found = list(range(len(cards)))
+    for test in _tests(catalogue, wanted):
+        found = [index for index in found if test(cards[index])]
+    return found
+
+
+def _tests(catalogue: Catalogue, wanted: RequirementFilter) -> Iterator[_Test]:
+    if wanted.specifications:
+        from duvet.trace.names import require_specification
+
+        named = {index for name in wanted.specifications for index in require_specification(catalogue, name)}
+        yield lambda card: card.specification in named
+    if wanted.sections:
+        spots = {spot for name in wanted.sections for spot in _spots(catalogue, wanted.specifications, name)}
+        yield lambda card: (card.specification, card.section) in spots
+    if wanted.levels:
+        yield lambda card: card.level in wanted.levels
+    if wanted.statuses:
+        yield lambda card: card.status in wanted.statuses
+    if wanted.kinds:
+        yield lambda card: any(catalogue.citations[number].kind in wanted.kinds for number in card.citations)
+
+
+def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
+    """The sections of that name, each with its specification."""
+    from duvet.trace.names import find_sections, make_section_error, require_specification
+
+    spec, _, wanted = name.rpartition("#")
+    names = (spec,) if spec else specifications
+    indexes = [index for one in names for index in require_specification(catalogue, one)]
+    looked = indexes if names else range(len(catalogue.specifications))
+    cards = [(index, catalogue.specifications[index]) for index in looked]
+    ##= man/spec/queries.md#filters
+    ##% A filter for a numbered section MUST include the sections below it.
+    spots = [(index, id) for index, card in cards for id in find_sections(card, wanted)]
+    if not spots:
+        raise make_section_error([card for _, card in cards], wanted)
+    return spots
+
+
+class Gap(StrEnum):
+    """What a requirement may lack, in the word that people use for it."""
+
+    CITATION = "uncited"
+    TEST = "untested"
+    TODO = "to do"
+
+
+class RequirementGaps(Struct, frozen=True):
+    """The requirements that lack something, among those that were looked at."""
+
+    indexes: tuple[int, ...]
+    among: int
+    not_applicable: int = 0
+    """So many others were looked at that are not owed."""
+
+
+class TodoNote(Struct, frozen=True, kw_only=True):
+    """An annotation that says that something is still to do."""
+
+    file_path: str
+    line_number: int
+    feature: str
+    tracking_issue: str
+
+    @property
+    def words(self) -> str:
+        """Its place and what it names."""
+        place = f"{self.file_path}:{self.line_number}"
+        return " ".join(word for word in (place, self.feature, self.tracking_issue) if word)
+
+
+class TodoRow(RequirementRow, frozen=True, kw_only=True):
+    """A requirement with what is to do."""
+
+    todos: tuple[TodoNote, ...]
+
+
+def find_gaps(catalogue: Catalogue, wanted: RequirementFilter, lack: Gap | None) -> RequirementGaps:
+    """Those of the requirements that lack it, or that have one of the wanted statuses, or both if both are asked for."""
+    cards = catalogue.requirements
+    looked = select_requirements(catalogue, replace(wanted, statuses=()))
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
+    owed = [index for index in looked if cards[index].state is not State.NOT_APPLICABLE]
+    found = (index for index in owed if lack is None or _lacks(catalogue, cards[index], lack))
+    return RequirementGaps(
+        tuple(index for index in found if not wanted.statuses or cards[index].status in wanted.statuses),
+        len(owed),
+        len(looked) - len(owed),
+    )
+
+
+def _lacks(catalogue: Catalogue, card: RequirementCard, lack: Gap) -> bool:
+    kinds = {catalogue.citations[number].kind for number in card.citations}
+    match lack:
+        case Gap.CITATION:
+            ##= man/spec/queries.md#uncited
+            ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is
+            ##% not done and tests are missing; and as to do while a todo cites it.
+            return card.status is Status.NOT_STARTED
+        case Gap.TEST:
+            return card.status is Status.NEEDS_TESTS or (card.status is not Status.DONE and Kind.TEST not in kinds)
+        case Gap.TODO:
+            return Kind.TODO in kinds
+
+
+def select_at_least_level(catalogue: Catalogue, indexes: tuple[int, ...], level: Level) -> tuple[int, ...]:
+    """Those of the requirements that have that level or a stronger one."""
+    return tuple(index for index in indexes if catalogue.requirements[index].level >= level)
+
+
+def make_todo_row(catalogue: Catalogue, card: RequirementCard) -> TodoRow:
+    """The row of a requirement with its todos."""
+    cited = [catalogue.citations[number] for number in card.citations]
+    todos = tuple(
+        TodoNote(file_path=one.path, line_number=one.line, feature=one.feature, tracking_issue=one.tracking_issue)
+        for one in cited
+        if one.kind is Kind.TODO
+    )
+    return TodoRow(**make_row_fields(catalogue, card), todos=todos)

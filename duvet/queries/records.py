@@ -1,0 +1,304 @@
+"""Rows and details that queries answer with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from textwrap import dedent
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from duvet.model import Level, Problem, Section, Severity
+from duvet.text import format_count
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard, SpecificationCard
+from duvet.trace.coverage import CountedRequirement, Total, compute_level_totals
+from duvet.trace.records import NotApplicable, Status
+
+
+class RequirementRow(Struct, frozen=True, kw_only=True):
+    """A requirement in a list."""
+
+    identifier: str
+    """The first digits of its id; the whole id is the hex BLAKE3 of its text."""
+    full_path: str
+    specification: str
+    section: str
+    section_title: str
+    target: str
+    level: str | None
+    status: str
+    state: str
+    text: str
+    file_path: str
+    line_number: int
+
+
+def make_requirement_row(catalogue: Catalogue, card: RequirementCard) -> RequirementRow:
+    """The row of a requirement."""
+    return RequirementRow(**make_row_fields(catalogue, card))
+
+
+def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
+    """The fields of its row, for rows that have more."""
+    specification, id = catalogue.specification_of(card), card.id
+    return {
+        "identifier": id[:SHORT_ID_DIGITS],
+        "full_path": specification.requirement_path(card.section, id),
+        "specification": specification.id,
+        "section": card.section,
+        "section_title": specification.titles.get(card.section, ""),
+        "target": catalogue.target_of(card),
+        "level": format_level(card.level),
+        "status": card.status.words,
+        "state": card.state.words,
+        "text": card.text,
+        "file_path": specification.path,
+        "line_number": card.line,
+    }
+
+
+def format_level(level: Level) -> str | None:
+    """`MUST`; None where none is stated."""
+    return level.name if level else None
+
+
+# Sections can be linked to in the page of an RFC and not in its text.
+_RFC_AS_TEXT = re.compile(r"\A(https://www\.rfc-editor\.org/rfc/rfc\d+)\.txt\Z")
+_SAFE_IN_FRAGMENTS = "/!$&'()*+,;=:@?-._~"
+
+
+def make_fragment_link(anchor: str) -> str:
+    """The link to a place on the page."""
+    return f"#{_quoted(anchor, _SAFE_IN_FRAGMENTS)}"
+
+
+def keep_web_url(url: str | None) -> str:
+    """The URL, where it leads to the web; nothing where it could make a browser do something else."""
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+    return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
+
+
+def make_blob_url(base: str | None, path: str) -> str:
+    """Where a source can be read, without its line; nothing where that is not known."""
+    found = keep_web_url(base)
+    return f"{found.rstrip('/')}/{_quoted(path)}" if found else ""
+
+
+def make_issue_url(base: str | None, id: str) -> str:
+    """Where an issue can be read: issues may be named by number or by URL."""
+    found = keep_web_url(base)
+    return keep_web_url(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
+
+
+def make_published_url(url: str, section: str | None = None) -> str:
+    """Where a specification, or a section of it, can be read."""
+    page = _RFC_AS_TEXT.sub(r"\1", keep_web_url(url))
+    if section is None or not page:
+        return page
+    return "" if page.endswith(".txt") else page + make_fragment_link(section)
+
+
+def _quoted(text: str, safe: str = "/") -> str:
+    # A name that is no text in UTF-8 leads nowhere, and does no harm.
+    return quote(text, safe=safe, errors="replace")
+
+
+class CitationWithCode(Struct, frozen=True, kw_only=True):
+    """An annotation with the code around it."""
+
+    id: str
+    """`file:line`."""
+    full_path: str | None
+    """Where it stands among all resources, below the first requirement that it refers to."""
+    file_path: str
+    line_number: int
+    type: str
+    target: str
+    specification: str | None
+    section: str | None
+    section_title: str | None
+    quote: str
+    reason: str | None
+    feature: str | None
+    tracking_issue: str | None
+    valid: bool
+    error: str | None
+    """Why it is not valid."""
+    warning: str | None
+    comment_text: str
+    """Its lines without their indentation."""
+    context_start: int
+    """The number of the first line of the context."""
+    context_lines: tuple[str, ...]
+    url: str | None
+    issue_url: str | None
+
+
+class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
+    """An annotation with the requirements that it refers to."""
+
+    requirements: tuple[RequirementRow, ...]
+
+
+class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
+    """Annotations of a file: all of them, or those at one place."""
+
+    file_path: str
+    url: str | None
+    citations: tuple[CitationDetail, ...]
+
+
+class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
+    """A requirement in its worst place, with all of its places."""
+
+    id: str
+    """The hex BLAKE3 of its text."""
+    specification_name: str
+    status_reason: str
+    excuse: NotApplicable | None
+    """What the configuration says where it is not applicable."""
+    url: str | None
+    """Where its section can be read."""
+    places: tuple[RequirementRow, ...]
+    citations: tuple[CitationWithCode, ...]
+    neighbours: tuple[RequirementRow, ...]
+    """Those right before and after it in its section."""
+    cited_together: tuple[RequirementRow, ...]
+    """Others that the same citations refer to."""
+
+
+class RequirementCounts(Struct, frozen=True, kw_only=True):
+    """How many requirements there are; what is excepted or not applicable is not done."""
+
+    requirements: int
+    not_started: int
+    in_progress: int
+    needs_tests: int
+    done: int
+    excepted: int
+    not_applicable: int
+    applicable: int
+    percent: int | None
+    """How many of the applicable ones are done."""
+
+
+class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
+    """How many there are of one level."""
+
+    level: str | None
+    """None where none is stated."""
+
+
+class SectionRow(Struct, frozen=True, kw_only=True):
+    """A section in a list."""
+
+    id: str
+    title: str
+    full_path: str
+    numbers: RequirementCounts
+
+
+class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="section"):
+    """A section with its text."""
+
+    id: str
+    title: str
+    content: str
+    full_path: str
+    specification: str
+    specification_name: str
+    target: str
+    file_path: str
+    line_number: int
+    url: str | None
+    numbers: RequirementCounts
+    requirements: tuple[RequirementRow, ...]
+    citations: tuple[CitationWithCode, ...]
+    """Those of its title, and of what is no requirement."""
+
+
+class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
+    """A specification with its sections."""
+
+    id: str
+    name: str
+    url: str
+    description: str
+    full_path: str
+    target: str
+    """What targets call it."""
+    file_path: str
+    numbers: RequirementCounts
+    levels: tuple[LevelCounts, ...]
+    sections: tuple[SectionRow, ...]
+
+
+Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
+
+
+def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts:
+    """The numbers of all of these."""
+    *_, total = compute_level_totals(found)
+    return RequirementCounts(**_fields(total))
+
+
+def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ...]:
+    """The numbers of each level that occurs among these, the strongest first."""
+    *levels, _ = compute_level_totals(found)
+    return tuple(
+        LevelCounts(level=format_level(total.level), **_fields(total)) for total in levels if total.level is not None
+    )
+
+
+def _fields(total: Total) -> dict[str, Any]:
+    return {
+        "requirements": total.requirements,
+        "not_started": total.with_status(Status.NOT_STARTED),
+        "in_progress": total.with_status(Status.IN_PROGRESS),
+        "needs_tests": total.with_status(Status.NEEDS_TESTS),
+        "done": total.done,
+        "excepted": total.excepted,
+        "not_applicable": total.not_applicable,
+        "applicable": total.applicable,
+        "percent": total.percent,
+    }
+
+
+def make_section_row(
+    specification: SpecificationCard, id: str, requirements: Iterable[CountedRequirement]
+) -> SectionRow:
+    """The row of a section with these requirements."""
+    return SectionRow(
+        id=id,
+        title=specification.titles[id],
+        full_path=specification.section_path(id),
+        numbers=count_requirements(requirements),
+    )
+
+
+def format_section_text(section: Section) -> str:
+    """The text of a section without its title and the indentation that all of it has; no page begins or ends in it."""
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST leave the headers and footers of pages out of sections.
+    return dedent("\n".join(section.lines)).strip("\n")
+
+
+NO_REQUIREMENTS = "the project has no requirements"
+
+
+def list_errors(catalogue: Catalogue) -> tuple[Problem, ...]:
+    """What is wrong in the project; while anything is, not everything counts."""
+    return tuple(problem for problem in catalogue.problems if problem.severity is Severity.ERROR)
+
+
+def describe_error_count(catalogue: Catalogue) -> str:
+    """How many errors there are."""
+    return f"{format_count(len(list_errors(catalogue)), 'error')} in the project"
+
+
+def describe_incompleteness(catalogue: Catalogue) -> str:
+    """That not everything counts; nothing where it does."""
+    return f"{describe_error_count(catalogue)}, so not everything counts" if list_errors(catalogue) else ""

@@ -1,1 +1,0 @@
-"""Full text over the requirements of a project."""

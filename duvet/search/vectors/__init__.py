@@ -1,1 +1,0 @@
-"""Texts as vectors, where the extra `semantic` is installed."""

@@ -1,0 +1,424 @@
+"""Inserts and edits annotations in a source, changing nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, repeat
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from duvet.config.languages import STARS, Language
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Edit, Kind, Place, ProblemsError
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
+
+LINE_WIDTH = 80
+"""How wide an annotation is written where nothing says otherwise."""
+_TAB = 4
+
+WordList = Sequence[str]
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a quote; blanks of every kind part them, as they do when quotes are looked for."""
+    return [word for word in text.translate(_BLANKS).split(" ") if word]
+
+
+_BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
+
+
+def measure_line(line: str) -> int:
+    """How wide a line is, with tabs spread out."""
+    return len(line.expandtabs(_TAB))
+
+
+def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
+    """The words on lines with room for so many characters, the last one for all that follow.
+
+    A word that is too long has a line of its own.
+    """
+    line: list[str] = []
+    left = chain(rooms, repeat(rooms[-1]))
+    used, room = 0, next(left)
+    for word in given:
+        if line and used + 1 + len(word) > room:
+            yield line
+            line, used, room = [], 0, next(left)
+        used += len(word) + bool(line)
+        line.append(word)
+    if line:
+        yield line
+
+
+def rewrap_words(lines: Sequence[WordList], wanted: WordList, rooms: Sequence[int]) -> list[list[str]]:
+    """Other words on the lines of a quote: each line keeps what it had, and where one gets too long, all from it flow.
+
+    A line that nothing is left for is empty.
+    """
+    placed = _placed(lines, wanted)
+    for index, line in enumerate(placed):
+        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
+            rest = [word for one in placed[index:] for word in one]
+            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
+    return placed
+
+
+def _placed(lines: Sequence[WordList], wanted: WordList) -> list[list[str]]:
+    """What is wanted on the lines that hold what it has in common with them."""
+    from difflib import SequenceMatcher
+
+    home = [index for index, line in enumerate(lines) for _ in line]
+    old = [word for line in lines for word in line]
+    placed: list[list[str]] = [[] for _ in lines]
+    for tag, low, high, first, last in SequenceMatcher(None, old, wanted, autojunk=False).get_opcodes():
+        for step, word in enumerate(wanted[first:last]):
+            # What is new stands behind what is there before it.
+            at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
+            placed[home[at]].append(word)
+    return placed
+
+
+def format_field(key: str, value: str, room: int) -> Iterator[str]:
+    """A field, `key=value`; a reason may go on in further lines."""
+    if key != "reason":
+        yield f"{key}={' '.join(split_words(value))}"
+    else:
+        yield from (f"{key}={' '.join(line)}" for line in wrap_words(split_words(value), room - len(key) - 1))
+
+
+# A quote on one line does not tell how wide its comment may be.
+_WIDEST = 120
+
+_WRITTEN = {Kind.CITATION: "implementation"}
+
+
+def format_annotation(
+    style: SourceStyle,
+    indent: str,
+    target: str,
+    quote: str,
+    *,
+    kind: Kind = Kind.CITATION,
+    fields: Mapping[str, str] | None = None,
+    most: int = LINE_WIDTH,
+) -> list[str]:
+    """A new annotation in the style of a source, line by line without line ends, no wider than this where words allow.
+
+    The type is written where it is not the one that the source gives. Fields are named as in a comment: `reason`,
+    `level`, `feature`, `tracking-issue`.
+    """
+    meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
+    given = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
+    room = most - measure_line(meta)
+    lines = [f"source={target}" if "=" in target else target]
+    for key, value in (given | dict(fields or {})).items():
+        lines += format_field(key, value, room)
+    quoted = [" ".join(line) for line in wrap_words(split_words(quote), most - measure_line(content))]
+    return [*(meta + line for line in lines), *(content + line for line in quoted)]
+
+
+def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
+    """The edit that puts lines above this line of a text, ended as it is; beyond the last they are the end."""
+    starts, end = line_starts(text), find_line_end(text, line)
+    new = "".join(one + end for one in lines)
+    if line <= len(starts):
+        return Edit(line, 1, line, 1, new)
+    # A last line that has no end gets one.
+    ended = "" if text.endswith("\n") or not text else end
+    return make_edit(text, len(text), len(text), ended + new)
+
+
+def find_line_end(text: str, line: int) -> str:
+    """How a line of a text ends; for one without an end, how the line above it does."""
+    starts = line_starts(text)
+    following = starts[min(line, len(starts) - 1)]
+    return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
+
+
+def find_indentation(text: str, line: int) -> str:
+    """The white space that a line of a text begins with."""
+    starts = line_starts(text)
+    start = starts[line - 1]
+    written = text[start : text.find("\n", start) if line < len(starts) else len(text)]
+    return written[: len(written) - len(written.lstrip(WHITESPACE))]
+
+
+def make_edit(text: str, start: int, end: int, new: str) -> Edit:
+    """The edit that puts something in place of these characters."""
+    starts = line_starts(text)
+    first, last = find_line_index(starts, start), find_line_index(starts, end)
+    return Edit(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1, new)
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; of those that meet, the first in the text is made."""
+    starts = line_starts(text)
+    parts: list[str] = []
+    taken = 0
+    spans = [
+        (starts[one.line - 1] + one.column - 1, starts[one.end_line - 1] + one.end_column - 1, one.text)
+        for one in edits
+    ]
+    for start, end, new in sorted(dict.fromkeys(spans)):
+        if start >= taken:
+            parts += text[taken:start], new
+            taken = end
+    return "".join([*parts, text[taken:]])
+
+
+def make_comment_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
+    """The edit that gives a comment another target."""
+    return make_edit(text, *annotation.source.target, target)
+
+
+class QuoteLine(Struct, frozen=True):
+    """A line of a quote: where it begins and ends, where its text does, and its words."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    prefix: str
+    words: list[str]
+
+
+def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
+    """The edits that make a comment quote something else."""
+    return make_line_edits(text, _quote_lines(text, annotation, style), quote)
+
+
+def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
+    """The edits that put another quote on these lines, whose first and last have text; what is right stays as it is."""
+    ##= man/spec/validate.md#fixes
+    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
+    ##% again.
+    filled = [line for line in lines if line.words]
+    widest = max(measure_line(text[line.start : line.last]) for line in filled)
+    most = widest if len(filled) > 1 else max(widest, _WIDEST)
+    rooms = [most - measure_line(line.prefix) for line in lines]
+    new = rewrap_words([line.words for line in lines], split_words(quote), rooms)
+    changed = [index for index, line in enumerate(lines) if index >= len(new) or line.words != new[index]]
+    if len(new) <= len(lines) and all(index < len(new) and lines[index].words for index in changed):
+        return tuple(_line_edit(text, lines, new, index) for index in changed)
+    first = changed[0] if changed else len(lines) - 1
+    while not lines[first].words:
+        first -= 1
+    return (_flowing(text, lines[first:], new[first:]),)
+
+
+def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[QuoteLine]:
+    """The lines from the first to the last with text of the quote, those without any between them, too."""
+    found: list[QuoteLine] = []
+    at, end = annotation.source.quote
+    start = text.rfind("\n", 0, at) + 1
+    while start < end:
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        if not found:
+            first = at
+        else:
+            behind = text[start:stop].lstrip(WHITESPACE)[len(style.content) :]
+            first = stop - len(behind.lstrip(WHITESPACE))
+        quoted = text[first:stop].rstrip(WHITESPACE)
+        found.append(QuoteLine(start, stop, first, first + len(quoted), text[start:first], split_words(quoted)))
+        start = stop + 1
+    return found
+
+
+def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
+    """The edit of one line; one that nothing is left for goes away whole."""
+    line = lines[index]
+    if new[index]:
+        return make_edit(text, line.first, line.last, " ".join(new[index]))
+    if any(new[:index]):
+        return make_edit(text, lines[index - 1].end, line.end, "")
+    return make_edit(text, line.start, lines[index + 1].start, "")
+
+
+def _flowing(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
+    """The edit that puts other lines in place of these; lines that are added begin as the last one does."""
+    above = text.rfind("\n", 0, lines[0].first) + 1
+    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
+    prefixes = [line.prefix for line in lines if line.words]
+    prefixes += prefixes[-1:] * len(new)
+    written = [" ".join(line) for line in new if line]
+    joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
+    return make_edit(text, lines[0].first, lines[-1].last, joined)
+
+
+_STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
+
+
+class CommentPair(NamedTuple):
+    """What begins a comment, and what ends it."""
+
+    first: str
+    last: str
+
+
+_C = CommentPair("/*", "*/")
+_ML = CommentPair("(*", "*)")
+_OF_ML = (Language.COQ, Language.CRYPTOVERIF, Language.OCAML, Language.PROVERIF)
+_ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern in language.patterns)
+
+
+def find_comment_pair(path: str, meta: str) -> CommentPair | None:
+    """What such an annotation has to stand between in that file; None where each of its lines is a comment."""
+    if not meta.startswith(STARS.meta[0]):
+        return None
+    return _ML if path.endswith(_ENDINGS) else _C
+
+
+def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
+    """Whether a line begins inside a comment."""
+    start = line_starts(text)[line - 1]
+    first, last = map(re.escape, pair)
+    lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == _C else ""
+    for found in re.finditer(rf"{lines}{_STRINGS}|(?P<comment>{first}(?s:.*?)(?:{last}|\Z))", text):
+        if found.start() >= start:
+            return False
+        if found["comment"] and start < found.end():
+            return True
+    return False
+
+
+def enclose_lines(lines: Sequence[str], indent: str, pair: CommentPair) -> list[str]:
+    """The lines in a comment of their own."""
+    return [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
+
+
+class NewAnnotation(Struct, frozen=True):
+    """What an annotation has to say."""
+
+    target: str
+    quote: str
+    kind: Kind
+    fields: Mapping[str, str] = {}
+
+
+class Insertion(Struct, frozen=True):
+    """The lines of a new annotation, and the text with them."""
+
+    line: int
+    lines: tuple[str, ...]
+    text: str
+
+
+def insert_annotation(
+    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int
+) -> Insertion:
+    """The text of a source with an annotation above this line; DuvetError where that can't be."""
+    _check_line(path, text, line)
+    indent = find_indentation(text, line)
+    lines = _lines(path, text, line, wanted, style, most, indent)
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
+    new = apply_edits(text, [make_insertion_edit(text, line, lines)])
+    # What is wrong with them wherever they stand comes first.
+    _, problems = scan_comments(path, "\n".join(lines), style)
+    if problems:
+        raise ProblemsError(tuple(replace(one, place=Place(line), label="", notes=()) for one in problems))
+    _check_others(path, (text, new), line, len(lines), style)
+    return Insertion(line, tuple(lines), new)
+
+
+def _lines(
+    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int, indent: str
+) -> list[str]:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
+    pair = find_comment_pair(path, style.meta)
+    alone = pair is None or is_inside_comment(text, line, pair)
+    own = indent if alone else f"{indent} "
+    lines = format_annotation(
+        style, own, wanted.target, wanted.quote, kind=wanted.kind, fields=wanted.fields, most=most
+    )
+    if pair is None:
+        if lines[-1].endswith("\\"):
+            message = "the code below would belong to a comment that ends with a backslash"
+            raise DuvetError(message, hint="quote another part, by --part")
+        return lines
+    if any(pair.last in one for one in lines):
+        raise DuvetError(
+            f"words with {pair.last} in them would end the comment", hint="quote a part of them, by --part"
+        )
+    return lines if alone else enclose_lines(lines, indent, pair)
+
+
+def _check_line(path: str, text: str, line: int) -> None:
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
+    count = text.count("\n") + (text[-1:] not in ("", "\n"))
+    if not 0 < line <= count:
+        raise DuvetError(
+            "there is no such line", path=path, line=line, hint=f"the file has {format_count(count, 'line')}"
+        )
+    if line == 1:
+        _check_top(path, text)
+    elif _goes_on(text[: line_starts(text)[line - 1]]):
+        message = "the line above it goes on in this one"
+        raise DuvetError(message, path=path, line=line, hint="put it above the line where that begins")
+
+
+def _check_top(path: str, text: str) -> None:
+    known = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
+    for sign, what in known.items():
+        if text.startswith(sign):
+            raise DuvetError(f"the file has to begin with {what}", path=path, line=1, hint="put it above another line")
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a text ends with a line that a backslash joins to the next one; two of them are one of TeX's own signs."""
+    line = text.removesuffix("\n").removesuffix("\r")
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
+    """DuvetError unless all annotations are as they were, and one more stands in the new lines."""
+    old, new = ([_Stretch.of(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
+    for one in old:
+        if one.first < line <= one.last:
+            message = f"this line belongs to the annotation at {path}:{one.first}"
+            hint = f"put it above line {one.first} or line {one.last + 1}"
+            raise DuvetError(message, path=path, line=line, hint=hint)
+    below = line + count
+    ours = [one for one in new if line <= one.first and one.last < below]
+    others = [one.moved(-count if one.first >= below else 0) for one in new if one not in ours]
+    if others != old or len(ours) != 1:
+        message = "an annotation here would run into the one beside it"
+        raise DuvetError(message, path=path, line=line, hint="put it above another line, or leave a line between them")
+
+
+class _Stretch(Struct, frozen=True):
+    """What an annotation says, and on which lines."""
+
+    first: int
+    last: int
+    says: tuple[str, ...]
+
+    @classmethod
+    def of(cls, one: Annotation, text: str) -> _Stretch:
+        """The stretch of an annotation of this text."""
+        last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
+        fields = (one.reason, one.feature, one.tracking_issue)
+        return cls(one.line, last, (one.kind.name, one.target, one.quote, *fields))
+
+    def moved(self, by: int) -> _Stretch:
+        """The same some lines below."""
+        return _Stretch(self.first + by, self.last + by, self.says)
+
+
+def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
+    """The style to write in: the first one that gives this type by itself, or else the first one."""
+    known = list(styles)
+    return next((style for style in known if style.kind is kind), known[0])

@@ -1,0 +1,298 @@
+"""Glob patterns with the syntax of Rust's glob crate, and the paths that they match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from duvet import rules
+from duvet.config.settings import SourceRule
+from duvet.errors import DuvetError
+from duvet.model import Problem
+from duvet.tree.files import Tree, TreeEntry, is_folder
+from duvet.tree.outputs import is_unfinished
+
+_NAME = re.compile(r"[^/]+")
+_SPECIAL = re.compile(r"[*?\[]")
+_SUFFIX_ONLY = re.compile(r"\*([^*?\[\]]+)")
+_CLASS = r"\[(?:!(?P<none>.[^]]*)|(?P<one>[^!][^]]*))\]"
+_MARK = re.compile(rf"{_CLASS}|(?P<stars>\*\*+)|(?P<open>\[)|(?P<nul>\0)", re.DOTALL)
+_TOKEN = re.compile(rf"{_CLASS}|(?P<star>\*)|(?P<any>\?)|(?P<open>\[)|[^*?[]+", re.DOTALL)
+
+PathPredicate = Callable[[str], object]
+
+
+class PatternError(DuvetError):
+    """A pattern that means nothing."""
+
+    def __init__(self, pattern: str, position: int, reason: str) -> None:
+        super().__init__(
+            f"Pattern syntax error near position {position}: {reason}",
+            hint=f"`{pattern}`: * and ? stay within a folder, ** is a whole folder name, [abc] is one character",
+        )
+
+
+class PatternComponent(Struct, frozen=True):
+    """One folder or file name of a pattern: a literal, a test, or (with neither) any number of folders."""
+
+    literal: str | None = None
+    matches: PathPredicate | None = None
+    expression: str = ""
+    """What a name has to be, as a regular expression."""
+
+    @property
+    def is_recursive(self) -> bool:
+        return self.literal is None and self.matches is None
+
+
+class PathPattern(Struct, frozen=True):
+    """A compiled pattern."""
+
+    root: str
+    components: tuple[PatternComponent, ...]
+    wants_folders: bool
+    """It ends with a slash, so that no file matches."""
+
+
+def compile_pattern(text: str) -> PathPattern:
+    """The pattern, or PatternError with upstream's words."""
+    _check(text)
+    names = (found for found in _NAME.finditer(text) if found[0] != ".")
+    components: list[PatternComponent] = []
+    for found in names:
+        component = _component(found[0], text, found.start())
+        if not (component.is_recursive and components and components[-1].is_recursive):
+            components.append(component)
+    return PathPattern("/" if text.startswith("/") else "", tuple(components), text.endswith("/"))
+
+
+def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
+    """A test for the paths that a pattern matches, and for all that is in folders that it matches."""
+    return re.compile("|".join(map(_path_expression, patterns)) or "(?!)", re.DOTALL).fullmatch
+
+
+def _check(text: str) -> None:
+    for mark in _MARK.finditer(text):
+        start, end = mark.span()
+        if mark["nul"]:
+            raise PatternError(text, start, "no path holds a NUL")
+        if mark["open"]:
+            raise PatternError(text, start, "invalid range pattern")
+        if mark["stars"]:
+            if end - start > 2:
+                raise PatternError(text, start + 2, "wildcards are either regular `*` or recursive `**`")
+            if start and text[start - 1] != "/":
+                raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
+            if end < len(text) and text[end] != "/":
+                raise PatternError(text, end, "recursive wildcards must form a single path component")
+
+
+def _component(name: str, pattern: str, offset: int) -> PatternComponent:
+    if name == "**":
+        return PatternComponent()
+    if not _SPECIAL.search(name):
+        return PatternComponent(literal=name, expression=re.escape(name))
+    expression = "".join([_translated(token, pattern, offset) for token in _TOKEN.finditer(name)])
+    suffix = _SUFFIX_ONLY.fullmatch(name)
+    if suffix:
+        ending = suffix[1]
+        return PatternComponent(matches=lambda name: name.endswith(ending), expression=expression)
+    return PatternComponent(matches=re.compile(expression, re.DOTALL).fullmatch, expression=expression)
+
+
+def _translated(token: re.Match[str], pattern: str, offset: int) -> str:
+    match token.lastgroup:
+        case "star":
+            return "[^/]*"
+        case "any":
+            return "[^/]"
+        case "one" | "none":
+            return _character_class(token["one"] or token["none"], negated=token["none"] is not None)
+        case "open":
+            # The bracket that closes it is behind a slash.
+            raise PatternError(pattern, offset + token.start(), "invalid range pattern")
+    return re.escape(token[0])
+
+
+def _character_class(inside: str, *, negated: bool) -> str:
+    choices: list[str] = []
+    at = 0
+    while at < len(inside):
+        if at + 2 < len(inside) and inside[at + 1] == "-":
+            low, high = inside[at], inside[at + 2]
+            choices += [f"{re.escape(low)}-{re.escape(high)}"] if low <= high else []
+            at += 3
+        else:
+            choices.append(re.escape(inside[at]))
+            at += 1
+    if not choices:
+        return "[^/]" if negated else "(?!)"
+    return f"(?!/)[{'^' if negated else ''}{''.join(choices)}]"
+
+
+def _path_expression(pattern: PathPattern) -> str:
+    if not pattern.components:
+        return "(?!)"
+    *folders, last = pattern.components
+    inner = "".join(["(?:.*/)?" if one.is_recursive else f"{one.expression}/" for one in folders])
+    return f"{pattern.root}{inner}{'.+' if last.is_recursive else last.expression}(?:/.*)?"
+
+
+_END = re.compile(r"(?<=[^/])(?:/|\Z)")
+_Step = tuple[str, int, tuple[object, ...]]
+"""A folder, the component to look for there, and the folders around it where a link led there."""
+
+
+def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
+    """Every path that the pattern matches, folders too, sorted; `report` hears of what could not be entered."""
+    found = _Walk(tree, pattern.components, report).run(pattern.root)
+    if pattern.wants_folders:
+        found = {path for path in found if not tree.is_file(path)}
+    if not any(map(_is_odd, found)):
+        return sorted(found)
+    for path in filter(_is_odd, found):
+        shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        report(rules.FILE_ODD_NAME.problem("the name of this file is not UTF-8, so it is not read", shown))
+    return sorted(path for path in found if not _is_odd(path))
+
+
+def _is_odd(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+class _Walk:
+    """Goes through folders with a list of what is still to do: a tree may be deeper than Python's stack."""
+
+    def __init__(self, tree: Tree, components: tuple[PatternComponent, ...], report: Callable[[Problem], None]) -> None:
+        self.tree = tree
+        self.components = components
+        self.report = report
+        self.found: set[str] = set()
+        self.todo: list[_Step] = []
+        self.linked: set[object] = set()
+        """The folders that links have led to."""
+        self.looped: set[object] = set()
+        """The links that lead back, each by its folder and its name."""
+
+    def run(self, root: str) -> set[str]:
+        """Every path below the root that the components lead to."""
+        if self.components:
+            self.todo.append((root, 0, ()))
+        while self.todo:
+            folder, index, above = self.todo.pop()
+            component = self.components[index]
+            if component.literal is not None:
+                self._literal(_start(folder) + component.literal, index)
+            elif component.matches is not None:
+                self._listed(folder, component.matches, index)
+            else:
+                self._at_any_depth(folder, index, above)
+        return self.found
+
+    def _literal(self, path: str, index: int) -> None:
+        if index + 1 < len(self.components):
+            self.todo.append((path, index + 1, ()))
+        elif self.tree.exists(path):
+            self.found.add(path)
+
+    def _listed(self, folder: str, matches: PathPredicate, index: int) -> None:
+        start = _start(folder)
+        names = [entry for entry in self._entries(folder) if matches(entry.name)]
+        if index + 1 == len(self.components):
+            self.found.update(start + entry.name for entry in names)
+        else:
+            self.todo += [(start + entry.name, index + 1, ()) for entry in names if is_folder(entry)]
+
+    def _at_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
+        ##= man/spec/trace.md#sources
+        ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains
+        ##% itself once.
+        rest = self.components[index + 1 :]
+        test = rest[0].matches if len(rest) == 1 else None
+        if rest and test is None:
+            self.todo.append((folder, index + 1, ()))
+        start = _start(folder)
+        folders: list[tuple[str, bool]] = []
+        for entry in self._entries(folder):
+            if test is not None and test(entry.name):
+                self.found.add(start + entry.name)
+            if is_folder(entry):
+                folders.append((start + entry.name, entry.is_symlink()))
+        # In one order everywhere, because which link comes first decides where a folder is entered.
+        for path, is_link in sorted(folders):
+            inside = self._entered(folder, path, is_link, above)
+            if inside is not None:
+                self.todo.append((path, index, inside))
+                if not rest:
+                    self.found.add(path)
+
+    def _entries(self, folder: str) -> Iterator[TreeEntry]:
+        try:
+            ##= man/spec/trace.md#reports
+            ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a
+            ##% run that is still writing.
+            yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
+        except DuvetError as error:
+            self._unreadable(error)
+
+    def _entered(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
+        """The folders around what is in the path; None where the path leads back into one of them."""
+        if not is_link and not above:
+            return above
+        try:
+            around = above or tuple(map(self.tree.identity, _prefixes(folder)))
+            identity = self.tree.identity(path)
+        except DuvetError as error:
+            self._unreadable(error)
+            return None
+        if identity in around:
+            self._tell_loop((around[-1], path.rpartition("/")[2]), path)
+            return None
+        # Behind a link, a folder that another link has led to is not entered again: packages that link to one another
+        # would be walked in every order.
+        if is_link and above and identity in self.linked:
+            return None
+        if is_link:
+            self.linked.add(identity)
+        return (*around, identity)
+
+    def _tell_loop(self, link: object, path: str) -> None:
+        """Once for each link, however many paths lead to it."""
+        if link not in self.looped:
+            self.looped.add(link)
+            self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
+
+    def _unreadable(self, error: DuvetError) -> None:
+        self.report(rules.FILE_UNREADABLE.problem(error.message, error.path))
+
+
+def _start(folder: str) -> str:
+    """What the paths in the folder begin with."""
+    return f"{folder}/" if folder and not folder.endswith("/") else folder
+
+
+def _prefixes(folder: str) -> Iterator[str]:
+    """The folder and all that it is in, from the root on."""
+    yield "/" if folder.startswith("/") else ""
+    for end in _END.finditer(folder):
+        yield folder[: end.start()]
+
+
+def parse_legacy_pattern(pattern: str) -> SourceRule:
+    """The rule that a `--source-pattern` means; blanks in its style count, and empty parts don't."""
+    if not pattern.startswith("("):
+        return SourceRule(patterns=(pattern,))
+    style, bracket, glob = pattern[1:].partition(")")
+    prefixes = [part for part in style.split(",") if part]
+    if not bracket or len(prefixes) < 2:
+        raise DuvetError(
+            f"the comment style of the source pattern `{pattern}` is not complete",
+            hint="write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'",
+        )
+    return SourceRule(patterns=(glob,), meta=prefixes[0], content=prefixes[1])

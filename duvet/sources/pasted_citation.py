@@ -1,0 +1,137 @@
+"""Reads a citation that was pasted in any comment style or as TOML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from duvet.model import Annotation, Problem
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.text import WHITESPACE, trim
+
+_FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
+_SIGNS = r"[^\w\s=]{1,8}? ?"
+"""What begins a comment in most languages; in some it is a word."""
+_META = re.compile(rf"(?P<mark>{_SIGNS})=")
+_CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
+_TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
+_NAMING = re.compile(rf"(?P<mark>{_SIGNS}|(?!{_FIELD.pattern})[A-Za-z]{{1,8}} ?)=\s*(?:source\s*=\s*)?{_TARGET}")
+_BARE = re.compile(_TARGET)
+_STARS = re.compile(r"[/(]\*+")
+_ENDS = {"*/": "/*", "-->": "<!--", "--}}": "{{!--", "*)": "(*", "-}": "{-", "]]": "--[["}
+_PLAIN = SourceStyle()
+
+
+class PastedText(Struct, frozen=True):
+    """What a text says, and what is wrong with it."""
+
+    text: str
+    """The same lines in one style, which places are counted in."""
+    annotations: list[Annotation]
+    problems: list[Problem]
+
+
+class _Lead(NamedTuple):
+    """What lines of annotations begin with, of which it is told where the rest of a line begins."""
+
+    meta: re.Pattern[str]
+    content: re.Pattern[str]
+
+
+def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
+    """The annotations of a text; those in the styles that are known read exactly as in a source."""
+    ##= man/spec/mcp.md#tools
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
+    lines = [trim(line) for line in text.split("\n")]
+    known = [_lead(style.meta, style.content) for style in styles]
+    own = _read(lines, _named(lines, known)) or _read_any(lines, text, known)
+    written = "\n".join(line or "" for line in own)
+    return PastedText(written, *scan_comments(path, written, _PLAIN))
+
+
+def _read_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
+    """The lines in the style of any language, where none of those that are known names a target."""
+    bare = _without_ends(lines, text)
+    first = next(filter(None, lines), "")
+    if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
+        return _plain(lines)
+    return (
+        _read(bare, _foreign(bare, _NAMING.fullmatch))
+        or _read(lines, _first(lines, known))
+        or _read(bare, _foreign(bare, _META.match)[:1])
+        or _read(bare, _foreign(bare, _CONTENT.match)[:1])
+        or _plain(lines)
+    )
+
+
+def _named(lines: Iterable[str], known: Iterable[_Lead]) -> list[_Lead]:
+    """The styles in which lines name a target."""
+    naming = [line for line in lines if _NAMING.fullmatch(line)]
+    return [lead for lead in known if any(map(lead.meta.match, naming))]
+
+
+def _first(lines: Iterable[str], known: Sequence[_Lead]) -> list[_Lead]:
+    """The style of the first line that has one."""
+    metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
+    return next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
+
+
+def _foreign(lines: Sequence[str], matched: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
+    """The styles of lines that look so."""
+    marks = dict.fromkeys(found["mark"] for line in lines if (found := matched(line)))
+    return [_lead_of(mark, lines) for mark in marks]
+
+
+def _lead_of(mark: str, lines: Iterable[str]) -> _Lead:
+    """What begins lines with this mark; the first quoted one says which sign all of them have."""
+    either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
+    signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
+    return _Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])"))
+
+
+@lru_cache
+def _lead(meta: str, content: str) -> _Lead:
+    return _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (meta, content)))
+
+
+def _read(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
+    """The lines of annotations in these styles, written in the plain one; nothing where there is no style."""
+    return [_in_styles(line, leads) for line in lines] if leads else []
+
+
+def _in_styles(line: str, leads: Iterable[_Lead]) -> str | None:
+    for lead in leads:
+        for begin, plain in ((lead.meta, _PLAIN.meta), (lead.content, _PLAIN.content)):
+            found = begin.match(line)
+            if found:
+                return plain + line[found.end() :]
+    return None
+
+
+def _without_ends(lines: Iterable[str], text: str) -> list[str]:
+    """The lines without what ends a comment that the text begins."""
+    ends = tuple(end for end, begin in _ENDS.items() if begin in text)
+    return [_without_end(line, ends) for line in lines]
+
+
+def _without_end(line: str, ends: tuple[str, ...]) -> str:
+    end = next((end for end in ends if line.endswith(end)), "")
+    return line.removesuffix(end).rstrip(WHITESPACE)
+
+
+def _plain(lines: Iterable[str]) -> list[str | None]:
+    """Lines without any sign: a target, perhaps with fields, and what it quotes."""
+    found: list[str | None] = []
+    for line in filter(None, lines):
+        if found and not _FIELD.match(line):
+            found.append(f"{_PLAIN.content} {line}")
+        else:
+            # As a target with such a sign is written in a comment.
+            source = "source=" if "=" in line and not _FIELD.match(line) else ""
+            found.append(f"{_PLAIN.meta} {source}{line}")
+    return found

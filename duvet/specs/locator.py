@@ -1,0 +1,234 @@
+"""URLs and paths of specifications: normalised, resolved, and split into sections."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import accumulate
+from operator import add
+from typing import Protocol
+
+from msgspec import Struct
+
+from duvet import rules
+from duvet.model import Format, Locator, ProblemsError, Specification
+from duvet.specs.anchors import make_anchor
+from duvet.text import path_key, path_parts, quote_text
+from duvet.tree.files import Tree
+
+_LABEL = r"(?!xn--)[a-z0-9-]+"
+_SEGMENT = r"(?!\.{1,2}(?:/|\Z))[\w.~!$&()*+,;=:@-]*"
+# What a URL parser would only give back; all that is not sure to be normal is left to the parser.
+_NORMAL = re.compile(rf"https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+", re.ASCII)
+_RFC = re.compile(
+    r"https?://(?:www\.rfc-editor\.org/rfc|tools\.ietf\.org/rfc|datatracker\.ietf\.org/doc/html)/rfc"
+    r"(.*?)(?:\.pdf)*(?:\.xml)*(?:\.html)*(?:\.txt)*/*"
+)
+_PARTS = re.compile(r"[^:]*://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)[^/?#]*([^?#]*)")
+_EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
+
+
+def is_url(text: str) -> bool:
+    """Whether a specification is named by a URL and not by a path."""
+    return "://" in text
+
+
+@lru_cache(maxsize=4096)
+def normalise_url(text: str) -> str:
+    """The URL as the WHATWG writes it, which is its identity; an error where it names no host."""
+    return text if _NORMAL.fullmatch(text) else _parsed(text)
+
+
+def _parsed(text: str) -> str:
+    from can_ada import parse
+
+    try:
+        url = parse(text)
+    # A TypeError is what lone surrogates give.
+    except (ValueError, TypeError) as error:
+        raise _bad(f"{quote_text(text)} is not a valid URL") from error
+    if url.protocol == "file:":
+        raise _bad(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
+    # A host is also the name of a folder of downloads.
+    if url.hostname in ("", ".", ".."):
+        raise _bad(f"the URL {quote_text(text)} has no host")
+    return url.href
+
+
+def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
+    return ProblemsError((rules.TARGET_BAD_URL.problem(message, hint=hint),))
+
+
+def canonical_url(url: str) -> str:
+    """Where the text of a normalised URL is fetched: every address of an RFC leads to the RFC Editor's text."""
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
+    found = _RFC.fullmatch(url)
+    return f"https://www.rfc-editor.org/rfc/rfc{found[1]}.txt" if found else url
+
+
+def cache_path(url: str, folder: str) -> str:
+    """The file below the folder of downloads that holds the text of a normalised URL.
+
+    Port, query and fragment are left out, and whatever extension there is becomes `.txt`.
+    """
+    found = _PARTS.match(canonical_url(url))
+    host, path = found.groups() if found else ("", "")
+    return strip_extension(posixpath.join(folder, host, *path.split("/")).rstrip("/")) + ".txt"
+
+
+def strip_extension(path: str) -> str:
+    """The path without the extension of its last part; a leading dot begins none."""
+    return _EXTENSION.sub("", path)
+
+
+def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
+    """The specification that a configuration or a command line names: a URL, or a path taken as it is."""
+    if is_url(name):
+        return Locator(normalise_url(name), True, format)
+    if "\0" in name:
+        raise _unresolved(name, "a path can't hold a NUL")
+    return Locator(_tidy(name), False, format)
+
+
+def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
+    """The specification that a target names.
+
+    A path that leads to no file is tried below the base and each folder above it. The base of a comment is the
+    working directory, that of a requirement file the file itself.
+    """
+    if is_url(spec) or spec.startswith("/"):
+        return locate_specification(spec, format)
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
+    found = next(filter(tree.is_file, _candidates(spec, base)), None)
+    if found is None:
+        raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
+    return Locator(_tidy(found), False, format)
+
+
+def _candidates(spec: str, base: str) -> Iterator[str]:
+    yield spec
+    above = None
+    while base and base != above:
+        yield posixpath.join(base, spec)
+        base, above = posixpath.dirname(base), base
+
+
+def _tidy(path: str) -> str:
+    parts = path_parts(path)
+    return "/" + "/".join(parts[1:]) if parts[:1] == ["/"] else "/".join(parts)
+
+
+def _unresolved(spec: str, hint: str) -> ProblemsError:
+    return ProblemsError((rules.TARGET_UNRESOLVED.problem(f"Could not resolve file {quote_text(spec)}", hint=hint),))
+
+
+def locator_key(locator: Locator) -> tuple[bool, str, Format]:
+    """A key that sorts specifications: URLs, then paths part by part, then by format."""
+    if locator.is_url:
+        return (False, locator.name, locator.format)
+    return (True, path_key(locator.name), locator.format)
+
+
+def format_locator(locator: Locator, cwd: str) -> str:
+    """The name to show: a path in the working directory without that directory."""
+    if locator.is_url or not cwd:
+        return locator.name
+    return locator.name.removeprefix(cwd.rstrip("/") + "/")
+
+
+_PREFIXES = re.compile(r"(?:section-)*(?:appendix-)*")
+_NAMED = re.compile(r"\A(?:section|appendix|name)[-.]")
+_MOST = 3
+_LIKENESS = 70
+
+
+def find_section_index(specification: Specification, wanted: str) -> int | None:
+    """Where the section of that id stands; in IETF text the prefix may be left out or be the wrong one."""
+    by_id = specification.by_id
+    found = by_id.get(wanted)
+    if found is not None or specification.format is not Format.IETF:
+        return found
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
+    bare = _PREFIXES.sub("", wanted, count=1)
+    return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
+
+
+class _Named(Protocol):
+    """A section as people call it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+class _Document(Protocol):
+    """A specification, or what there is to know about it without its text."""
+
+    @property
+    def sections(self) -> Iterable[_Named]: ...
+
+
+class SectionNames:
+    """What the sections of specifications are called by their ids and titles."""
+
+    def __init__(self, *documents: _Document) -> None:
+        sections = [section for document in documents for section in document.sections]
+        named = [(section.id, _bare(section.id), make_anchor(section.title)) for section in sections]
+        by_title = [(id, title) for id, bare, title in named if title != bare]
+        self._ids = [id for id, _, _ in named] + [id for id, _ in by_title]
+        self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
+
+    def nearest(self, wanted: str) -> list[str]:
+        """The ids of the few sections whose id or title is most like what is wanted, the best first."""
+        ##= man/spec/trace.md#targets-and-quotes
+        ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
+        ##% similar sections.
+        from rapidfuzz import fuzz, process
+
+        hits = process.extract(
+            _bare(wanted), self._names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
+        )
+        return list(dict.fromkeys(self._ids[index] for _, _, index in hits))[:_MOST]
+
+
+def _bare(id: str) -> str:
+    """The id without what all ids of IETF text begin with, which would make them all alike."""
+    return _NAMED.sub("", id.lower())
+
+
+class PhysicalLines(Struct, frozen=True):
+    """Lines without their ends, and the offsets at which each begins and ends."""
+
+    texts: list[str]
+    starts: list[int]
+    ends: list[int]
+
+    def forget(self, row: int) -> None:
+        """As if the line had never been there; offsets stay as they are."""
+        for column in (self.texts, self.starts, self.ends):
+            del column[row]
+
+
+def split_rows(text: str) -> PhysicalLines:
+    """The lines of a file; a carriage return belongs to a line end only before a line feed."""
+    texts = text.split("\n")
+    lengths = [len(row) if row.isascii() else len(row.encode()) for row in texts]
+    starts = list(accumulate([length + 1 for length in lengths], initial=0))
+    ends = list(map(add, starts, lengths))
+    if "\r\n" in text:
+        last = len(texts) - 1
+        returns = [row.endswith("\r") for row in texts[:last]]
+        ends[:last] = [end - cut for end, cut in zip(ends, returns, strict=False)]
+        texts[:last] = [row.removesuffix("\r") for row in texts[:last]]
+    starts.pop()
+    if not texts[-1]:
+        for column in (texts, starts, ends):
+            column.pop()
+    return PhysicalLines(texts, starts, ends)

@@ -1,1 +1,0 @@
-"""What the subcommands share at the terminal: options, progress, errors and outputs."""

@@ -1,1 +1,0 @@
-"""Calls of the tools about what is known, forwarded to the server of a team."""

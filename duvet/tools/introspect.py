@@ -1,0 +1,103 @@
+"""The introspect pack: health and server information."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts
+from duvet.tools.tool import Pack, Tool, make_tool_error
+
+
+class HealthState(StrEnum):
+    """How well the server is."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+class DuvetHealthInput(Struct, frozen=True):
+    """No arguments."""
+
+
+class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
+    status: HealthState
+    timestamp: str
+    problems: tuple[str, ...]
+
+
+async def check_health(asked: DuvetHealthInput, ctx: CallContext) -> DuvetHealthOutput:
+    """Whether the project can be read, and everything that is configured is there."""
+    facts: ServerFacts = ctx.services[FACTS_SERVICE]
+    ##= man/spec/service.md#packs
+    ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
+    problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
+    problems += [f"the workflow {name} is faulty: `duvet mcp --check` says why" for name in facts.faulty]
+    status = HealthState.DEGRADED if problems else HealthState.HEALTHY
+    try:
+        await ctx.reading()
+    except DuvetError as error:
+        status, problems = HealthState.UNHEALTHY, [str(make_tool_error(error)), *problems]
+    return DuvetHealthOutput(
+        status=status, timestamp=facts.clock().isoformat(timespec="seconds"), problems=tuple(problems)
+    )
+
+
+HEALTH = Tool(
+    name="duvet_health",
+    title="Health of this server",
+    description='Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project '
+    "can't be read), with the reasons.",
+    input=DuvetHealthInput,
+    output=DuvetHealthOutput,
+    handler=check_health,
+    labels=("server",),
+)
+
+
+class DuvetServerInfoInput(Struct, frozen=True):
+    """No arguments."""
+
+
+class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
+    name: str
+    version: str
+    mode: str
+    enabled_tool_packs: tuple[str, ...]
+    tool_count: int
+    workflows: tuple[str, ...]
+    providers: tuple[str, ...]
+    provider_count: int
+
+
+def describe_server(asked: DuvetServerInfoInput, ctx: CallContext) -> DuvetServerInfoOutput:
+    """What is switched on."""
+    facts: ServerFacts = ctx.services[FACTS_SERVICE]
+    return DuvetServerInfoOutput(
+        name=facts.name,
+        version=facts.version,
+        mode=facts.mode,
+        enabled_tool_packs=tuple(facts.packs),
+        tool_count=facts.tools,
+        workflows=tuple(facts.workflows),
+        providers=tuple(facts.providers),
+        provider_count=len(facts.providers),
+    )
+
+
+SERVER_INFO = Tool(
+    name="duvet_server_info",
+    title="About this server",
+    description="What this server is called, its version, how it is reached, and which packs of tools, workflows and "
+    "providers of models are switched on.",
+    input=DuvetServerInfoInput,
+    output=DuvetServerInfoOutput,
+    handler=describe_server,
+    labels=("server",),
+)
+
+
+INTROSPECT = Pack("introspect", (SERVER_INFO, HEALTH), "What the server is, and how well")

@@ -1,0 +1,240 @@
+"""Files of the cache: atomic, checksummed, and bound to one build of duvet."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from enum import StrEnum
+from functools import cache
+from io import FileIO
+from typing import TypeVar
+
+import msgspec
+from msgspec import DecodeError, Raw, Struct, msgpack
+
+from duvet.errors import OutputError, UnreadableError
+from duvet.tree.files import DiskTree
+from duvet.tree.outputs import is_unfinished, store_file
+from duvet.tree.record import digest_content
+from duvet.version import VERSION
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+@cache
+def compute_build_id() -> bytes:
+    """A name for this very duvet, its Python and the packages that are installed beside it, in this user's hands."""
+    try:
+        # What is installed changes as a whole, and so does the folder that it is in.
+        own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _files(_PACKAGE)
+        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_libraries(), *_reader()]
+    except OSError:
+        # What can't be told is like nothing else.
+        return os.urandom(32)
+    return digest_content("\n".join(parts).encode(errors="surrogateescape"))
+
+
+def _files(folder: str) -> Iterator[str]:
+    """Every module and template with its time: while duvet itself is worked on, its version stays the same."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if not entry.is_dir():
+            info = entry.stat()
+            yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
+        elif entry.name != "__pycache__":
+            yield from _files(entry.path)
+
+
+def _libraries() -> Iterator[str]:
+    """The folders that packages are installed into: they change with every package."""
+    beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
+    for folder in dict.fromkeys([beside, *sys.path]):
+        if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
+            yield f"{folder} {os.stat(folder).st_mtime_ns}"
+
+
+def _reader() -> Iterator[str]:
+    """Who reads, and how the names of files are understood."""
+    yield sys.getfilesystemencoding()
+    if sys.platform != "win32":
+        yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
+
+
+BLOB_MAGIC = b"duvet cache\n"
+_DIGEST, _SIZE = 32, 8
+_HEAD = len(BLOB_MAGIC) + _DIGEST + _SIZE + _DIGEST
+"""Whose it is, how much follows, and a digest of that."""
+IGNORE_FILE, IGNORE_ALL = ".gitignore", b"*\n"
+
+Value = TypeVar("Value")
+
+
+class BlobStore:
+    """A folder of files that only duvet reads; whatever is wrong with one, it counts as absent."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def load(self, name: str, kind: type[Value]) -> Value | None:
+        """What was saved under the name."""
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
+        with suppress(OSError, UnreadableError):
+            handle, info = DiskTree(self.folder).opened(name)
+            with FileIO(handle) as file:
+                start = file.read(_HEAD)
+                # What is none of ours may be larger than memory.
+                if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + _size(start):
+                    payload = file.read()
+                    return decode_blob(payload, kind) if start.endswith(digest_content(payload)) else None
+        return None
+
+    def start(self, name: str) -> bytes:
+        """How a file begins; nothing where it can't be read."""
+        with suppress(OSError, UnreadableError):
+            handle, _ = DiskTree(self.folder).opened(name)
+            with FileIO(handle) as file:
+                return file.read(_HEAD)
+        return b""
+
+    def save(self, name: str, value: object) -> None:
+        """Replace what is saved under the name; where that can't be done, it is left."""
+        path = os.path.join(self.folder, name)
+        ##= man/spec/cache.md#storage
+        ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
+        # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
+        with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
+            data = _encoded(name, value)
+            if self._prepare() and _is_free(path):
+                # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
+                store_file(path, data)
+
+    def _prepare(self) -> bool:
+        """Make the folder, which git is to ignore; a link may lead anywhere, and is not written to."""
+        if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
+            return False
+        ignore = os.path.join(self.folder, IGNORE_FILE)
+        ##= man/spec/cache.md#storage
+        ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
+        ##% symbolic link there.
+        if not os.path.lexists(ignore):
+            os.makedirs(self.folder, exist_ok=True)
+            store_file(ignore, IGNORE_ALL)
+        return True
+
+    def names(self, *, unfinished: bool = False) -> list[str]:
+        """The files in the folder, those that are whole or those that nobody finished."""
+        try:
+            found = os.listdir(self.folder)
+        except OSError:
+            return []
+        return sorted(name for name in found if name != IGNORE_FILE and is_unfinished(name) == unfinished)
+
+
+def _is_free(path: str) -> bool:
+    """Whether a file may be put there; what is something else is left alone, and so is what it leads to."""
+    return not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)
+
+
+class NoBlobStore(BlobStore):
+    """Keeps nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def load(self, name: str, kind: type[Value]) -> None:
+        return None
+
+    def save(self, name: str, value: object) -> None:
+        pass
+
+
+def make_blob_header(name: str) -> bytes:
+    """How a file begins that this very build has saved under that name."""
+    return BLOB_MAGIC + digest_content(compute_build_id() + os.fsencode(name))
+
+
+def _size(start: bytes) -> int:
+    return int.from_bytes(start[-_DIGEST - _SIZE : -_DIGEST])
+
+
+def _encoded(name: str, value: object) -> bytearray:
+    """The whole file; what may be many megabytes is put where it stays."""
+    data = bytearray(_HEAD)
+    msgpack.Encoder().encode_into(value, data, _HEAD)
+    payload = memoryview(data)[_HEAD:]
+    data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
+    return data
+
+
+def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
+    """The value, if it is one of that kind."""
+    with suppress(DecodeError, RecursionError):
+        return msgpack.decode(data, type=kind)
+    return None
+
+
+class CacheFileState(StrEnum):
+    """Whether a file of the cache is any good."""
+
+    GOOD = "good"
+    OTHER_BUILD = "of another build or user"
+    DAMAGED = "damaged"
+    FOREIGN = "not from duvet"
+
+
+class CacheFile(Struct, frozen=True):
+    """One file of a cache."""
+
+    name: str
+    size: int
+    state: CacheFileState
+
+
+def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
+    """Every file, by name."""
+    return tuple(_item(blobs, name) for name in blobs.names())
+
+
+def _item(blobs: BlobStore, name: str) -> CacheFile:
+    start, size = blobs.start(name), 0
+    if start:
+        with suppress(OSError):
+            size = os.stat(os.path.join(blobs.folder, name)).st_size
+    return CacheFile(name, size, _state(blobs, name, start))
+
+
+def _state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
+    if not start.startswith(BLOB_MAGIC):
+        return CacheFileState.FOREIGN
+    if not start.startswith(make_blob_header(name)):
+        return CacheFileState.OTHER_BUILD
+    return CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+
+
+def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
+    """Remove the cache; a file that is none of ours stays, and its folder too."""
+    ##= man/spec/cache.md#storage
+    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
+    found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
+    for path in _ours(blobs, found):
+        # Another one may be clearing it, too.
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+    with suppress(OSError):
+        os.rmdir(blobs.folder)
+    return found
+
+
+def _ours(blobs: BlobStore, found: tuple[CacheFile, ...]) -> Iterator[str]:
+    names = [item.name for item in found] + blobs.names(unfinished=True)
+    yield from (os.path.join(blobs.folder, name) for name in names)
+    ignore = os.path.join(blobs.folder, IGNORE_FILE)
+    with suppress(UnreadableError):
+        if DiskTree().read(ignore) == IGNORE_ALL:
+            yield ignore

@@ -1,0 +1,315 @@
+"""A tree that records every question, and the check whether its answers still hold."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from duvet.errors import UnreadableError
+from duvet.tree.files import DiskTree, TreeEntry, find_read_fault
+from duvet.tree.record import FileStamp, TreeRecord, digest_content, encode_listing, is_fresh, make_file_stamp
+
+
+class FileContent(NamedTuple):
+    """What a file held and looked like at one moment."""
+
+    data: bytes
+    info: os.stat_result
+
+
+class FileChangedError(UnreadableError):
+    """A file that was read is another by now."""
+
+    def __init__(self, path: str, look: FileContent) -> None:
+        super().__init__("it has changed meanwhile", path=path)
+        self.look = look
+
+
+class RecordedTree:
+    """The files on disk, with a record of every question and its answer."""
+
+    def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
+        """Files that are pinned are as they were at that moment, whatever becomes of them.
+
+        Where nothing can be pinned, nobody can begin anew with it, and what has changed is read as it is.
+        """
+        self.disk = disk
+        self.pinned = pinned or {}
+        self._begins_anew = pinned is not None
+        self.now = time.time_ns() if now is None else now
+        self.record = TreeRecord()
+        self.seen: dict[str, FileStamp | None] = {}
+        """What each file looked like when it was read, whoever asked; None where it changed from one time to the next."""
+        self.written: set[str] = set()
+        """The files that were written in between."""
+
+    @contextmanager
+    def recording(self) -> Iterator[TreeRecord]:
+        """A record of its own for a piece of work; what surrounds it has asked all of that, too."""
+        around, inner = self.record, TreeRecord()
+        self.record = inner
+        try:
+            yield inner
+        finally:
+            self.record = around
+            around.add(inner)
+
+    def read(self, path: str) -> bytes:
+        try:
+            data, info = self._look(path)
+        except UnreadableError as error:
+            self._missed(path, error, self.record.absent)
+            raise
+        self._saw(path, make_file_stamp(info, digest_content(data) if is_fresh(info, self.now) else b""))
+        return data
+
+    def read_again(self, path: str) -> bytes:
+        """What was read before; ChangedError with what is there now, where that is something else."""
+        look = self._look(path)
+        self._saw(path, make_file_stamp(look.info, digest_content(look.data) if is_fresh(look.info, self.now) else b""))
+        if self.seen[path] is None and self._begins_anew:
+            raise FileChangedError(path, look)
+        return look.data
+
+    def _look(self, path: str) -> FileContent:
+        return self.pinned.get(path) or FileContent(*self.disk.read_with_marks(path))
+
+    def _saw(self, path: str, seen: FileStamp) -> None:
+        was = self.seen.setdefault(path, seen)
+        if was is not seen and not (was and was.agrees(seen)):
+            self.seen[path] = None
+        self.record.look(self.record.files, path, seen)
+
+    def is_file(self, path: str) -> bool:
+        return self.record.hear(self.record.regular, path, self.disk.is_file(path))
+
+    def exists(self, path: str) -> bool:
+        return self.record.hear(self.record.present, path, self.disk.exists(path))
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        if self.disk.is_own(folder):
+            return
+        try:
+            info = self.disk.marks(folder)
+            found = list(self.disk.entries(folder))
+        except UnreadableError as error:
+            if self._missed(folder, error, self.record.unlisted):
+                return
+            raise
+        seen = make_file_stamp(info, digest_content(encode_listing(found)) if is_fresh(info, self.now) else b"")
+        self.record.look(self.record.folders, folder, seen)
+        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        for entry in found:
+            yield _Link(entry, start + entry.name, self.record) if entry.is_symlink() else entry
+
+    def identity(self, folder: str) -> object:
+        try:
+            info = self.disk.marks(folder)
+        except UnreadableError as error:
+            self._missed(folder, error, self.record.absent)
+            raise
+        return self.record.hear(self.record.identities, folder, (info.st_dev, info.st_ino))
+
+    def _missed(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
+        """Whether nothing is there; any other fault may be gone the next time."""
+        absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
+        if absent:
+            absences[path] = None
+        else:
+            self.record.faults[path] = find_read_fault(self.disk, path)
+            self.record.settled = False
+        return absent
+
+    def still(self, path: str, seen: FileStamp) -> FileStamp | None:
+        """The marks of a file that is what it was when it looked like that, as if it was read; None for any other."""
+        found = self.compared(path, seen)
+        if found is not None:
+            self._saw(path, found)
+        return found
+
+    def compared(self, path: str, seen: FileStamp) -> FileStamp | None:
+        """The same without an entry on the record."""
+        pin = self.pinned.get(path)
+        try:
+            info = pin.info if pin else os.stat(self.disk.at(path))
+        except (OSError, ValueError):
+            return None
+        if not seen.looks_like(info):
+            return None
+        return self._content_compared(path, seen) if seen.digest else seen
+
+    def wrote(self, path: str, content: bytes) -> FileStamp | None:
+        """The marks of a file that holds content with this digest now; the result stands only while it does."""
+        self.written.add(path)
+        try:
+            info = os.stat(self.disk.at(path))
+        except (OSError, ValueError):
+            info = None
+        if info is None or not stat.S_ISREG(info.st_mode):
+            self.record.settled = False
+            return None
+        # The times alone don't tell whether somebody else wrote to it a moment later.
+        seen = make_file_stamp(info, content)
+        self._saw(path, seen)
+        self._answers(path, there=True)
+        return seen
+
+    def removed(self, path: str) -> None:
+        """A file that was read is gone, and the result would be the same without it."""
+        self.record.files.pop(path, None)
+        self.seen.pop(path, None)
+        self._answers(path, there=False)
+
+    def _answers(self, path: str, *, there: bool) -> None:
+        """Whoever asked before whether this file is there would hear that now, and has no reason to ask again."""
+        record = self.record
+        asked = [answers for answers in (record.present, record.regular) if path in answers]
+        if path in record.absent or any(answers[path] is not there for answers in asked):
+            record.settled = False
+        record.absent.pop(path, None)
+        record.unsteady.pop(path, None)
+        for answers in asked:
+            answers[path] = there
+
+    def _content_compared(self, path: str, seen: FileStamp) -> FileStamp | None:
+        """The marks as they are now, if the content is the same."""
+        try:
+            data, info = self._look(path)
+        except UnreadableError:
+            return None
+        if not seen.looks_like(info) or digest_content(data) != seen.digest:
+            return None
+        return make_file_stamp(info, seen.digest if is_fresh(info, self.now) else b"")
+
+
+class _Link:
+    """A link in a folder: whether it leads to a folder is a question of its own."""
+
+    def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
+        self.name = entry.name
+        self._entry = entry
+        self._path = path
+        self._record = record
+
+    def is_dir(self) -> bool:
+        found = False
+        try:
+            found = self._entry.is_dir()
+        finally:
+            self._record.hear(self._record.links, self._path, found)
+        return found
+
+    def is_symlink(self) -> bool:
+        return True
+
+
+def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
+    """The record, less the digests that are needed no more, if every answer is the same; variables are not asked."""
+    disk = tree.disk
+    files = _same_files(record.files, tree)
+    folders = None if files is None else _same_folders(record.folders, tree)
+    if files is None or folders is None or not record.settled or _says_otherwise(record, disk):
+        return None
+    if files is record.files and folders is record.folders:
+        return record
+    return TreeRecord(
+        files,
+        folders,
+        record.absent,
+        record.unlisted,
+        record.regular,
+        record.present,
+        record.links,
+        record.identities,
+        record.variables,
+        record.days,
+    )
+
+
+def _says_otherwise(record: TreeRecord, disk: DiskTree) -> bool:
+    return any(_is_there(disk, path) for path in record.unlisted) or any(True for _ in _other_facts(record, disk))
+
+
+def _same_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
+    renewed: dict[str, FileStamp] = {}
+    at, compared = tree.disk.at, tree.compared
+    stat = os.stat
+    try:
+        for path, seen in files.items():
+            if seen.digest:
+                found = compared(path, seen)
+                if found is None:
+                    return None
+                if not found.digest:
+                    renewed[path] = found
+            elif not seen.looks_like(stat(at(path))):
+                return None
+    except (OSError, ValueError):
+        return None
+    return {**files, **renewed} if renewed else files
+
+
+def _same_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
+    renewed: dict[str, FileStamp] = {}
+    for path, seen in folders.items():
+        found = _folder_compared(path, seen, tree)
+        if found is None:
+            return None
+        if found is not seen:
+            renewed[path] = found
+    return {**folders, **renewed} if renewed else folders
+
+
+def _folder_compared(path: str, seen: FileStamp, tree: RecordedTree) -> FileStamp | None:
+    """The marks of a folder that holds what it held when it looked like that; None for any other."""
+    try:
+        info = tree.disk.marks(path)
+        if not seen.looks_like(info):
+            return None
+        if seen.digest and digest_content(encode_listing(tree.disk.entries(path))) != seen.digest:
+            return None
+    except UnreadableError:
+        return None
+    return make_file_stamp(info) if seen.digest and not is_fresh(info, tree.now) else seen
+
+
+def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
+    """The paths that the tree would say something else about; what folders hold is not asked, nor are variables."""
+    yield from (path for path, seen in record.files.items() if tree.compared(path, seen) is None)
+    yield from record.unsteady
+    yield from _other_facts(record, tree.disk)
+
+
+def find_refilled_folders(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
+    """The folders that may hold something else than they did."""
+    yield from (path for path in record.unlisted if _is_there(tree.disk, path))
+    yield from (path for path, seen in record.folders.items() if _folder_compared(path, seen, tree) is None)
+
+
+def _other_facts(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
+    yield from (path for path in record.absent if _is_there(disk, path))
+    yield from (path for path, answer in record.regular.items() if disk.is_file(path) != answer)
+    yield from (path for path, answer in record.present.items() if disk.exists(path) != answer)
+    yield from (path for path, answer in record.links.items() if os.path.isdir(disk.at(path)) != answer)
+    yield from (path for path, answer in record.identities.items() if _identity(disk, path) != answer)
+    yield from (path for path, answer in record.faults.items() if find_read_fault(disk, path) != answer)
+
+
+def _is_there(disk: DiskTree, path: str) -> bool:
+    """Anything but a plain absence; a fault may hide a file."""
+    try:
+        disk.marks(path)
+    except UnreadableError as error:
+        return not isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
+    return True
+
+
+def _identity(disk: DiskTree, path: str) -> object:
+    try:
+        return disk.identity(path)
+    except UnreadableError:
+        return None

@@ -1,0 +1,418 @@
+"""Details of one thing, as text and Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from duvet.knowledge.pages.page_rows import PageDetail, PageRequirement
+from duvet.queries.records import (
+    CitationWithCode,
+    Detail,
+    FileDetail,
+    RequirementCounts,
+    RequirementDetail,
+    RequirementRow,
+    SectionDetail,
+    SpecificationDetail,
+)
+from duvet.reports import tables
+from duvet.reports.cells import CUT_MARK, align_left, escape_cell, fit_cells, measure_width, wrap_cells
+from duvet.reports.summary import describe_exemption
+from duvet.reports.tables import (
+    Column,
+    HighlightMarks,
+    ListFormat,
+    Listing,
+    TableLook,
+    escape_markdown,
+    render_list_table,
+)
+from duvet.reports.tables import (
+    render_listing as render_list,
+)
+from duvet.text import format_count
+
+
+class TitleBlock(Struct, frozen=True):
+    """What the page, or a part of it, is about, and what there is to know of that at once."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+    rank: int = 1
+    """1 for the page, 2 for its parts, 3 for theirs."""
+
+
+class FactsBlock(Struct, frozen=True):
+    """Names and what stands for them; those that nothing stands for are left out."""
+
+    pairs: Sequence[tuple[str, str | None]]
+
+    @property
+    def known(self) -> list[tuple[str, str]]:
+        """The pairs that say something."""
+        return [(name, value) for name, value in self.pairs if value]
+
+
+class WordsBlock(Struct, frozen=True):
+    """The words of a specification on one line, to be wrapped."""
+
+    text: str
+
+
+class PassageBlock(Struct, frozen=True):
+    """Lines of a specification, as they stand there."""
+
+    text: str
+
+
+class CodeBlock(Struct, frozen=True):
+    """Lines of a file, and which of them matter."""
+
+    path: str
+    start: int
+    lines: Sequence[str]
+    first: int
+    last: int
+
+
+class ListBlock(Struct, frozen=True):
+    """A list."""
+
+    listing: Listing
+
+
+Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBlock
+
+
+_COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
+_PLACES = (
+    tables.STATUS_COLUMN,
+    Column("target", lambda row: row.target),
+    Column("place", lambda row: f"{row.file_path}:{row.line_number}"),
+    Column("path", lambda row: row.full_path),
+)
+_SECTIONS = (
+    Column("section", lambda row: row.id),
+    Column("done", lambda row: _share(row.numbers)),
+    Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
+    Column("in progress", lambda row: _count(row.numbers.in_progress)),
+    Column("not started", lambda row: _count(row.numbers.not_started)),
+    Column("title", lambda row: row.title, wraps=True),
+)
+_TYPES = {"citation": "implementation", "todo": "to do"}
+
+
+def make_detail_blocks(detail: Detail) -> Iterator[Block]:
+    """Everything that there is to show."""
+    match detail:
+        case RequirementDetail():
+            return _requirement(detail)
+        case SectionDetail():
+            return _section(detail)
+        case SpecificationDetail():
+            return _specification(detail)
+    return _file(detail)
+
+
+def _requirement(detail: RequirementDetail) -> Iterator[Block]:
+    yield TitleBlock(detail.identifier, tuple(filter(None, (detail.level, detail.status))))
+    yield WordsBlock(detail.text)
+    yield FactsBlock(
+        [
+            ("status", f"{detail.status} ({detail.state}): {detail.status_reason}"),
+            ("excuse", describe_exemption(detail.excuse) if detail.excuse else None),
+            ("specification", detail.specification_name),
+            ("section", detail.section_title),
+            ("target", detail.target),
+            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("link", detail.url),
+            ("path", detail.full_path),
+            ("id", detail.id),
+        ]
+    )
+    if len(detail.places) > 1:
+        yield from _listed("It stands in several places, and this is the worst of them", detail.places, _PLACES)
+    yield from _citations(detail.citations)
+    yield from _listed("In the same section", detail.neighbours)
+    yield from _listed("Cited together with it", detail.cited_together)
+
+
+def _listed(title: str, rows: tuple[RequirementRow, ...], shown: tuple[Column, ...] = _COLUMNS) -> Iterator[Block]:
+    if rows:
+        yield TitleBlock(title, rank=2)
+        yield ListBlock(Listing(shown, rows))
+
+
+def _citations(citations: Iterable[CitationWithCode]) -> Iterator[Block]:
+    for kind, group in groupby(citations, lambda one: one.type):
+        found = list(group)
+        yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
+        for one in found:
+            yield TitleBlock(one.id, rank=3)
+            yield FactsBlock(_said(one))
+            yield from _code(one)
+
+
+def describe_type(kind: str) -> str:
+    """What people call a type of annotations."""
+    return _TYPES.get(kind, kind)
+
+
+def _said(one: CitationWithCode) -> list[tuple[str, str | None]]:
+    tracked = one.tracking_issue
+    if tracked and one.issue_url and one.issue_url != tracked:
+        tracked = f"{tracked} ({one.issue_url})"
+    missing = "no reason given" if one.type == "exception" else None
+    return [
+        ("wrong", one.error),
+        ("odd", one.warning),
+        ("reason", one.reason or missing),
+        ("feature", one.feature),
+        ("issue", tracked),
+        ("link", one.url),
+    ]
+
+
+def _code(one: CitationWithCode) -> Iterator[Block]:
+    if one.context_lines:
+        last = one.line_number + one.comment_text.count("\n")
+        yield CodeBlock(one.file_path, one.context_start, one.context_lines, one.line_number, last)
+
+
+def _section(detail: SectionDetail) -> Iterator[Block]:
+    yield TitleBlock(detail.title, (detail.target,))
+    yield FactsBlock(
+        [
+            ("specification", detail.specification_name),
+            ("place", f"{detail.file_path}:{detail.line_number}"),
+            ("link", detail.url),
+            ("path", detail.full_path),
+            ("done", _done(detail.numbers)),
+        ]
+    )
+    if detail.content:
+        yield PassageBlock(detail.content)
+    yield from _listed("Requirements", detail.requirements)
+    yield from _citations(detail.citations)
+
+
+def _specification(detail: SpecificationDetail) -> Iterator[Block]:
+    yield TitleBlock(detail.name, (detail.id,))
+    yield FactsBlock(
+        [
+            ("about", detail.description),
+            ("url", detail.url),
+            ("target", f"{detail.target}#SECTION"),
+            ("file", detail.file_path),
+            ("path", detail.full_path),
+            ("done", _done(detail.numbers)),
+            *((one.level or "other", _done(one)) for one in detail.levels),
+        ]
+    )
+    if detail.sections:
+        yield TitleBlock("Sections", rank=2)
+        yield ListBlock(Listing(_SECTIONS, detail.sections))
+
+
+def _file(detail: FileDetail) -> Iterator[Block]:
+    yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
+    yield FactsBlock([("link", detail.url)])
+    for one in detail.citations:
+        yield TitleBlock(one.id, (describe_type(one.type), "valid" if one.valid else "not valid"), rank=2)
+        yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_said(one)])
+        yield from _code(one)
+        if one.requirements:
+            yield ListBlock(Listing(_COLUMNS, one.requirements))
+
+
+def _done(numbers: RequirementCounts) -> str:
+    left = [
+        f"{count} {words}"
+        for count, words in (
+            (numbers.needs_tests, "needs tests" if numbers.needs_tests == 1 else "need tests"),
+            (numbers.in_progress, "in progress"),
+            (numbers.not_started, "not started"),
+            (numbers.excepted, "excepted"),
+            (numbers.not_applicable, "not applicable"),
+        )
+        if count
+    ]
+    share = "" if numbers.percent is None else f" ({numbers.percent} %)"
+    return ", ".join([f"{_share(numbers) or '0/0'}{share}", *left])
+
+
+def _share(numbers: RequirementCounts) -> str:
+    return f"{numbers.done}/{numbers.applicable}" if numbers.requirements else ""
+
+
+def _count(number: int) -> str:
+    return str(number) if number else ""
+
+
+_TICKS = re.compile("`+")
+_LINK = re.compile(r"https?://[^\s<>]+\Z")
+
+
+def render_blocks_markdown(blocks: Iterable[Block]) -> bytes:
+    """The blocks one below another, with blank lines between them."""
+    return "\n".join(filter(None, map(_written, blocks))).encode(errors="replace")
+
+
+def _written(block: Block) -> str:
+    match block:
+        case TitleBlock(text, remarks, rank):
+            said = "".join(f" · {_shown(one)}" for one in remarks)
+            return f"{'#' * (rank + 1)} {_shown(text)}{said}\n"
+        case FactsBlock():
+            return "".join(f"- {_shown(name)}: {_value(value)}\n" for name, value in block.known)
+        case WordsBlock(text):
+            return f"> {_shown(text)}\n"
+        case PassageBlock(text):
+            return _fenced("text", text.split("\n"))
+        case CodeBlock(path, _, lines):
+            name = path.rpartition("/")[2]
+            return _fenced(name.rpartition(".")[2] if "." in name else "", lines)
+        case ListBlock(listing):
+            return render_list(listing, ListFormat.MARKDOWN).decode()
+
+
+def _shown(text: str) -> str:
+    return escape_markdown(escape_cell(text))
+
+
+def _value(value: str) -> str:
+    return f"<{value}>" if _LINK.match(value) and value.isprintable() else _shown(value)
+
+
+def _fenced(language: str, lines: Iterable[str]) -> str:
+    shown = [escape_cell(line) for line in lines]
+    fence = "`" * max([3, *(len(ticks) + 1 for line in shown for ticks in _TICKS.findall(line))])
+    word = language if language.isalnum() else ""
+    return "\n".join([f"{fence}{word}", *shown, fence, ""])
+
+
+_SHOW_PAGE_COLUMNS = (
+    Column("id", lambda row: row.identifier),
+    Column("status", lambda row: row.status),
+    Column("target", lambda row: row.target),
+    Column("cited at", lambda row: _places(row), wraps=True),
+    Column("text", lambda row: row.text, wraps=True),
+)
+
+
+def make_page_blocks(page: PageDetail) -> Iterator[Block]:
+    """Everything that there is to show."""
+    yield TitleBlock(page.title)
+    facts = (
+        ("slug", page.slug),
+        ("file", page.path),
+        ("created", page.created),
+        ("tags", ", ".join(page.tags)),
+        ("links to", ", ".join(page.outlinks)),
+        ("linked from", ", ".join(page.backlinks)),
+    )
+    yield FactsBlock(tuple((name, value) for name, value in facts if value))
+    if page.content.strip():
+        yield PassageBlock(page.content.strip("\n"))
+    if page.requirements:
+        yield TitleBlock("Requirements", rank=2)
+        yield ListBlock(Listing(_SHOW_PAGE_COLUMNS, page.requirements))
+
+
+def _places(requirement: PageRequirement) -> str:
+    return ", ".join(f"{one.file_path}:{one.line_number}" for one in requirement.citations)
+
+
+_INDENT = "  "
+_BOLD, _FAINT = HighlightMarks("\x1b[1m", "\x1b[0m"), HighlightMarks("\x1b[2m", "\x1b[0m")
+_RED, _YELLOW, _GREEN, _CYAN = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 33, 32, 36))
+_COLOURS = {
+    "done": _GREEN,
+    "valid": _GREEN,
+    "needs tests": _YELLOW,
+    "in progress": _YELLOW,
+    "not started": _RED,
+    "not valid": _RED,
+}
+
+
+def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
+    """The blocks one below another."""
+    lines: list[str] = []
+    for block in blocks:
+        for line in _Writer(look).lines(block):
+            # One blank line parts what has to be apart, however it came there.
+            if line or (lines and lines[-1]):
+                lines.append(line)
+    while lines and not lines[-1]:
+        lines.pop()
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+
+
+class _Writer:
+    def __init__(self, look: TableLook) -> None:
+        self.look = look
+
+    def lines(self, block: Block) -> Iterator[str]:
+        match block:
+            case TitleBlock():
+                yield from self._title(block)
+            case FactsBlock():
+                yield from self._facts(block)
+            case WordsBlock(text):
+                yield ""
+                yield from self._wrapped(text, _INDENT, _BOLD)
+                yield ""
+            case PassageBlock(text):
+                yield ""
+                for line in text.split("\n"):
+                    own = line[: len(line) - len(line.lstrip(" "))]
+                    yield from self._wrapped(line[len(own) :], f"{_INDENT}{own}")
+                yield ""
+            case CodeBlock():
+                yield from self._code(block)
+            case ListBlock(listing):
+                shown = render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
+                yield from (f"{_INDENT}{line}" for line in shown.splitlines())
+
+    def _title(self, title: TitleBlock) -> Iterator[str]:
+        if title.rank < 3:
+            yield ""
+        remarks = [self._painted(escape_cell(one), _COLOURS.get(one)) for one in title.remarks]
+        name = self._painted(escape_cell(title.text), _CYAN if title.rank == 3 else _BOLD)
+        yield "  ".join([name, *remarks])
+
+    def _facts(self, facts: FactsBlock) -> Iterator[str]:
+        names = max((measure_width(escape_cell(name)) for name, _ in facts.known), default=0)
+        for name, value in facts.known:
+            head = f"{_INDENT}{align_left(escape_cell(name), names)}{_INDENT}"
+            room = max(self.look.width - measure_width(head), 20)
+            text = escape_cell(value)
+            for number, (start, end) in enumerate(wrap_cells(text, room)):
+                before = " " * measure_width(head) if number else self._painted(head, _FAINT)
+                yield f"{before}{text[start:end]}"
+
+    def _wrapped(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
+        shown = escape_cell(text)
+        for start, end in wrap_cells(shown, max(self.look.width - measure_width(indent), 20)):
+            yield f"{indent}{self._painted(shown[start:end], marks)}".rstrip()
+
+    def _code(self, code: CodeBlock) -> Iterator[str]:
+        digits = len(str(code.start + len(code.lines) - 1))
+        room = self.look.width - len(_INDENT) - digits - 3
+        for number, line in enumerate(code.lines, code.start):
+            text = escape_cell(line)
+            if measure_width(text) > room:
+                text = fit_cells(text, room - 1) + CUT_MARK
+            own = code.first <= number <= code.last
+            gutter = self._painted(f"{number:>{digits}} {'>' if own else '|'}", _FAINT)
+            yield f"{_INDENT}{gutter} {self._painted(text, _CYAN if own else None)}".rstrip()
+        yield ""
+
+    def _painted(self, text: str, marks: HighlightMarks | None) -> str:
+        return f"{marks.before}{text}{marks.after}" if marks and text and self.look.colour else text

@@ -1,0 +1,235 @@
+"""Differences since a revision, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from duvet.queries.difference import (
+    CitationChange,
+    CoverageChange,
+    CoverageCount,
+    Difference,
+    RequirementChange,
+    StaleCitation,
+)
+from duvet.queries.records import RequirementRow
+from duvet.queries.revisions import DiffBase
+from duvet.reports.cells import escape_cell
+from duvet.text import format_count, shorten_text
+
+
+class DifferenceLine(NamedTuple):
+    """A text from a file, and the sign before it: `-` for what was, `+` for what is."""
+
+    sign: str
+    text: str
+
+
+class DifferenceItem(NamedTuple):
+    """One thing that has changed: where, what about it in words of ours, and what stands there."""
+
+    place: str
+    words: str
+    lines: tuple[DifferenceLine, ...]
+
+
+class DifferenceGroup(NamedTuple):
+    """All that has changed in one way."""
+
+    title: str
+    items: tuple[DifferenceItem, ...]
+    is_loss: bool = False
+
+
+def group_differences(difference: Difference) -> list[DifferenceGroup]:
+    """The groups that hold anything, the worst first."""
+    found = [
+        DifferenceGroup("Coverage lost", tuple(map(_coverage, difference.coverage_lost)), True),
+        DifferenceGroup("Citations gone stale", tuple(map(_stale, difference.citations_stale)), True),
+        DifferenceGroup("Requirements added", tuple(map(_requirement, difference.requirements_added))),
+        DifferenceGroup("Requirements removed", tuple(map(_requirement, difference.requirements_removed))),
+        DifferenceGroup("Requirements changed", tuple(map(_changed, difference.requirements_changed))),
+        DifferenceGroup("Requirements moved", tuple(map(_moved, difference.requirements_moved))),
+        DifferenceGroup("Coverage gained", tuple(map(_coverage, difference.coverage_gained))),
+        DifferenceGroup("Citations removed", tuple(map(_cited, difference.citations_removed))),
+        DifferenceGroup("Citations added", tuple(map(_cited, difference.citations_added))),
+    ]
+    return [group for group in found if group.items]
+
+
+def _requirement(row: RequirementRow) -> DifferenceItem:
+    return DifferenceItem(row.target, _listed(row.level, row.status), (DifferenceLine("", row.text),))
+
+
+def _coverage(change: CoverageChange) -> DifferenceItem:
+    status = _turned(change.then.status, change.now.status)
+    lost = f"{' and '.join(change.lost)} lost" if change.lost else None
+    gained = f"{' and '.join(change.gained)} gained" if change.gained else None
+    return DifferenceItem(
+        change.now.target, _listed(change.now.level, status, lost, gained), (DifferenceLine("", change.now.text),)
+    )
+
+
+def _changed(change: RequirementChange) -> DifferenceItem:
+    level = _turned(change.then.level or "no level", change.now.level or "no level")
+    reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
+    same = (DifferenceLine("", change.now.text),)
+    lines = same if change.then.text == change.now.text else reworded
+    return DifferenceItem(change.now.target, _listed(level, change.now.status), (*_way(change), *lines))
+
+
+def _moved(change: RequirementChange) -> DifferenceItem:
+    return DifferenceItem(
+        change.now.target,
+        _listed(change.now.level, change.now.status),
+        (*_way(change), DifferenceLine("", change.now.text)),
+    )
+
+
+def _way(change: RequirementChange) -> tuple[DifferenceLine, ...]:
+    """From where to where, if that is not the same."""
+    if change.then.target == change.now.target:
+        return ()
+    return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
+
+
+def _stale(one: StaleCitation) -> DifferenceItem:
+    lines = (
+        (DifferenceLine("", one.quote), DifferenceLine("", one.message))
+        if one.quote
+        else (DifferenceLine("", one.message),)
+    )
+    return DifferenceItem(f"{one.file_path}:{one.line_number}", one.kind, (DifferenceLine("", one.target), *lines))
+
+
+def _cited(one: CitationChange) -> DifferenceItem:
+    places = tuple(DifferenceLine("", place) for place in one.places)
+    return DifferenceItem(one.target, format_count(len(places), one.kind), (DifferenceLine("", one.text), *places))
+
+
+def _turned(then: str, now: str) -> str:
+    return now if then == now else f"{then}, now {now}"
+
+
+def _listed(*words: str | None) -> str:
+    return "; ".join(word for word in words if word)
+
+
+_WIDTH = 100
+_INDENT = " " * 6
+
+
+def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
+    """Write it for people."""
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
+    lines = [escape_cell(f"Compared with {base.words}"), ""]
+    for group in group_differences(difference):
+        lines += [*_group(group), ""]
+    if len(lines) == 2:
+        lines += ["Nothing has changed.", ""]
+    lines += [f"then: {difference.then.words}", f"now:  {difference.now.words}"]
+    out.write(("\n".join(lines) + "\n").encode(errors="replace"))
+
+
+def render_difference_json(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
+    """Write it for programs."""
+    from msgspec.structs import asdict
+
+    from duvet.reports.tables import encode_json
+
+    counts = {"regressions": difference.regressions, "new_uncited": len(difference.uncited)}
+    out.write(encode_json({"base": base, **counts, **asdict(difference)}))
+
+
+def _group(group: DifferenceGroup) -> Iterator[str]:
+    yield f"{group.title} ({len(group.items)})"
+    for item in group.items:
+        yield f"  {escape_cell(item.place)}  {item.words}"
+        for line in item.lines:
+            yield from _wrapped(line.text, f"{line.sign} " if line.sign else "")
+
+
+def _wrapped(text: str, sign: str) -> list[str]:
+    from textwrap import wrap
+
+    blank = " " * len(sign)
+    return wrap(
+        escape_cell(text),
+        _WIDTH,
+        initial_indent=_INDENT + sign,
+        subsequent_indent=_INDENT + blank,
+        break_on_hyphens=False,
+    )
+
+
+_MOST = 65_000
+"""GitHub refuses comments of more than 65,536 characters."""
+_FRAME = 200
+"""No more than this surrounds the items of a group, with the words that say what is left out."""
+_LONGEST = 600
+_COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
+
+
+def render_difference_markdown(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
+    """Write as much as a comment may hold, what matters most first."""
+    found = group_differences(difference)
+    lines = [f"### duvet: {difference.losses or 'no coverage lost'}", "", f"Compared with {_base(base)}.", ""]
+    lines += [*_table(difference.then, difference.now), ""]
+    room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
+    for group in found:
+        items, room = _fitting(group, room)
+        opened = "<details open>" if group.is_loss else "<details>"
+        lines += [opened, f"<summary>{group.title}: {len(group.items):,}</summary>", "", *items, "", "</details>", ""]
+    out.write(("\n".join(lines).rstrip("\n") + "\n").encode(errors="replace"))
+
+
+def _base(base: DiffBase) -> str:
+    if base.is_merge_base:
+        return f"{_code(base.short)}, where this branch left {_code(base.revision)}"
+    return f"{_code(base.short)} ({_code(base.revision)})"
+
+
+def _table(then: CoverageCount, now: CoverageCount) -> Iterator[str]:
+    yield "| | then | now |"
+    yield "|---|--:|--:|"
+    for name in _COUNTS:
+        before, after = getattr(then, name), getattr(now, name)
+        if before or after or name == "requirements":
+            yield f"| {name.replace('_', ' ')} | {before:,} | {after:,} |"
+
+
+def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
+    """As many items as there is room for, and the room that is left."""
+    found: list[str] = []
+    for number, item in enumerate(group.items):
+        text = _item(item)
+        if len(text) + 1 > room:
+            return [*found, f"- and {len(group.items) - number:,} more, for which there is no room here"], 0
+        room -= len(text) + 1
+        found.append(text)
+    return found, room
+
+
+def _item(item: DifferenceItem) -> str:
+    lines = [f"- {_code(item.place)} {item.words}"]
+    lines += [f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines]
+    return "\n".join(lines)
+
+
+_SIGNS = {"-": "then", "+": "now"}
+
+
+def _code(text: str) -> str:
+    """Text as code: nothing in it is Markdown, HTML, the name of a person or the number of an issue."""
+    ##= man/spec/diff.md#output
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
+    ##% how much it leaves out.
+    shown = escape_cell(shorten_text(text, _LONGEST))
+    fence = "`"
+    while fence in shown:
+        fence += "`"
+    pad = " " if shown[:1] in ("`", " ", "") or shown[-1:] in ("`", " ") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"

@@ -1,0 +1,1 @@
+"""The HTML report, a module for each view."""

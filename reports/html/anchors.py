@@ -1,0 +1,297 @@
+"""Anchors, names, states and filters that all views share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from duvet.model import Format, Level, Problem, Specification
+from duvet.queries.citations import CommentStyle
+from duvet.queries.priority import PriorityRow
+from duvet.queries.records import make_fragment_link
+from duvet.queries.snapshot_diff import SnapshotDiff
+from duvet.text import escape_line_ends
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
+from duvet.trace.records import Finished, State
+
+if TYPE_CHECKING:
+    from duvet.knowledge.pages.catalogue import PageCollection
+
+
+_OWN = (
+    "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "
+    "requirements result settings source-count source-filter sources specifications theme totals"
+)
+
+
+class AnchorNames:
+    """Gives names to places, no two of them alike; some belong to the page itself."""
+
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(_OWN.split(), 1)
+
+    def new(self, wanted: str) -> str:
+        """The name wanted, with a number where it is taken."""
+        # An id that is written in Markdown may have white space in it, and an anchor may not; `?` begins filters.
+        name = wanted = "-".join(wanted.replace("?", " ").split())
+        while name in self._counts:
+            self._counts[wanted] = count = self._counts.get(wanted, 1) + 1
+            name = f"{wanted}-{count}"
+        self._counts[name] = 1
+        return name
+
+
+class ReportData(Struct, frozen=True, kw_only=True):
+    """A finished trace, and what stands around it on the page."""
+
+    finished: Finished
+    catalogue: Catalogue
+    """The same trace as cards: its requirements are those of `finished`, in the same order."""
+    problems: tuple[Problem, ...] = ()
+    title: str = ""
+    """Nothing where the configuration gives none."""
+    logo: str = ""
+    whole_text: bool = False
+    """Whether the text of specifications without requirements is shown where nothing cites it."""
+    snippets: Mapping[int, str] = {}
+    """The code below citations, by their number in the catalogue."""
+    version: str = ""
+    commit: str = ""
+    config_path: str = ""
+    next: tuple[PriorityRow, ...] = ()
+    since: SnapshotDiff | None = None
+    comments: tuple[CommentStyle, ...] = ()
+    notes: PageCollection | None = None
+    """The pages of the project, if it has any."""
+    texts: Mapping[str, str] = {}
+    """What they say, by their files."""
+    embedded: bytes | None = None
+    """JSON for those who look for it in the page."""
+
+
+def escape_html(text: str) -> str:
+    """The text between tags."""
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def escape_attribute(text: str) -> str:
+    """The text between double quotes in a tag."""
+    return escape_html(text).replace('"', "&quot;")
+
+
+class AnchorLink(NamedTuple):
+    """The name of a place and the link to it, both escaped."""
+
+    anchor: str
+    link: str
+
+
+class SectionPlace(Struct, frozen=True):
+    """Where a section stands, and what is said of it there."""
+
+    name: str
+    """Its anchor as it is."""
+    spot: AnchorLink
+    requirements: list[int]
+    others: list[int]
+    """The numbers of the citations of its text that is no requirement."""
+    cited: AnchorLink
+    """Where these are shown."""
+
+
+class ReportPlaces(Struct, frozen=True):
+    """The places of specifications, of those of their sections that are shown, and of requirements."""
+
+    specifications: dict[str, str]
+    """Their anchors as they are, by the ids of those that are cited."""
+    sections: list[dict[str, SectionPlace]]
+    """By the ids of the sections."""
+    requirements: list[AnchorLink]
+    notes: dict[str, AnchorLink] = {}
+    """Of pages, by their slugs."""
+    notes_view: str = ""
+    """The anchor of all of them."""
+
+    def of(self, citation: CitationCard) -> AnchorLink | None:
+        """Where it is shown what a citation refers to; None where it leads nowhere."""
+        ##= man/spec/page.md#links
+        ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+        ##% contains.
+        if citation.requirements:
+            return self.requirements[citation.requirements[0]]
+        return self.sections[citation.specification][citation.section].cited if citation.is_valid else None
+
+
+def assign_places(page: ReportData) -> ReportPlaces:
+    """Every place; a name depends on nothing but what it names, unless two were alike."""
+    names = AnchorNames()
+    cited = [coverage.specification for coverage in page.finished.trace.coverages]
+    specifications = {one.id: names.new(one.id) for one in cited}
+    sections = [
+        {id: _section(names, f"{own}/{id}") for id in ids}
+        for own, ids in zip(specifications.values(), _shown(page), strict=True)
+    ]
+    for number, card in enumerate(page.catalogue.citations):
+        if card.is_valid and not card.requirements:
+            sections[card.specification][card.section].others.append(number)
+    requirements = _requirements(page, sections, names)
+    if page.notes is None:
+        return ReportPlaces(specifications, sections, requirements)
+    view = names.new("pages")
+    anchors = {note.slug: names.new(f"{view}/{note.slug}") for note in page.notes.pages}
+    notes = {
+        slug: AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
+        for slug, name in anchors.items()
+    }
+    return ReportPlaces(specifications, sections, requirements, notes, view)
+
+
+def _shown(page: ReportData) -> Iterable[Iterable[str]]:
+    """The ids of the sections of each specification that are shown."""
+    # Much of what is cited here and there is a large standard: without requirements, only what is cited is shown.
+    stating = {card.specification for card in page.catalogue.requirements}
+    for number, coverage in enumerate(page.finished.trace.coverages):
+        sections = coverage.specification.sections
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications
+        ##% with `spec-text = "full"`.
+        whole = page.whole_text or number in stating
+        yield (
+            [section.id for section in sections]
+            if whole
+            else [sections[index].id for index in sorted(coverage.sections)]
+        )
+
+
+def _section(names: AnchorNames, wanted: str) -> SectionPlace:
+    name = names.new(wanted)
+    spot = AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
+    return SectionPlace(name, spot, [], [], _below(names, name, spot, "cited"))
+
+
+def _requirements(page: ReportData, sections: list[dict[str, SectionPlace]], names: AnchorNames) -> list[AnchorLink]:
+    spots: list[AnchorLink] = []
+    for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
+        place = sections[card.specification][card.section]
+        place.requirements.append(index)
+        ##= man/spec/page.md#links
+        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+        ##% consists of its specification, its section and the first 12 digits of its id.
+        spots.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
+    return spots
+
+
+def _below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
+    end = names.new(f"{name}/{wanted}")[len(name) :]
+    return AnchorLink(spot.anchor + end, spot.link + end)
+
+
+class SectionLabels:
+    """Names of sections with their specifications, made once for all that stand in them."""
+
+    def __init__(self, page: ReportData) -> None:
+        self._specifications = [coverage.specification for coverage in page.finished.trace.coverages]
+        self._found: dict[tuple[int, str], str] = {}
+
+    def section(self, specification: int, id: str) -> str:
+        """`RFC 8446, 4.1.2`, escaped and on one line."""
+        found = self._found.get((specification, id))
+        if found is None:
+            one = self._specifications[specification]
+            words = find_section_number(one, id) or format_section_title(one, one.by_id[id])
+            found = self._found[specification, id] = escape_html(escape_line_ends(f"{one.name}, {words}"))
+        return found
+
+
+def format_section_title(specification: Specification, index: int) -> str:
+    """The section's title with its number, which the titles of IETF text lack."""
+    section = specification.sections[index]
+    number = find_section_number(specification, section.id)
+    return f"{number}. {section.title}".rstrip() if number else section.title or section.id
+
+
+def find_section_number(specification: Specification, id: str) -> str:
+    """The number of a section of IETF text: `4.1`, `Appendix A`."""
+    kind, _, number = id.partition("-")
+    if specification.format is not Format.IETF or kind not in ("section", "appendix"):
+        return ""
+    return f"Appendix {number}" if kind == "appendix" else number
+
+
+class StateLook(Struct, frozen=True):
+    """How a state looks. No state is told apart by its colour alone."""
+
+    index: int
+    sign: str
+    words: str
+    meaning: str
+    style: int
+    """The number of its classes in the style sheet."""
+
+    @property
+    def mark(self) -> str:
+        """The class of what is marked with it."""
+        return f"s{self.style}"
+
+    @property
+    def slug(self) -> str:
+        """What filters call it."""
+        return self.words.replace(" ", "-")
+
+    @property
+    def badge(self) -> str:
+        return f"{self.sign} {self.words}"
+
+
+CITED_LOOK = StateLook(-1, "•", "cited", "Something refers to it, and it is no requirement.", 8)
+
+STATE_LOOKS = tuple(
+    StateLook(state.value, sign, state.words, state.meaning, state.value + (state >= CITED_LOOK.style))
+    for state, sign in zip(State, "✗…◑◔◐∅⇒✓⊖", strict=True)
+)
+"""By state."""
+
+
+class LinkedNumber(Struct, frozen=True):
+    """How many there are, and the link to them; zero leads nowhere."""
+
+    count: int
+    href: str
+
+
+def name_level(level: Level) -> str:
+    """What a level is called where there is one to name."""
+    return "other" if level is Level.AUTO else level.name
+
+
+def link_number(
+    count: int,
+    *,
+    spec: str = "",
+    level: Level | None = None,
+    states: Iterable[State] = (),
+    feature: str = "",
+    issue: str = "",
+) -> LinkedNumber:
+    """A number that leads to what it counts."""
+    ##= man/spec/page.md#overview
+    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
+    if not count:
+        return LinkedNumber(0, "")
+    facts = {
+        "spec": _quoted(spec),
+        "level": "" if level is None else name_level(level).upper(),
+        "status": ",".join(STATE_LOOKS[state].slug for state in states),
+        "feature": _quoted(feature),
+        "issue": _quoted(issue),
+    }
+    return LinkedNumber(count, "#requirements?" + "&".join(f"{name}={fact}" for name, fact in facts.items() if fact))
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="", errors="replace")

@@ -1,0 +1,171 @@
+"""Citations of a text, and the list of sources."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+
+from markupsafe import Markup
+
+from duvet.model import Annotation, Kind, Place
+from duvet.queries.records import make_blob_url, make_issue_url
+from duvet.reports.html.anchors import ReportData, ReportPlaces, SectionLabels, escape_attribute, escape_html
+from duvet.text import escape_line_ends
+from duvet.trace.catalogue import CitationCard
+
+KIND_WORDS = {
+    Kind.CITATION: "implementation",
+    Kind.TEST: "test",
+    Kind.IMPLICATION: "implication",
+    Kind.EXCEPTION: "exception",
+    Kind.TODO: "to do",
+}
+"""What citations are called, in the order in which they are listed."""
+
+
+class ReferenceWriter:
+    """Writes references; what they have in common with others of their file is written once."""
+
+    def __init__(self, page: ReportData) -> None:
+        finished = page.finished
+        self.citations = [one for one in finished.trace.annotations if one.kind is not Kind.SPEC]
+        """By their numbers in the catalogue."""
+        self.snippets: Mapping[int, str] = page.snippets
+        self.root = f"{finished.root.rstrip('/')}/" if finished.root else ""
+        self.blob_link = finished.blob_link
+        self.issue_link = finished.issue_link
+        self._files: dict[tuple[str, str | None], tuple[str, str]] = {}
+
+    def lists(self, numbers: Iterable[int]) -> str:
+        """The citations by their kind."""
+        items: dict[Kind, list[str]] = {}
+        for number in numbers:
+            items.setdefault(self.citations[number].kind, []).append(self._item(number))
+        groups = (
+            f"<dt>{words}<dd><ul>{''.join(items[kind])}</ul>" for kind, words in KIND_WORDS.items() if kind in items
+        )
+        return f"<dl class=references>{''.join(groups)}</dl>"
+
+    def counts(self, numbers: Iterable[int]) -> str:
+        """`1 implementation, 2 tests`, with a link to the first of them."""
+        found: dict[Kind, list[int]] = {}
+        for number in numbers:
+            found.setdefault(self.citations[number].kind, []).append(number)
+        words = [_counted(len(found[kind]), words) for kind, words in KIND_WORDS.items() if kind in found]
+        first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
+        url = self._url(self.citations[first])
+        return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
+
+    def place(self, path: str, place: Place) -> str:
+        """A place in a file, linked where it can be read on the web."""
+        url, shown = self.file(path)
+        words = f"{shown}:{place.line}" if place.line else shown
+        if place.column:
+            words += f":{place.column}"
+        return f'<a href="{url}{_line(place.line)}">{words}</a>' if url else words
+
+    def file(self, path: str, own_base: str | None = None) -> tuple[str, str]:
+        """Where a file can be read, and its name; both escaped."""
+        found = self._files.get((path, own_base))
+        if found is None:
+            ##= man/spec/page.md#safety
+            ##% The report MUST show text from specifications, sources and the configuration as text, whatever it
+            ##% contains.
+            shown = path.removeprefix(self.root)
+            found = (
+                escape_attribute(make_blob_url(own_base or self.blob_link, shown)),
+                " ".join(escape_html(shown).splitlines()),
+            )
+            self._files[path, own_base] = found
+        return found
+
+    def _item(self, number: int) -> str:
+        ##= man/spec/page.md#size-and-accessibility
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
+        ##% most 200 bytes, apart from its code.
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags,
+        ##% and list the citations of each file.
+        annotation = self.citations[number]
+        url, shown = self.file(annotation.path, annotation.blob_link)
+        line = annotation.line
+        words = f"{shown}:{line}" if line else shown
+        item = f'<li><a href="{url}{_line(line)}">{words}</a>' if url else f"<li><code>{words}</code>"
+        if annotation.reason or annotation.kind is Kind.EXCEPTION:
+            item += _reason(annotation)
+        if annotation.feature or annotation.tracking_issue or annotation.tags:
+            item += self._facts(annotation)
+        snippet = self.snippets.get(number)
+        return f"{item}<pre>{escape_html(snippet)}</pre>\n" if snippet else f"{item}\n"
+
+    def _facts(self, annotation: Annotation) -> str:
+        """What an annotation names beside its text."""
+        facts = ""
+        if annotation.feature:
+            facts += f" <small>feature {escape_html(annotation.feature)}</small>"
+        if annotation.tracking_issue:
+            facts += f" <small>issue {self._issue(annotation.tracking_issue)}</small>"
+        if annotation.tags:
+            facts += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
+        return facts
+
+    def _url(self, annotation: Annotation) -> str:
+        url, _ = self.file(annotation.path, annotation.blob_link)
+        return url and url + _line(annotation.line)
+
+    def _issue(self, id: str) -> str:
+        url = make_issue_url(self.issue_link, id)
+        return f'<a href="{escape_attribute(url)}">{escape_html(id)}</a>' if url else escape_html(id)
+
+
+def _line(number: int) -> str:
+    return f"#L{number}" if number else ""
+
+
+def _counted(count: int, words: str) -> str:
+    return f"{count} {words}" if count == 1 or words == "to do" else f"{count} {words}s"
+
+
+def _reason(annotation: Annotation) -> str:
+    reason = annotation.reason.strip()
+    if reason:
+        return f" <q>{escape_html(reason)}</q>"
+    return " <em>no reason given</em>" if annotation.kind is Kind.EXCEPTION else ""
+
+
+class SourceWriter:
+    """Writes the files with their citations."""
+
+    def __init__(
+        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
+    ) -> None:
+        self.citations = page.catalogue.citations
+        self.places = places
+        self.references = references
+        self.names = names
+
+    def lines(self) -> Markup:
+        """The files of each folder below its name."""
+        files: dict[str, list[CitationCard]] = {}
+        for card in self.citations:
+            files.setdefault(card.path, []).append(card)
+        folders: dict[str, dict[str, list[CitationCard]]] = {}
+        for path, cards in files.items():
+            _, shown = self.references.file(path, cards[0].blob_link)
+            folders.setdefault(posixpath.dirname(shown), {})[path] = cards
+        return Markup("".join([line for folder in sorted(folders) for line in self._folder(folder, folders[folder])]))
+
+    def _folder(self, folder: str, files: dict[str, list[CitationCard]]) -> Iterator[str]:
+        yield f"<h3 class=folder>{folder or '.'}/</h3>\n"
+        for path in sorted(files):
+            cards = sorted(files[path], key=lambda card: card.line)
+            url, shown = self.references.file(path, cards[0].blob_link)
+            name = f'<a href="{url}">{shown}</a>' if url else shown
+            yield f"<div class=file><h4>{name}</h4><ol>{''.join(map(self._citation, cards))}</ol></div>\n"
+
+    def _citation(self, card: CitationCard) -> str:
+        words = f"{card.line} {KIND_WORDS[card.kind]}" if card.line else KIND_WORDS[card.kind]
+        spot = self.places.of(card)
+        if spot is None:
+            return f"<li class=bad>{words}: {escape_html(escape_line_ends(card.remark))}"
+        return f'<li><a href="{spot.link}">{words}, {self.names.section(card.specification, card.section)}</a>'

@@ -1,0 +1,241 @@
+"""Pages in the HTML report, with Markdown rendered safely."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from markupsafe import Markup
+
+from duvet.knowledge.pages.catalogue import PageCollection
+from duvet.knowledge.pages.page import Page as Note
+from duvet.knowledge.pages.page import PageLink, rewrite_links
+from duvet.knowledge.pages.page_rows import format_moment
+from duvet.knowledge.pages.requirement_links import PageReference
+from duvet.queries.records import make_fragment_link
+from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
+from duvet.trace.catalogue import SHORT_ID_DIGITS
+
+if TYPE_CHECKING:
+    from pyromark import Markdown
+
+
+LinkLookup = Callable[[str], str]
+"""Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
+
+NOWHERE = "nowhere:"
+"""What is written as a link to this is none; its title tells what was meant."""
+_HEAD_END = "</tr></thead>\n<tbody>\n"
+_PIECES = {
+    "Paragraph": ("<p>", "</p>"),
+    "Item": ("<li>", "</li>"),
+    "Emphasis": ("<em>", "</em>"),
+    "Strong": ("<strong>", "</strong>"),
+    "HtmlBlock": ("<p>", "</p>\n"),
+    "TableHead": ("<thead><tr>", _HEAD_END),
+    "TableRow": ("<tr>", "</tr>\n"),
+}
+_CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
+_BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
+_SHIFT = 3
+"""Titles of pages are headings of level 3."""
+_LOWEST = 6
+_SAFE = ("#", "https://", "http://", "mailto:")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+
+def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
+    """The text as HTML."""
+    return "".join(_written(_parser().events(text), leads))
+
+
+@cache
+def _parser() -> Markdown:
+    from pyromark import Markdown, Options
+
+    return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
+
+
+def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
+    ends: list[str] = []
+    html: list[str] | None = None
+    for event in events:
+        if isinstance(event, str):
+            yield _BREAKS.get(event, "")
+            continue
+        ((kind, value),) = event.items()
+        if kind == "Html" and html is not None:
+            html.append(value)
+        elif value == "HtmlBlock":
+            # A comment may go over several lines, each of which is told alone.
+            yield _tagged("".join(html or ()))
+            html = [] if kind == "Start" else None
+        elif kind == "Start":
+            begin, end = _cell(ends) if value == "TableCell" else _tags(value, leads)
+            ends.append(end)
+            yield begin
+        elif kind == "End":
+            yield ends.pop()
+        else:
+            yield _said(kind, value)
+
+
+def _said(kind: str, value: Any) -> str:
+    if kind == "Code":
+        return f"<code>{escape_html(value)}</code>"
+    if kind == "TaskListMarker":
+        return "\u2611 " if value else "\u2610 "
+    ##= man/spec/pages.md#in-the-html-report
+    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
+    ##% or link to other files.
+    return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
+
+
+def _tagged(html: str) -> str:
+    """What stands among tags, as text."""
+    shown = _COMMENT.sub("", html)
+    begin, end = _PIECES["HtmlBlock"]
+    return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
+
+
+def _cell(ends: list[str]) -> tuple[str, str]:
+    return _HEAD_CELL if ends[-1] == _HEAD_END else _CELL
+
+
+def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
+    """What a piece begins and ends with."""
+    if isinstance(tag, str):
+        return _PIECES.get(tag, ("", ""))
+    ((kind, value),) = tag.items()
+    match kind:
+        case "Heading":
+            level = min(int(value["level"][1:]) + _SHIFT, _LOWEST)
+            return f"<h{level}>", f"</h{level}>\n"
+        case "List":
+            name = "ul" if value is None else "ol"
+            begin = f' start="{value}"' if value not in (None, 1) else ""
+            return f"<{name}{begin}>\n", f"</{name}>\n"
+        case "CodeBlock":
+            return "<pre>", "</pre>\n"
+        case "BlockQuote":
+            return "<blockquote>\n", "</blockquote>\n"
+        case "Table":
+            return "<table>\n", "</tbody></table>\n"
+        case "Link":
+            return _link(value, leads)
+    return "", ""
+
+
+def _link(link: Any, leads: LinkLookup) -> tuple[str, str]:
+    goal = link["dest_url"]
+    if goal == NOWHERE:
+        return f'<span title="{escape_attribute(link["title"])}">', "</span>"
+    href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
+    return (f'<a href="{href}">', "</a>") if href else ("", "")
+
+
+PAGES_VIEW = "pages"
+_MOST_TEXT = 1_000_000
+"""So many characters of all pages are shown; what is more would make the report slow to load."""
+_MOST_NAMED = 20
+
+
+class PageWriter:
+    """Writes pages, and links to them."""
+
+    def __init__(self, page: ReportData, places: ReportPlaces) -> None:
+        assert page.notes is not None
+        self.notes: PageCollection = page.notes
+        self.texts = page.texts
+        self.places = places
+        self.catalogue = page.catalogue
+        self._by_path = {note.path: note for note in self.notes.pages}
+
+    def view(self) -> Markup:
+        """All pages, the newest first."""
+        room, written = _MOST_TEXT, []
+        for note in self.notes.pages:
+            text = self.texts.get(note.path)
+            fits = text is not None and len(text) <= room
+            room -= len(text) if fits and text is not None else 0
+            written.append(self._article(note, text if fits else None))
+        return Markup("".join(written))
+
+    def explained(self, index: int) -> str:
+        """The pages that name a requirement."""
+        pages = self.notes.explaining.get(index, ())
+        return f"<p class=explained>Explained in {self._links(pages)}</p>" if pages else ""
+
+    def _article(self, note: Note, text: str | None) -> str:
+        ##= man/spec/pages.md#in-the-html-report
+        ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
+        ##% name the pages of each requirement.
+        spot = self.places.notes[note.slug]
+        facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
+        body = f"<p>Its text stands in {escape_html(note.path)}.</p>\n" if text is None else self._body(note, text)
+        outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
+        backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
+        indexes = {index: None for named in self.notes.requirements(note) for index in named.indexes}
+        return (
+            f'<article id="{spot.anchor}">\n<h3><a href="{spot.link}">{escape_html(note.title)}</a></h3>\n'
+            f"<p>{escape_html(facts)}</p>\n{body}"
+            f"{_named('Links to', self._links(outlinks))}{_named('Linked from', self._links(backlinks))}"
+            f"{_named('Requirements', self._requirements(indexes))}</article>\n"
+        )
+
+    def _body(self, note: Note, text: str) -> str:
+        folder = posixpath.dirname(note.path)
+        return render_markdown(rewrite_links(text, self._rewritten), lambda goal: self._leads(folder, goal))
+
+    def _leads(self, folder: str, goal: str) -> str:
+        path = unquote(goal.partition("#")[0])
+        note = self._by_path.get(posixpath.normpath(posixpath.join(folder, path))) if path else None
+        return self.places.notes[note.slug].link if note else ""
+
+    def _rewritten(self, target: str, heading: str, label: str) -> str:
+        """A link as Markdown has them; as it was where it leads nowhere."""
+        words = _plain(label or (f"{target}#{heading}" if heading else target))
+        if target in self.notes.by_slug:
+            return f"[{words}](<{self.places.notes[target].link}>)"
+        link = PageLink(target, heading, 0, 0, 0)
+        named = self.notes.references.meant(link)
+        goal = self._goal(named) if named else ""
+        if goal:
+            return f"[{words}](<{goal}>)"
+        shown = f"\\[\\[{words}\\]\\]"
+        return f'[{shown}](<{NOWHERE}> "{_plain(link.written)}")' if label else shown
+
+    def _goal(self, named: PageReference) -> str:
+        """Where it is shown on the page; nothing where it isn't."""
+        if named.indexes:
+            return self.places.requirements[named.indexes[0]].link
+        if named.specification is None:
+            return ""
+        if named.section is not None:
+            place = self.places.sections[named.specification].get(named.section)
+            return place.spot.link if place else ""
+        anchor = self.places.specifications.get(self.catalogue.specifications[named.specification].id)
+        return escape_attribute(make_fragment_link(anchor)) if anchor else ""
+
+    def _links(self, pages: Iterable[Note]) -> str:
+        found = [f'<a href="{self.places.notes[one.slug].link}">{escape_html(one.title)}</a>' for one in pages]
+        return ", ".join([*found[:_MOST_NAMED], *([f"{len(found) - _MOST_NAMED} more"] if found[_MOST_NAMED:] else [])])
+
+    def _requirements(self, indexes: Iterable[int]) -> str:
+        return ", ".join(
+            f'<a href="{self.places.requirements[one].link}">{self.catalogue.ids[one][:SHORT_ID_DIGITS]}</a>'
+            for one in indexes
+        )
+
+
+def _named(name: str, links: str) -> str:
+    return f"<p>{name}: {links}</p>\n" if links else ""
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "".join(f"\\{char}" if char in '\\`*_[]<>&!|"~' else char for char in text)

@@ -1,0 +1,309 @@
+"""The overview: verdict, totals, changes, what to do next, problems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from duvet.model import Problem, Severity
+from duvet.queries.records import make_fragment_link, make_issue_url
+from duvet.queries.snapshot_diff import SnapshotChange
+from duvet.reports.html.anchors import (
+    STATE_LOOKS,
+    LinkedNumber,
+    ReportData,
+    ReportPlaces,
+    SectionLabels,
+    StateLook,
+    link_number,
+    name_level,
+)
+from duvet.reports.html.citations import ReferenceWriter
+from duvet.specs.locator import format_locator
+from duvet.text import escape_line_ends, format_count, shorten_text
+from duvet.trace.coverage import RunVerdict, Total, group_totals, judge_run
+from duvet.trace.records import NotApplicable, State
+
+_WIDEST = 160
+
+_LOOKS = {state.words: STATE_LOOKS[state] for state in State}
+
+
+class NextView(NamedTuple):
+    """A requirement to see to."""
+
+    look: StateLook
+    href: str
+    place: str
+    text: str
+    reason: str
+
+
+def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels) -> list[NextView]:
+    """The rows with their links."""
+    wanted = {row.text for row in page.next}
+    found = {
+        (card.specification, card.section, card.text): Markup(spot.link)
+        for card, spot in zip(page.catalogue.requirements, places.requirements, strict=True)
+        if card.text in wanted
+    }
+    indexes = {one.id: index for index, one in enumerate(page.catalogue.specifications)}
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
+    return [
+        NextView(
+            _LOOKS[row.state],
+            found[index, row.section, row.text],
+            Markup(names.section(index, row.section)),
+            shorten_text(row.text, _WIDEST),
+            row.reason,
+        )
+        for row, index in ((row, indexes[row.specification]) for row in page.next)
+    ]
+
+
+_MOST = 8
+"""So many changes of one sort are shown."""
+
+_WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
+
+
+class SnapshotChangeView(NamedTuple):
+    """A line of the snapshot that is not what it was."""
+
+    place: str
+    href: str
+    """Nothing where the section is gone."""
+    text: str
+    change: str
+
+
+class SnapshotChangeGroup(NamedTuple):
+    """The changes of one sort."""
+
+    mark: str
+    words: str
+    total: int
+    changes: list[SnapshotChangeView]
+    rest: int
+    """How many more there are."""
+
+
+def make_snapshot_groups(
+    page: ReportData, places: ReportPlaces, names: SectionLabels
+) -> list[SnapshotChangeGroup] | None:
+    """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
+    if page.since is None:
+        return None
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
+    found = ((mark, words, getattr(page.since, mark)) for mark, words in _WORDS.items())
+    sections = _Sections(page, places, names)
+    return [
+        SnapshotChangeGroup(
+            mark,
+            words,
+            len(changes),
+            [_change(change, sections) for change in changes[:_MOST]],
+            max(len(changes) - _MOST, 0),
+        )
+        for mark, words, changes in found
+        if changes
+    ]
+
+
+class _Sections:
+    """The sections by what the snapshot calls their specifications and themselves."""
+
+    def __init__(self, page: ReportData, places: ReportPlaces, names: SectionLabels) -> None:
+        self._places = places.sections
+        self._names = names
+        cited = (coverage.specification for coverage in page.finished.trace.coverages)
+        self._cited = {
+            format_locator(one.locator, page.finished.root): (index, one.name) for index, one in enumerate(cited)
+        }
+
+    def link(self, change: SnapshotChange) -> tuple[str, str]:
+        """Where the section of a change stands, and what it is called."""
+        index, name = self._cited.get(change.specification, (None, change.specification))
+        if index is None or change.section not in self._places[index]:
+            return "", f"{name}, {change.section}"
+        return Markup(self._places[index][change.section].spot.link), Markup(self._names.section(index, change.section))
+
+
+def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
+    href, place = sections.link(change)
+    is_cited = change.before or change.after
+    words = f"{change.before or 'nothing'} → {change.after or 'nothing'}" if is_cited else State.UNCITED.words
+    return SnapshotChangeView(place, href, change.text, words)
+
+
+_DONE = (State.COMPLETE, State.IMPLIED)
+_LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
+_HTML_TOTALS_MOST = 40
+"""So many specifications are listed by level."""
+
+COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)
+"""The states that have a column."""
+
+
+class TotalRow(Struct, frozen=True):
+    """The requirements of one level, or all of them."""
+
+    name: str
+    is_sum: bool
+    done: LinkedNumber
+    applicable: LinkedNumber
+    percent: str
+    numbers: tuple[LinkedNumber, ...]
+    """By column."""
+    shares: tuple[tuple[str, int], ...]
+    """The classes and widths of the parts of the bar."""
+
+
+class TotalGroup(Struct, frozen=True):
+    """The rows of a specification, or of all of them."""
+
+    name: str
+    href: str
+    """Nothing for all of them."""
+    rows: tuple[TotalRow, ...]
+
+
+def choose_state_columns(whole: Total) -> tuple[StateLook, ...]:
+    """The states to count, what is done first; what is not applicable where anything is."""
+    states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
+    return tuple(STATE_LOOKS[state] for state in states)
+
+
+def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> list[TotalGroup]:
+    """The specifications, which have these anchors by their ids, and last all of them where there are several."""
+    groups = group_totals(counted)
+    looks = choose_state_columns(counted[-1])
+    if len(groups) > _HTML_TOTALS_MOST + 1:
+        groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
+    # One specification is all of them.
+    return [_group(group, looks, anchors) for group in (groups if len(groups) > 2 else groups[:-1])]
+
+
+def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> TotalRow:
+    """The numbers of one row."""
+    counts = total.counts
+
+    def linked(count: int, states: Iterable[State] = ()) -> LinkedNumber:
+        return link_number(count, spec=spec, level=total.level, states=states)
+
+    return TotalRow(
+        "all" if total.level is None else name_level(total.level),
+        total.level is None,
+        linked(total.done, _DONE),
+        linked(total.applicable, (*_DONE, *_LEFT)),
+        "-" if total.percent is None else f"{total.percent} %",
+        tuple(linked(counts[look.index], (State(look.index),)) for look in looks),
+        tuple((look.mark, counts[look.index]) for look in looks if counts[look.index]),
+    )
+
+
+def _group(group: tuple[Total, ...], looks: Sequence[StateLook], anchors: Mapping[str, str]) -> TotalGroup:
+    specification = group[-1].specification
+    if specification is None:
+        return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in group))
+    anchor = anchors[specification.id]
+    rows = (make_total_row(total, looks, anchor) for total in group)
+    return TotalGroup(specification.name, make_fragment_link(anchor), tuple(rows))
+
+
+class LabelView(NamedTuple):
+    """A feature or a tracking issue, and the requirements that it has to do with."""
+
+    name: str
+    href: str
+    """Where it can be read, if anywhere."""
+    number: LinkedNumber
+
+
+class OverviewView(Struct, frozen=True):
+    """All of the overview."""
+
+    verdict: RunVerdict
+    words: str
+    """What the verdict leaves out."""
+    looks: tuple[StateLook, ...]
+    whole: TotalRow
+    groups: list[TotalGroup]
+    problems: str
+    since: list[SnapshotChangeGroup] | None
+    next: list[NextView]
+    features: list[LabelView]
+    issues: list[LabelView]
+    not_applicable: tuple[NotApplicable, ...]
+
+
+def make_overview_view(
+    page: ReportData, counted: Sequence[Total], places: ReportPlaces, names: SectionLabels
+) -> OverviewView:
+    """Everything on it, from the totals that every report takes its numbers from."""
+    whole = counted[-1]
+    looks = choose_state_columns(whole)
+    outcome = judge_run(whole, page.problems)
+    labels = _labels(page)
+    return OverviewView(
+        outcome,
+        f"{whole.left}." if outcome.passed and whole.left else "" if outcome.passed else f"{whole.words}.",
+        looks,
+        make_total_row(whole, looks),
+        make_total_groups(counted, places.specifications),
+        _problems(page.problems),
+        make_snapshot_groups(page, places, names),
+        make_next_views(page, places, names),
+        [LabelView(name, "", link_number(count, feature=name)) for name, count in labels[0]],
+        [
+            LabelView(name, make_issue_url(page.finished.issue_link, name), link_number(count, issue=name))
+            for name, count in labels[1]
+        ],
+        page.finished.not_applicable,
+    )
+
+
+def _problems(problems: Sequence[Problem]) -> str:
+    """`2 errors and 1 warning`."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    counts = ((errors, "error"), (len(problems) - errors, "warning"))
+    return " and ".join(format_count(count, word) for count, word in counts if count)
+
+
+def _labels(page: ReportData) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """The features and the tracking issues with the numbers of their requirements, most first."""
+    citations = page.catalogue.citations
+    labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
+    features, issues = Counter[str](), Counter[str]()
+    for card in page.catalogue.requirements if labelled else ():
+        found = [citations[number] for number in card.citations if number in labelled]
+        features.update({escape_line_ends(one.feature) for one in found} - {""})
+        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
+    return _most_first(features), _most_first(issues)
+
+
+def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+class ProblemView(Struct, frozen=True):
+    """A problem with its places linked."""
+
+    problem: Problem
+    place: Markup
+    notes: tuple[tuple[Markup, str], ...]
+
+
+def make_problem_view(problem: Problem, references: ReferenceWriter) -> ProblemView:
+    """A problem as it is shown."""
+    path = problem.path
+    notes = ((Markup(references.place(path, note.place)), note.label) for note in problem.notes)
+    return ProblemView(problem, Markup(references.place(path, problem.place) if path else ""), tuple(notes))

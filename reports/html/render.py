@@ -1,0 +1,249 @@
+"""Renders the HTML report: one file that works without a network or a script."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from markupsafe import Markup
+from msgspec import Struct
+
+from duvet.model import Annotation, Kind, Severity
+from duvet.queries.records import keep_web_url, make_fragment_link
+from duvet.reports.html.anchors import (
+    CITED_LOOK,
+    STATE_LOOKS,
+    ReportData,
+    ReportPlaces,
+    SectionLabels,
+    assign_places,
+    escape_html,
+    name_level,
+)
+from duvet.reports.html.citations import ReferenceWriter, SourceWriter
+from duvet.reports.html.overview import make_overview_view, make_problem_view
+from duvet.reports.html.specification import ArticleWriter
+from duvet.templates import environment, page_file
+from duvet.text import escape_line_ends
+from duvet.trace.coverage import Total, compute_totals
+
+if TYPE_CHECKING:
+    from duvet.reports.html.notes import PageWriter
+
+
+_NAMED = 3
+"""The most specifications that a title names."""
+
+_PARTS = ("-", "blob", "tree", "src", "raw", "issues")
+"""What comes after the name of a repository in links to its files and issues."""
+
+_COMMIT = 12
+
+
+class HeaderView(Struct, frozen=True):
+    """The head of the page."""
+
+    title: str
+    logo: str
+    provenance: str
+    has_errors: bool
+
+
+def make_header_view(page: ReportData) -> HeaderView:
+    """The head of this page."""
+    return HeaderView(
+        make_report_title(page),
+        page.logo,
+        _provenance(page),
+        any(problem.severity is Severity.ERROR for problem in page.problems),
+    )
+
+
+def make_report_title(page: ReportData) -> str:
+    """What the configuration says, or what links and specifications tell; never where the project lies."""
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
+    if page.title:
+        return page.title
+    if repository := _repository(page.finished.blob_link) or _repository(page.finished.issue_link):
+        return f"{repository}: requirements report"
+    names = list(dict.fromkeys(requirement.specification.name for requirement in page.finished.requirements))
+    if not names or len(names) > _NAMED:
+        return "Requirements report"
+    return f"Requirements report: {', '.join(names)}"
+
+
+def _repository(link: str | None) -> str:
+    """`owner/repository`, where a link looks as if it led into one."""
+    try:
+        segments = urlsplit(keep_web_url(link)).path.strip("/").split("/")
+    except ValueError:
+        return ""
+    end = next((index for index, segment in enumerate(segments) if segment in _PARTS), 0)
+    return unquote("/".join(segments[:end])) if end > 1 else ""
+
+
+def _provenance(page: ReportData) -> str:
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
+    return " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
+
+
+_UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def escape_json_island(data: bytes) -> Markup:
+    """The same JSON with what means something in HTML, or cannot be there, written as escapes."""
+    text = data.decode(errors="replace")
+    return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def make_script_settings(page: ReportData) -> Markup:
+    """What the scripts need to know."""
+    styles = [
+        {
+            "label": one.label,
+            "meta": one.meta,
+            "content": one.content,
+            "first": one.first,
+            "last": one.last,
+            "kind": one.kind.name.lower(),
+        }
+        for one in page.comments
+    ]
+    return escape_json_island(
+        msgspec.json.encode({"issueLink": keep_web_url(page.finished.issue_link) or None, "styles": styles})
+    )
+
+
+def write_requirement_rows(
+    page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
+) -> Markup:
+    """The requirements, those that are furthest from done first, then those that bind most."""
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
+    cards = page.catalogue.requirements
+    written: list[str] = []
+    for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
+        card = cards[index]
+        look = STATE_LOOKS[card.state]
+        cited = [references.citations[number] for number in card.citations]
+        kinds = [one.kind for one in cited]
+        written.append(
+            f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
+            f"<td>{name_level(card.level)}<td>{names.section(card.specification, card.section)}"
+            f"<td>{escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
+            f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
+        )
+    return Markup("".join(written))
+
+
+def _notes(annotations: list[Annotation]) -> str:
+    found: dict[str, None] = {}
+    for one in annotations:
+        if one.feature or one.tracking_issue or one.tags:
+            named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
+            found.update(
+                (f"<i class={kind}>{escape_html(escape_line_ends(name))}</i>", None) for kind, name in named if name
+            )
+    return " ".join(found)
+
+
+##= man/spec/page.md#size-and-accessibility
+##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST NOT
+##% distinguish states by colour alone.
+_STYLES = ("tokens", "layout", "overview", "text", "lists", "panel", "print")
+
+# Indentation, comments that cite, and blank lines.
+_FOR_WRITERS = re.compile(r"^/\*\n(?:##.*\n)+\*/\n|^\n|^ +", re.MULTILINE)
+
+# Where they tell nothing apart; no text in them holds one.
+_SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
+
+
+def load_page_shell() -> dict[str, Markup]:
+    """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
+    from hashlib import sha256
+
+    early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
+    return {
+        "styles": Markup(_SPACES.sub("", _FOR_WRITERS.sub("", "".join(page_file(f"{name}.css") for name in _STYLES)))),
+        "early": early,
+        "module": module,
+        ##= man/spec/page.md#safety
+        ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+        "policy": Markup(
+            f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
+            "form-action 'none'"
+        ),
+    }
+
+
+_MOST_PROBLEMS = 400
+"""So many are part of the page before they are asked for."""
+
+# HTML can't carry these characters at all, whatever is done to escape them.
+_FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])
+_ALLOWED = bytes.maketrans(_FORBIDDEN, b"?" * len(_FORBIDDEN))
+_FORBIDDEN_BEYOND_ASCII = re.compile(
+    rb"\xc2[\x80-\x9f]|\xef(?:\xb7[\x90-\xaf]|\xbf[\xbe\xbf])|[\xf0-\xf4][\x8f\x9f\xaf\xbf]\xbf[\xbe\xbf]"
+)
+_FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
+"""Most text has none of these bytes, and looking for one is quick."""
+
+
+def render_html(page: ReportData, out: BinaryIO) -> None:
+    """Write the page, piece by piece."""
+    out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
+
+
+def _encoded(piece: str) -> bytes:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    data = piece.encode(errors="replace").translate(_ALLOWED)
+    if any(byte in data for byte in _FORBIDDEN_BEGINNINGS):
+        return _FORBIDDEN_BEYOND_ASCII.sub(b"?", data)
+    return data
+
+
+def _shown(page: ReportData) -> dict[str, object]:
+    counted = compute_totals(page.finished.requirements)
+    sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
+    references, places, names = ReferenceWriter(page), assign_places(page), SectionLabels(page)
+    notes = None if page.notes is None else _notes_view(page, places)
+    return {
+        **load_page_shell(),
+        "page": page,
+        "header": make_header_view(page),
+        "overview": make_overview_view(page, counted, places, names),
+        "links": {id: make_fragment_link(anchor) for id, anchor in places.specifications.items()},
+        "cited": CITED_LOOK,
+        "problems": [make_problem_view(problem, references) for problem in page.problems],
+        "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
+        "articles": ArticleWriter(page, places, references, sums, notes).written,
+        "rows": write_requirement_rows(page, places, references, names),
+        "files": SourceWriter(page, places, references, names).lines(),
+        "settings": make_script_settings(page),
+        "others": _without_requirements(page, sums),
+        "notes": None if notes is None else notes.view(),
+        "notes_id": places.notes_view,
+        "json": None if page.embedded is None else escape_json_island(page.embedded),
+    }
+
+
+def _notes_view(page: ReportData, places: ReportPlaces) -> PageWriter:
+    from duvet.reports.html.notes import PageWriter
+
+    return PageWriter(page, places)
+
+
+def _without_requirements(page: ReportData, sums: dict[str, Total]) -> list[tuple[str, str]]:
+    cited = (coverage.specification for coverage in page.finished.trace.coverages)
+    return [(one.id, one.name) for one in cited if one.id not in sums]

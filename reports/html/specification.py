@@ -1,0 +1,323 @@
+"""A specification: its sections with their requirements marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from duvet.model import Section, Specification
+from duvet.queries.priority import describe_shortfall
+from duvet.queries.records import make_published_url
+from duvet.reports.html.anchors import (
+    CITED_LOOK,
+    STATE_LOOKS,
+    ReportData,
+    ReportPlaces,
+    SectionPlace,
+    escape_attribute,
+    escape_html,
+    format_section_title,
+)
+from duvet.reports.html.citations import ReferenceWriter
+from duvet.reports.summary import describe_exemption
+from duvet.text import WHITESPACE, format_count, shorten_text
+from duvet.trace.coverage import Total, segment_texts
+from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, State, Status, Tally, compute_state
+
+if TYPE_CHECKING:
+    from duvet.reports.html.notes import PageWriter
+
+
+_CITED_OPEN = f"<mark class={CITED_LOOK.mark}>"
+
+
+class TextOwner(NamedTuple):
+    """The requirement that a stretch of text belongs to; where there are several, the worst one comes first."""
+
+    state: State
+    link: str
+    name: str
+    """What it is called within its section."""
+
+
+class SectionMarker:
+    """Writes a section's lines as HTML."""
+
+    def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
+        self.section = section
+        self.owners = owners
+        """By the ids of the annotations that state requirements."""
+        self.marks = 0
+        """The elements that are written."""
+        self._linked: set[TextOwner] = set()
+        self._last: TextOwner | None = None
+        self._found: dict[tuple[int, ...], list[TextOwner]] = {}
+
+    def text(self, lines: SegmentsByLine) -> str:
+        """All of the section, less the empty lines around it."""
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+        ##% requirement to its details.
+        written: list[str] = []
+        text = self.section.lines
+        done = next((index for index, line in enumerate(text) if line.strip(WHITESPACE)), 0)
+        for index, segments in lines.items():
+            if index == TITLE_LINE:
+                continue
+            if done < index:
+                written.append(escape_html("\n".join(text[done:index])))
+            written.append(self._line(index, segments))
+            done = index + 1
+        written.append(escape_html("\n".join(text[done:])))
+        return "\n".join(written).rstrip(WHITESPACE)
+
+    def _line(self, index: int, segments: tuple[Segment, ...]) -> str:
+        written = ""
+        known = len(self._linked)
+        for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
+            if segment.flags:
+                self.marks += 1
+                written += self._fragment(segment, escape_html(raw), sign=len(self._linked) == known)
+            else:
+                written += escape_html(raw)
+        return written
+
+    def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
+        """Where a requirement begins, a link leads to it; the first one that begins on a line shows its sign."""
+        found = self._owners(segment.ids)
+        if not found:
+            return f"{_CITED_OPEN}{text}</mark>"
+        mark = _mark(found[0].state, segment.flags)
+        begun = [owner for owner in found if owner not in self._linked]
+        if begun:
+            self._last = begun[0]
+            self._linked.update(begun)
+            mark = f'"{mark} g"' if sign else mark
+            return f'<a class={mark} href="{self._last.link}"{self._whose(found)}>{text}</a>'
+        return f"<mark class={mark}{self._whose(found)}>{text}</mark>"
+
+    def _owners(self, ids: tuple[int, ...]) -> list[TextOwner]:
+        found = self._found.get(ids)
+        if found is None:
+            found = self._found[ids] = sorted({self.owners[id] for id in ids if id in self.owners})
+        return found
+
+    def _whose(self, found: list[TextOwner]) -> str:
+        """The requirements of a fragment, unless it is that whose link came last."""
+        if len(found) > 1:
+            return f' data-r="{" ".join([owner.name for owner in found])}"'
+        return "" if found[0] is self._last else f" data-r={found[0].name}"
+
+
+def _mark(state: State, flags: int) -> str:
+    """In a requirement that is covered in part, the rest of it stands out."""
+    own = _own_state(flags) if state is State.PARTIAL else state
+    return STATE_LOOKS[own if own <= State.TO_DO else state].mark
+
+
+@cache
+def _own_state(flags: int) -> State:
+    return compute_state(Tally({flags: 1}, ()))
+
+
+_WORDS = 56
+"""The text is above the list."""
+
+
+class RequirementWriter:
+    """Writes what is below the text of sections."""
+
+    def __init__(
+        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
+    ) -> None:
+        self.cards = page.catalogue.requirements
+        self.excuses = page.catalogue.excuses
+        self.places = places
+        self.references = references
+        self.notes = notes
+
+    def of(self, section: SectionPlace) -> str:
+        """The requirements of a section, and what else is cited there."""
+        written = ""
+        if section.requirements:
+            written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
+        return f"{written}{self._others(section)}" if section.others else written
+
+    def _requirement(self, index: int) -> str:
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
+        ##% in its section and in a table that starts with the least finished.
+        card = self.cards[index]
+        look = STATE_LOOKS[card.state]
+        anchor, link = self.places.requirements[index]
+        level = f" {card.level.name}" if card.level else ""
+        words = escape_html(shorten_text(card.text, _WORDS))
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
+        held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
+        if not card.citations:
+            return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
+        counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
+        return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
+
+    def _lacks(self, index: int) -> str:
+        if index in self.excuses:
+            return f"<p class=lacks>{escape_html(describe_exemption(self.excuses[index]))}</p>"
+        card = self.cards[index]
+        words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
+        return f"<p class=lacks>{words}</p>" if words else ""
+
+    def _others(self, section: SectionPlace) -> str:
+        anchor, link = section.cited
+        counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
+        return (
+            f'<ul class=cited><li id="{anchor}" class={CITED_LOOK.mark}><a href="{link}">{CITED_LOOK.badge}</a> {counts}'
+            f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
+        )
+
+
+class SectionWriter:
+    """Writes sections."""
+
+    def __init__(
+        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
+    ) -> None:
+        self.stated = page.finished.requirements
+        self.places = places
+        self.items = RequirementWriter(page, places, references, notes)
+
+    def written(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
+        """A section, and how many elements it has at the most."""
+        section = coverage.specification.sections[index]
+        marking = SectionMarker(section, self._owners(place))
+        text = marking.text(coverage.sections.get(index, {}))
+        out = make_published_url(coverage.specification.url, section.id)
+        anchor, link = place.spot
+        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{escape_attribute(section.id)}"'
+        height = len(section.lines) + 2 * len(place.requirements)
+        outside = f' <a class=out href="{escape_attribute(out)}">published</a>' if out else ""
+        shown = f"<pre>{text}</pre>\n" if text else ""
+        written = (
+            f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
+            f'<h3><a href="{link}">{escape_html(format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
+            f"{shown}{self.items.of(place)}</section>\n"
+        )
+        return written, marking.marks + _elements(place)
+
+    def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
+        """The requirements by the ids of the annotations that state them."""
+        owners: dict[int, TextOwner] = {}
+        for number in place.requirements:
+            requirement = self.stated[number]
+            anchor, link = self.places.requirements[number]
+            owner = TextOwner(requirement.state, link, anchor.rpartition("/")[2])
+            owners.update(dict.fromkeys(requirement.ids, owner))
+        return owners
+
+
+def _elements(place: SectionPlace) -> int:
+    """So many elements a section has at the most, without the marks in its text."""
+    return 6 + 4 * len(place.requirements) + (4 if place.others else 0)
+
+
+_MOST_ELEMENTS = 12_000
+"""So many the articles have at first; what is more a browser makes when it is asked for."""
+_MOST_IN_ALL = 19_000
+"""With what is around the articles."""
+_HEAD = 10
+"""So many an article has at the most without its sections."""
+
+
+class ContentsEntry(Struct, frozen=True):
+    """A section with requirements."""
+
+    link: Markup
+    title: str
+    open: int
+    requirements: int
+
+
+class Article(Struct, frozen=True):
+    """A specification and its sections."""
+
+    anchor: str
+    specification: Specification
+    link: str
+    total: Total | None
+    contents: list[ContentsEntry]
+    left_out: int
+    """So many sections are not shown."""
+    sections: Markup
+    is_later: bool
+    """Whether it is no part of the page before it is asked for."""
+
+
+class ArticleWriter:
+    """Writes the articles one after another, for they are most of the page."""
+
+    def __init__(
+        self,
+        page: ReportData,
+        places: ReportPlaces,
+        references: ReferenceWriter,
+        sums: dict[str, Total],
+        notes: PageWriter | None = None,
+    ) -> None:
+        self.page = page
+        self.places = places
+        self.sections = SectionWriter(page, places, references, notes)
+        self.sums = sums
+        self.room = _MOST_ELEMENTS
+
+    def written(self, around: int) -> Iterator[Article]:
+        """The specifications in the order of reports, those without requirements last, on a page with other elements."""
+        self.room = min(_MOST_ELEMENTS, _MOST_IN_ALL - around)
+        coverages = self.page.finished.trace.coverages
+        for number in sorted(
+            range(len(coverages)), key=lambda number: coverages[number].specification.id not in self.sums
+        ):
+            yield self._article(coverages[number], number)
+
+    def _article(self, coverage: Coverage, number: int) -> Article:
+        specification = coverage.specification
+        found = [(specification.by_id[id], place) for id, place in self.places.sections[number].items()]
+        contents = [self._content(specification, index, place) for index, place in found if place.requirements]
+        elements = _HEAD + 3 * len(contents)
+        written: list[str] = []
+        for index, place in found:
+            text, size = self.sections.written(coverage, index, place)
+            written.append(text)
+            elements += size
+        ##= man/spec/page.md#size-and-accessibility
+        ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at
+        ##% most 200 bytes, apart from its code.
+        is_later = elements > self.room
+        if not is_later:
+            self.room -= elements
+        return Article(
+            self.places.specifications[specification.id],
+            specification,
+            make_published_url(specification.url),
+            self.sums.get(specification.id),
+            contents,
+            len(specification.sections) - len(found),
+            Markup(_held("".join(written)) if is_later else "".join(written)),
+            is_later,
+        )
+
+    def _content(self, specification: Specification, index: int, place: SectionPlace) -> ContentsEntry:
+        cards = self.page.catalogue.requirements
+        gaps = sum(cards[number].status is not Status.DONE for number in place.requirements)
+        return ContentsEntry(
+            Markup(place.spot.link), format_section_title(specification, index), gaps, len(place.requirements)
+        )
+
+
+def _held(text: str) -> str:
+    """What is in an element that keeps all of it as text, where there can't be another one."""
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    return text.replace("<noscript>", "<div class=refs>").replace("</noscript>", "</div>")

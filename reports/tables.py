@@ -1,0 +1,359 @@
+"""Tables of lists, for the terminal and as plain lines, JSON, CSV and Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from msgspec import Struct, json, to_builtins
+
+from duvet.queries.records import RequirementRow
+from duvet.reports.cells import escape_cell, measure_width, wrap_cells
+
+COLUMN_GAP = "  "
+_INDENT = 2
+_NARROWEST, _NARROW, _LINES = 20, 40, 4
+"""Texts that would get narrower than the first stand below the other columns, and so do those that would get narrower
+than the second and take more than so many lines."""
+_WIDEST_CHARACTER = 2
+
+
+class ColumnBand(Struct, frozen=True):
+    """Columns beside one another, with their widths."""
+
+    indent: int
+    widths: Mapping[int, int]
+    """By the index of the column."""
+
+
+def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
+    """The bands of every row, from what each column needs and from those that hold long texts."""
+    fixed = [index for index in range(len(needs)) if index not in wrapping]
+    rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
+    shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
+    if rest >= 0 and all(_is_readable(needs[index], share) for index, share in shares.items()):
+        return [ColumnBand(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
+    below = max(room - _INDENT, _WIDEST_CHARACTER)
+    groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
+    groups += [{index: min(needs[index], below)} for index in wrapping]
+    # The first one shows where a row begins.
+    return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
+
+
+def _is_readable(need: int, share: int) -> bool:
+    """Whether a text that needs so much may be wrapped in that width."""
+    return share >= min(need, _NARROWEST) and (share >= _NARROW or need <= share * _LINES)
+
+
+def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
+    """Equal shares of the room; what one doesn't need is for the others."""
+    shares: dict[int, int] = {}
+    for index in sorted(needs, key=lambda index: needs[index]):
+        shares[index] = min(needs[index], room // (len(needs) - len(shares)))
+        room -= shares[index]
+    return shares
+
+
+def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
+    """As many columns beside one another as fit."""
+    band: dict[int, int] = {}
+    for index, width in widths.items():
+        if band and sum(band.values()) + len(COLUMN_GAP) * len(band) + width > room:
+            yield band
+            band = {}
+        band[index] = width
+    if band:
+        yield band
+
+
+HighlightSpans = Sequence[tuple[int, int]]
+"""Stretches of a text in order, apart from one another."""
+
+
+class HighlightMarks(Struct, frozen=True):
+    """What stands around a stretch that matters."""
+
+    before: str
+    after: str
+
+
+PLAIN_MARKS = HighlightMarks("**", "**")
+MARKDOWN_MARKS = HighlightMarks("**", "**")
+BOLD_MARKS = HighlightMarks("\x1b[1;33m", "\x1b[0m")
+HEAD_MARKS = HighlightMarks("\x1b[1m", "\x1b[0m")
+
+
+def highlight_text(text: str, spans: HighlightSpans, marks: HighlightMarks, shown: Callable[[str], str]) -> str:
+    """The text with marks around the stretches; each piece of it as it is shown."""
+    if not spans:
+        return shown(text)
+    return "".join(
+        f"{marks.before}{shown(piece)}{marks.after}" if matters else shown(piece)
+        for piece, matters in split_highlights(text, spans)
+    )
+
+
+def split_highlights(text: str, spans: HighlightSpans) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it matters."""
+    last = 0
+    for start, end in spans:
+        if last < start:
+            yield text[last:start], False
+        yield text[start:end], True
+        last = end
+    if last < len(text):
+        yield text[last:], False
+
+
+class ListFormat(StrEnum):
+    """How a list is written."""
+
+    TABLE = "table"
+    PLAIN = "plain"
+    JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class Column(Struct, frozen=True):
+    """What a column is called, and what stands in it for a row; long texts are wrapped where there is no room."""
+
+    name: str
+    value: Callable[[Any], str]
+    wraps: bool = False
+    marks: Callable[[Any], HighlightSpans] = lambda row: ()
+    """The stretches of the value that matter."""
+    in_heading: bool = False
+    """Whether headings say it, so that it is left out below them."""
+
+
+class Listing(Struct, frozen=True):
+    """Rows, which are records, with the columns that people see of them."""
+
+    columns: tuple[Column, ...]
+    rows: Sequence[Any]
+    heading: Callable[[Any], str] | None = None
+    """What stands above neighbouring rows for which it is the same."""
+
+    @property
+    def grouped(self) -> Sequence[Column]:
+        """The columns of rows that may stand below headings."""
+        return [column for column in self.columns if self.heading is None or not column.in_heading]
+
+    @property
+    def groups(self) -> list[tuple[str, list[Any]]]:
+        """The rows by their heading."""
+        if self.heading is None:
+            return [("", list(self.rows))]
+        return [(heading, list(rows)) for heading, rows in groupby(self.rows, self.heading)]
+
+
+class TableLook(Struct, frozen=True):
+    """How a table may look."""
+
+    width: int = 100
+    colour: bool = False
+
+
+def render_listing(listing: Listing, format: ListFormat, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable
+    """The list in that format."""
+    match format:
+        case ListFormat.TABLE:
+            return render_list_table(listing, look).encode(errors="replace")
+        case ListFormat.PLAIN:
+            return _plain(listing, BOLD_MARKS if look.colour else PLAIN_MARKS).encode(errors="replace")
+        case ListFormat.MARKDOWN:
+            return _markdown(listing).encode(errors="replace")
+        case ListFormat.CSV:
+            return _csv(listing).encode(errors="replace")
+        case _:
+            return _json(listing.rows, in_lines=format is ListFormat.JSONL)
+
+
+def _json(rows: Sequence[Any], *, in_lines: bool) -> bytes:
+    return b"".join(map(encode_json_line, rows)) if in_lines else encode_json(list(rows))
+
+
+def _plain(listing: Listing, marks: HighlightMarks) -> str:
+    """One line for each row, with tabs between its values: for `cut`, `sort` and `grep`."""
+    lines = ("\t".join(_cell(column, row, marks) for column in listing.columns) for row in listing.rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cell(column: Column, row: Any, marks: HighlightMarks) -> str:
+    return highlight_text(column.value(row), column.marks(row), marks, escape_cell)
+
+
+def _csv(listing: Listing) -> str:
+    import csv
+    from io import StringIO
+
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column.name for column in listing.columns)
+    writer.writerows([escape_cell(column.value(row)) for column in listing.columns] for row in listing.rows)
+    return out.getvalue()
+
+
+def _markdown(listing: Listing) -> str:
+    columns = listing.grouped
+    names = [column.name for column in columns]
+    blocks = []
+    for heading, rows in listing.groups:
+        lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
+        lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
+        title = f"### {escape_markdown(escape_cell(heading))}\n\n" if heading else ""
+        blocks.append(title + "".join(f"{line}\n" for line in lines))
+    return "\n".join(blocks)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_cell(column: Column, row: Any) -> str:
+    return highlight_text(
+        column.value(row), column.marks(row), MARKDOWN_MARKS, lambda text: escape_markdown(escape_cell(text))
+    )
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)
+
+
+class _Cell(Struct, frozen=True):
+    """A value as it is seen, with the stretches that have to be coloured."""
+
+    text: str
+    spans: HighlightSpans = ()
+
+
+_Row = Sequence[_Cell]
+
+
+def render_list_table(listing: Listing, look: TableLook) -> str:
+    """The rows under their heads or headings."""
+    if not listing.rows:
+        return ""
+    columns = listing.grouped
+    head = [_Cell(escape_cell(column.name)) for column in columns]
+    groups = [
+        (_Cell(escape_cell(title)), [_cells(columns, row, look) for row in rows]) for title, rows in listing.groups
+    ]
+    counting = [row for _, rows in groups for row in rows] + ([] if listing.heading else [head])
+    needs = [max(measure_width(cell.text) for cell in column) for column in zip(*counting, strict=True)]
+    layout = arrange_bands(needs, [index for index, column in enumerate(columns) if column.wraps], look.width)
+    blocks = []
+    for title, rows in groups:
+        above = _lines([title], [ColumnBand(0, {0: look.width})]) if listing.heading else _lines(head, layout)
+        below = (line for row in rows for line in _lines(row, layout))
+        blocks.append("".join(f"{line}\n" for line in [*_headed(above, look), *below]))
+    return "\n".join(blocks)
+
+
+def _cells(columns: Sequence[Column], row: Any, look: TableLook) -> _Row:
+    return [_table_cell(column.value(row), column.marks(row), look) for column in columns]
+
+
+def _table_cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
+    """Without colours, marks are text, too."""
+    if not (spans and look.colour):
+        return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
+    parts, found, at = [], [], 0
+    for piece, matters in split_highlights(value, spans):
+        parts.append(escape_cell(piece))
+        if matters:
+            found.append((at, at + len(parts[-1])))
+        at += len(parts[-1])
+    return _Cell("".join(parts), found)
+
+
+def _headed(lines: Iterable[str], look: TableLook) -> Iterator[str]:
+    return (f"{HEAD_MARKS.before}{line}{HEAD_MARKS.after}" for line in lines) if look.colour else iter(lines)
+
+
+def _lines(row: _Row, layout: Sequence[ColumnBand]) -> Iterator[str]:
+    for band in layout:
+        columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
+        for number in range(max(map(len, columns))):
+            parts = [column[number] if number < len(column) else ("", 0) for column in columns]
+            line = _joined(parts, band)
+            # What stands below the other columns needs no line where there is nothing.
+            if line or len(layout) == 1:
+                yield line
+
+
+def _joined(parts: Sequence[tuple[str, int]], band: ColumnBand) -> str:
+    padded = [text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)]
+    return (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
+
+
+def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:
+    """Its lines, and how wide they are."""
+    for start, end in wrap_cells(cell.text, room):
+        inside = [
+            (max(low, start) - start, min(high, end) - start) for low, high in cell.spans if low < end and high > start
+        ]
+        text = cell.text[start:end]
+        yield highlight_text(text, inside, BOLD_MARKS, str), measure_width(text)
+
+
+def format_section_reference(row: RequirementRow) -> str:
+    """The section, as it can be asked for."""
+    return f"{row.specification}#{row.section}"
+
+
+def format_section_heading(row: RequirementRow) -> str:
+    """What stands above the requirements of a section."""
+    return f"{format_section_reference(row)}  {row.section_title}".rstrip()
+
+
+ID_COLUMN = Column("id", lambda row: row.identifier)
+LEVEL_COLUMN = Column("level", lambda row: row.level or "")
+STATUS_COLUMN = Column("status", lambda row: row.status)
+STATE_COLUMN = Column("state", lambda row: row.state)
+SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
+TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
+
+
+# JSON lets them stand as they are; a terminal would obey some, and show text in another order for others.
+_CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")
+
+
+def encode_json(value: Any) -> bytes:
+    """The value, indented; what could drive a terminal is escaped."""
+    return _CONTROLS.sub(_escaped, json.format(_encoded(value), indent=2)) + b"\n"
+
+
+def encode_json_line(value: Any) -> bytes:
+    """The value on one line; what could drive a terminal is escaped."""
+    return _CONTROLS.sub(_escaped, _encoded(value)) + b"\n"
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return json.encode(value)
+    except UnicodeEncodeError:
+        return json.encode(_as_unicode(to_builtins(value)))
+
+
+def _as_unicode(value: Any) -> Any:
+    """The value with a mark for each byte of a file's name that is not UTF-8."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {key: _as_unicode(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_as_unicode(inner) for inner in value]
+        case _:
+            return value
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(found[0].decode())
