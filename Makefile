@@ -47,12 +47,12 @@ test: $(DEV_READY) ## Run the unit tests and those of the commands
 	$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 .PHONY: test-slow
-test-slow: $(DEV_READY) ## Run the slow tests: a browser, kill -9, load, real projects
+test-slow: $(DEV_READY) ## Run the slow tests: a browser, kill -9, load, real projects, many examples
 	$(BIN)/pytest $(PARALLEL) tests/slow $(ARGS)
+	$(BIN)/pytest $(PARALLEL) -m hypothesis --hypothesis-profile thorough $(ARGS)
 
 .PHONY: test-all
-test-all: $(DEV_READY) ## Run all tests
-	$(BIN)/pytest $(PARALLEL) tests/unit tests/cli tests/slow $(ARGS)
+test-all: test test-slow ## Run all tests
 
 .PHONY: check
 check: lint types layers pages traced ## Check everything that is not a test

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import httpcore2
 import pytest
+from hypothesis import settings
 
 from tests.unit.specs.serving import Held, serving
 
@@ -16,6 +20,11 @@ ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("DUVET_SHARED") or ROOT.parent / "shared").resolve()
 CONFORMANCE = "conformance"
 """The property under which a test keeps how many cases of which set have passed."""
+
+# `make test` tries a few examples of each property, `make test-slow` many.
+settings.register_profile("quick", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=300, deadline=None)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +41,14 @@ def shared() -> Path:
 def duvet_command() -> str:
     """The installed command of the Python that runs the tests."""
     return str(Path(sys.executable).with_name("duvet"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_ssl_context() -> Iterator[None]:
+    """Read the certificates of the system once, not for each client: no test needs them, and it takes 25 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
 
 
 @pytest.fixture
@@ -52,3 +69,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 cases[name] += count
     if cases:
         terminalreporter.write_line("conformance: " + ", ".join(f"{cases[name]} {name}" for name in cases) + " passed")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of garbage collection: it is much, and stays."""
+    gc.collect()
+    gc.freeze()

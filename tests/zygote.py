@@ -15,6 +15,7 @@ import gc
 import json
 import os
 import pkgutil
+import re
 import select
 import signal
 import socket
@@ -30,12 +31,14 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
-HEAVY = ("jinja2", "mcp.server.lowlevel", "rich.progress", "uvicorn", "yaml")
-"""Imported by duvet inside functions, so they are not imported by its modules."""
-INHERITED = ("LANG", "LC_ALL", "LC_CTYPE")
-"""Variables that the interpreter reads once, when it starts: a fork can't change them."""
+IMPORTED_BY_OTHERS = ("difflib", "encodings.idna", "mcp.server.lowlevel")
+"""Imported by packages of others inside functions."""
+_INSIDE = re.compile(r"^ +(?:from ([a-z]\w*(?:\.\w+)*) import|import ([a-z]\w*(?:\.\w+)*))", re.MULTILINE)
+"""An import inside a function."""
+STEP_DOWN = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+"""Put before a command, it runs as a user without rights. A zygote of its own forks those."""
 _HEADER = struct.Struct("!I")
 _NUMBER = struct.Struct("!i")
 _HANDLES = 4
@@ -53,11 +56,16 @@ class Request(TypedDict):
 def spawn(
     args: Sequence[str], *, cwd: Path, env: Mapping[str, str], before: Sequence[str] = (), **more: Any
 ) -> subprocess.Popen[Any]:
-    """Start a command: as a fork of the zygote where it can be one, or else as a real process."""
-    if before or not more.keys() <= {"stdin", "stdout", "stderr", "text", "bufsize"} or not _can_fork(args, cwd, env):
-        listen = {} if sys.platform == "win32" else {"preexec_fn": _listen}
-        return subprocess.Popen([*before, *args], cwd=cwd, env=env, **{**listen, **more})
-    return _Forked(list(args), cwd=cwd, env=env, **more)
+    """Start a command, with another one before it: as a fork of a zygote where it can be one, or as a real process."""
+    if (
+        tuple(before) in ((), STEP_DOWN)
+        and more.keys() <= {"stdin", "stdout", "stderr", "text", "bufsize"}
+        and _can_fork(args, cwd, env)
+        and (zygote := Zygote.started(tuple(before))).is_ready
+    ):
+        return _Forked(zygote, list(args), cwd=cwd, env=env, **more)
+    listen = {} if sys.platform == "win32" else {"preexec_fn": _listen}
+    return subprocess.Popen([*before, *args], cwd=cwd, env=env, **{**listen, **more})
 
 
 def run(
@@ -87,13 +95,19 @@ def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
         and Path(args[0]).parent == Path(sys.executable).parent
         and Path(args[0]).name in installed()
         and os.access(cwd, os.X_OK)
-        and not any(name.startswith(("PYTHON", "LD_", "OPENBLAS")) for name in env)
-        and all(env.get(name) == value for name, value in _interpreter_environment().items())
+        and _read_at_start(env) == _read_at_start(_environment())
     )
 
 
-def _interpreter_environment() -> dict[str, str | None]:
-    return {**dict.fromkeys(INHERITED), "LANG": "C.UTF-8"}
+def _environment() -> dict[str, str]:
+    """What a zygote is started with."""
+    given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**given, "LANG": "C.UTF-8"}
+
+
+def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that an interpreter and the libraries of its system read once: a fork can't change them."""
+    return {name: value for name, value in env.items() if name.startswith(("LANG", "LC_", "LD_", "OPENBLAS", "PYTHON"))}
 
 
 @cache
@@ -106,6 +120,10 @@ def installed() -> dict[str, EntryPoint]:
 class _Forked(subprocess.Popen[Any]):
     """A process whose parent is the zygote, which tells how it ended."""
 
+    def __init__(self, zygote: Zygote, args: list[str], **more: Any) -> None:
+        self._zygote = zygote
+        super().__init__(args, **more)
+
     # These three methods are the parts of Popen that start and await a process; the rest is built on them.
     def _execute_child(self, *given: Any, **_: Any) -> None:
         args, cwd, env, streams = given[0], given[5], given[6], given[10:16]
@@ -117,7 +135,7 @@ class _Forked(subprocess.Popen[Any]):
         os.umask(umask := os.umask(0))
         request = Request(args=args, cwd=str(cwd), environ=dict(env), umask=umask)
         with theirs:
-            Zygote.started().send(request, [*handles, theirs.fileno()])
+            self._zygote.send(request, [*handles, theirs.fileno()])
         self.pid = _NUMBER.unpack(_exactly(self._status, _NUMBER.size))[0]
         self._child_created = True
         self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
@@ -140,34 +158,34 @@ class _Forked(subprocess.Popen[Any]):
 
 
 class Zygote:
-    """The tests' end of the zygote."""
+    """The tests' end of a zygote."""
 
-    _only: Zygote | None = None
+    _started: ClassVar[dict[tuple[str, ...], Zygote]] = {}
     _starting = threading.Lock()
 
-    def __init__(self) -> None:
+    def __init__(self, before: tuple[str, ...]) -> None:
         ours, theirs = socket.socketpair()
-        environ = {name: value for name, value in _interpreter_environment().items() if value is not None}
         with theirs:
             # A session of its own: Ctrl-C is for the tests, which then close the connection.
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())],
-                env={**environ, "PATH": os.environ.get("PATH", "")},
+                [*before, sys.executable, __file__, str(theirs.fileno())],
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
         self._control, self._lock = ours, threading.Lock()
+        self.is_ready = ours.recv(1) != b""
         atexit.register(self._end)
 
     @classmethod
-    def started(cls) -> Zygote:
-        """The one of this process."""
+    def started(cls, before: tuple[str, ...]) -> Zygote:
+        """The one of this process, or the one that runs after that command."""
         with cls._starting:
-            if cls._only is None:
-                cls._only = cls()
-            return cls._only
+            if before not in cls._started:
+                cls._started[before] = cls(before)
+            return cls._started[before]
 
     def send(self, request: Request, handles: list[int]) -> None:
         """Have a command run with these handles: its standard streams, and the socket that its end is told to."""
@@ -276,11 +294,16 @@ def _reopen_streams() -> None:
 
 
 def preload() -> None:
-    """Import all that commands import."""
+    """Import all that commands import, in functions too."""
     import duvet
 
     modules = [one.name for one in pkgutil.walk_packages(duvet.__path__, "duvet.")]
-    for name in (*modules, *HEAVY):
+    later = set()
+    for name in modules:
+        with suppress(ImportError):
+            source = import_module(name).__file__
+            later |= {one or other for one, other in _INSIDE.findall(Path(source).read_text())} if source else set()
+    for name in (*sorted(later), *IMPORTED_BY_OTHERS):
         with suppress(ImportError):
             import_module(name)
     assert threading.active_count() == 1, "a module has started a thread, which a fork would lack"
@@ -291,10 +314,12 @@ def main() -> None:
     sys.path[0] = str(Path(sys.executable).parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     preload()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.sendall(b".")
     commands = installed()
     gc.collect()
     gc.freeze()
-    request = serve(socket.socket(fileno=int(sys.argv[1])))
+    request = serve(control)
     if request is not None:
         sys.exit(commands[Path(request["args"][0]).name].load()())
 

@@ -17,11 +17,7 @@ Before = tuple[str, ...]
 """A command that runs another one."""
 
 # Root may do everything, so it steps down.
-NOBODY: Before = (
-    ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-    if sys.platform != "win32" and os.getuid() == 0
-    else ()
-)
+NOBODY: Before = zygote.STEP_DOWN if sys.platform != "win32" and os.getuid() == 0 else ()
 
 
 class Done(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, SOURCE, make
-from tests.cli.running import NOBODY, Done, Run, environment, files, run, runner
+from tests.cli.running import NOBODY, Done, Run, files, run, runner
 from tests.conftest import ROOT
 from tests.unit.cache.here import said
 
@@ -104,17 +104,6 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
         folder.chmod(0o755)
 
 
-AS_NOBODY = """
-import os, sys
-from duvet.cli import run_command_line
-import duvet.reports.problems
-run_command_line(["--no-cache", "-q", "report"])
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
-sys.exit(run_command_line(sys.argv[1:]))
-"""
-"""The command by somebody else, with everything imported that nobody else may read."""
-
-
 @pytest.mark.skipif(not IS_ROOT, reason="only root can become somebody else")
 def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
     ##= man/spec/cache.md#storage
@@ -125,10 +114,8 @@ def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
     os.chown(public / "src/a.rs", 0, 0)
     assert run(duvet_command, public, "-q", "report") == Done(0, "", "")
     for cache in ((), ("--no-cache",)):
-        command = [sys.executable, "-c", AS_NOBODY, *cache, "-q", "report"]
-        done = subprocess.run(command, cwd=public, env=environment(), capture_output=True, text=True, check=False)
         message = "error: Permission denied (os error 13) [DUV010]\n --> src/a.rs\n\nencountered 1 errors\n"
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
+        assert run(duvet_command, public, *cache, "-q", "report", before=NOBODY) == Done(1, "", message)
 
 
 @pytest.fixture
@@ -158,17 +145,14 @@ def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
 
 def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
     """Links to files that were there before: their times are trusted, and links that lead elsewhere are noticed."""
-    config = CONFIG.replace("src/**/*.rs", "src/*").replace("spec.md", "man/spec/cache.md")
-    style = "[source.comment-style]\nmeta = '##='\ncontent = '##%'\n"
-    config = config.replace("[[specification]]", f"{style}[[specification]]")
-    folder = make(tmp_path / "kettle", {".duvet/config.toml": config})
-    for name in ("src", "man/spec"):
-        (folder / name).mkdir(parents=True)
-    (folder / "man/spec/cache.md").symlink_to(ROOT / "man/spec/cache.md")
+    linked = ROOT / "tests/cli/linked"
+    folder = make(tmp_path / "kettle", {".duvet/config.toml": CONFIG.replace("src/**/*.rs", "src/*")})
+    (folder / "src").mkdir()
+    (folder / "spec.md").symlink_to(linked / "spec.md")
     duvet = runner(duvet_command, folder)
-    for module in ("cache_files.py", "cache_files.py", "record.py", "recorder.py", "cache_files.py"):
+    for name in ("stop.rs", "stop.rs", "beep.rs", "later.rs", "stop.rs"):
         (folder / "src/module").unlink(missing_ok=True)
-        (folder / "src/module").symlink_to(ROOT / "duvet/tree" / module)
+        (folder / "src/module").symlink_to(linked / name)
         kept = duvet("report")
         left = files(folder)
         plain = duvet("--no-cache", "report")

@@ -56,7 +56,7 @@ def changed(text: str) -> st.SearchStrategy[bytes]:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(
     changed(CONFIG) | st.just(CONFIG.encode()),
     changed(SPECIFICATION) | st.binary(max_size=30),

@@ -114,7 +114,7 @@ def write(path: Path, lines: list[str]) -> None:
 @example(["*.b", "!d/"], ["!a*"], [])
 @example(["d/e**/b"], ["e/a**"], ["[!a-f]"])
 @example(["[]-a]", "[!^]*"], ["[\\]]", "[[-b]"], ["[--a]", "[a-\\b]"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, max_size=4), st.lists(LINES, max_size=3), st.lists(LINES, max_size=2))
 def test_equals_git(repository: Path, top: list[str], inner: list[str], innermost: list[str]) -> None:
     ##= man/spec/trace.md#sources

@@ -52,7 +52,7 @@ ENTRIES = st.lists(st.tuples(TARGETS, TEXT), max_size=3).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(SPECIFICATIONS, LINES, ENDS, ENTRIES)
 def test_any_input(specification: str, lines: list[str], end: str, entries: str) -> None:
     files = {

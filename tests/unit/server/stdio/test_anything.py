@@ -72,7 +72,7 @@ def check(server: DuvetServer, words: list[bytes]) -> None:
     ]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(some.lists(lines, max_size=5))
 def test_anything_may_be_said(words: list[bytes]) -> None:
     check(server_of(Path("/no/such/folder")), words)

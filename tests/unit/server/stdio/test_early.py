@@ -212,7 +212,7 @@ handshakes = some.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(handshakes)
 def test_no_handshake_has_two_answers(message: Message) -> None:
     line = line_of(message)

@@ -1,0 +1,3 @@
+//= spec.md#heating
+//# The kettle SHOULD beep.
+fn beep() {}

@@ -1,0 +1,4 @@
+//= spec.md#heating
+//= type=todo
+//# The kettle SHOULD beep.
+fn later() {}
