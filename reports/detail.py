@@ -9,7 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.knowledge.pages.page_rows import PageDetail, PageRequirement
+from duvet.knowledge.pages.page_rows import PageDetail
 from duvet.queries.records import (
     CitationWithCode,
     Detail,
@@ -292,11 +292,13 @@ def _fenced(language: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{fence}{word}", *shown, fence, ""])
 
 
-_SHOW_PAGE_COLUMNS = (
+_PAGE_COLUMNS = (
     Column("id", lambda row: row.identifier),
     Column("status", lambda row: row.status),
     Column("target", lambda row: row.target),
-    Column("cited at", lambda row: _places(row), wraps=True),
+    Column(
+        "cited at", lambda row: ", ".join(f"{one.file_path}:{one.line_number}" for one in row.citations), wraps=True
+    ),
     Column("text", lambda row: row.text, wraps=True),
 )
 
@@ -317,11 +319,7 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
         yield PassageBlock(page.content.strip("\n"))
     if page.requirements:
         yield TitleBlock("Requirements", rank=2)
-        yield ListBlock(Listing(_SHOW_PAGE_COLUMNS, page.requirements))
-
-
-def _places(requirement: PageRequirement) -> str:
-    return ", ".join(f"{one.file_path}:{one.line_number}" for one in requirement.citations)
+        yield ListBlock(Listing(_PAGE_COLUMNS, page.requirements))
 
 
 _INDENT = "  "

@@ -176,7 +176,10 @@ _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 def render_difference_markdown(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
     """Write as much as a comment may hold, what matters most first."""
     found = group_differences(difference)
-    lines = [f"### duvet: {difference.losses or 'no coverage lost'}", "", f"Compared with {_base(base)}.", ""]
+    compared = f"{_code(base.short)} ({_code(base.revision)})"
+    if base.is_merge_base:
+        compared = f"{_code(base.short)}, where this branch left {_code(base.revision)}"
+    lines = [f"### duvet: {difference.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
     lines += [*_table(difference.then, difference.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:
@@ -184,12 +187,6 @@ def render_difference_markdown(base: DiffBase, difference: Difference, out: Bina
         opened = "<details open>" if group.is_loss else "<details>"
         lines += [opened, f"<summary>{group.title}: {len(group.items):,}</summary>", "", *items, "", "</details>", ""]
     out.write(("\n".join(lines).rstrip("\n") + "\n").encode(errors="replace"))
-
-
-def _base(base: DiffBase) -> str:
-    if base.is_merge_base:
-        return f"{_code(base.short)}, where this branch left {_code(base.revision)}"
-    return f"{_code(base.short)} ({_code(base.revision)})"
 
 
 def _table(then: CoverageCount, now: CoverageCount) -> Iterator[str]:
@@ -205,18 +202,13 @@ def _fitting(group: DifferenceGroup, room: int) -> tuple[list[str], int]:
     """As many items as there is room for, and the room that is left."""
     found: list[str] = []
     for number, item in enumerate(group.items):
-        text = _item(item)
+        lines = (f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines)
+        text = "\n".join([f"- {_code(item.place)} {item.words}", *lines])
         if len(text) + 1 > room:
             return [*found, f"- and {len(group.items) - number:,} more, for which there is no room here"], 0
         room -= len(text) + 1
         found.append(text)
     return found, room
-
-
-def _item(item: DifferenceItem) -> str:
-    lines = [f"- {_code(item.place)} {item.words}"]
-    lines += [f"  - {line.sign and f'{_SIGNS[line.sign]}: '}{_code(line.text)}" for line in item.lines]
-    return "\n".join(lines)
 
 
 _SIGNS = {"-": "then", "+": "now"}

@@ -15,12 +15,16 @@ _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 
 def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """One line for each problem."""
-    return "".join(f"{_command(problem, view.folder)}\n" for problem in problems).encode(errors="replace")
-
-
-def _command(problem: Problem, folder: str) -> str:
-    properties = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in _properties(problem, folder))
-    return f"::{problem.severity.value} {properties}::{_escaped(_message(problem), _IN_MESSAGES)}"
+    lines = []
+    for problem in problems:
+        properties = _properties(problem, view.folder)
+        values = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in properties)
+        # The lines of the source are not shown with the message, so it holds the notes and the hint.
+        notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
+        hints = [f"help: {problem.hint}"] if problem.hint else []
+        message = _escaped("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
+        lines.append(f"::{problem.severity.value} {values}::{message}\n")
+    return "".join(lines).encode(errors="replace")
 
 
 def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
@@ -36,12 +40,6 @@ def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
                 yield "col", str(place.column)
                 yield "endColumn", str(place.end_column)
     yield "title", format_rule_title(problem.code)
-
-
-def _message(problem: Problem) -> str:
-    """Its text with all that belongs to it: the lines of the source are not shown with it."""
-    notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
-    return "\n".join([problem.message, *notes, *([f"help: {problem.hint}"] if problem.hint else [])])
 
 
 def _escaped(text: str, escapes: dict[int, str]) -> str:

@@ -34,7 +34,7 @@ from duvet.reports.json_v2_records import (
 )
 from duvet.specs.locator import format_locator
 from duvet.text import byte_length
-from duvet.trace.records import Coverage, Finished, Match, NotApplicable
+from duvet.trace.records import Coverage, Finished, NotApplicable
 
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
@@ -74,13 +74,11 @@ def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[i
         id: target
         for coverage, text in zip(coverages, texts, strict=True)
         for match in coverage.matches
-        for target in (_target(match, text),)
+        for target in (
+            SourceRanges(src=text, ranges=tuple([ByteRange(piece.start, piece.end) for piece in match.pieces])),
+        )
         for id in match.ids
     }
-
-
-def _target(match: Match, text: str) -> SourceRanges:
-    return SourceRanges(src=text, ranges=tuple([ByteRange(piece.start, piece.end) for piece in match.pieces]))
 
 
 def merge_ranges(*parts: Iterable[ByteRange]) -> tuple[ByteRange, ...]:
@@ -101,7 +99,12 @@ def make_cite_records(
         file = files[index]
         id = ids[index] = make_entity_id("cite", file, annotation.line, target.src)
         known = records.get(id)
-        records[id] = _record(annotation, file, target) if known is None else _widened(known, target)
+        if known is None:
+            records[id] = _record(annotation, file, target)
+        else:
+            # Several annotations on one line have one id; the first one speaks for all.
+            ranges = merge_ranges(known.target.ranges, target.ranges)
+            records[id] = replace(known, target=replace(known.target, ranges=ranges))
     return records, ids
 
 
@@ -118,11 +121,6 @@ def _record(annotation: Annotation, file: str, target: SourceRanges) -> CiteReco
     )
 
 
-def _widened(record: CiteRecord, target: SourceRanges) -> CiteRecord:
-    """Several annotations on one line have one id; the first one speaks for all."""
-    return replace(record, target=replace(target, ranges=merge_ranges(record.target.ranges, target.ranges)))
-
-
 def make_location(file: str, annotation: Annotation) -> SourceLocation:
     return SourceLocation(src=file, line=annotation.line or None)
 
@@ -132,17 +130,12 @@ def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, N
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
-    return {_id(one): _v2_not_applicable_record(one) for one in entries}
-
-
-def _id(one: NotApplicable) -> str:
-    return make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or ""))
-
-
-def _v2_not_applicable_record(one: NotApplicable) -> NotApplicableRecord:
-    return NotApplicableRecord(
-        one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
-    )
+    return {
+        make_entity_id("not", one.target, one.quote, one.reason, one.owner, str(one.expiry or "")): NotApplicableRecord(
+            one.target, one.reason, one.requirements, one.quote or None, one.owner or None, one.expiry
+        )
+        for one in entries
+    }
 
 
 _Ranges = tuple[ByteRange, ...]
@@ -157,7 +150,9 @@ def make_requirement_records(
         referred = tuple(map(_segments, coverages))
         for coverage in coverages:
             for ids in _stated_together(report, coverage, files):
-                origin = _origin(ids, targets)
+                origin = targets[ids[0]]
+                if len(ids) > 1:
+                    origin = replace(origin, ranges=merge_ranges(*(targets[id].ranges for id in ids)))
                 file, first = files[ids[0]], report.trace.annotations[ids[0]]
                 bounds = chain.from_iterable((one.start, one.end) for one in origin.ranges)
                 records[make_entity_id("req", origin.src, *bounds, file, first.line)] = RequirementRecord(
@@ -183,12 +178,6 @@ def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str])
     for id in sorted(coverage.tallies):
         lines.setdefault((files[id], report.trace.annotations[id].line), []).append(id)
     yield from lines.values()
-
-
-def _origin(ids: list[int], targets: dict[int, SourceRanges]) -> SourceRanges:
-    if len(ids) == 1:
-        return targets[ids[0]]
-    return SourceRanges(src=targets[ids[0]].src, ranges=merge_ranges(*(targets[id].ranges for id in ids)))
 
 
 class _Segments(Struct, frozen=True):

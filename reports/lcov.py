@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from duvet.model import Annotation, Kind, Section
+from duvet.model import Annotation, Kind
 from duvet.trace.records import Coverage, Finished
 
 # Whether an annotation hits the branches of its lines: the implementation and the tests.
@@ -35,22 +35,22 @@ def render_lcov(
 ) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of a file for each specification."""
     for index, coverage in enumerate(report.trace.coverages):
-        name = _source_file(coverage.specification.path, report.root)
+        path = coverage.specification.path
+        is_rooted = path.startswith("/") and report.root
+        name = posixpath.relpath(path, report.root) if is_rooted else path.removeprefix("./")
         lines = _lines(coverage, report.trace.annotations, name, require_citations, require_tests)
         yield f"compliance.{index}.lcov", "".join(f"{line}\n" for line in lines).encode()
-
-
-def _source_file(path: str, root: str) -> str:
-    if path.startswith("/") and root:
-        return posixpath.relpath(path, root)
-    return path.removeprefix("./")
 
 
 def _lines(
     coverage: Coverage, annotations: tuple[Annotation, ...], name: str, require_citations: bool, require_tests: bool
 ) -> Iterator[str]:
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
-    titles = [_title(section, newlines) for section in coverage.specification.sections]
+    # A record is one line, whatever the heading is.
+    titles = [
+        _Title(_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
+        for section in coverage.specification.sections
+    ]
     yield from ("TN:Compliance", f"SF:{name}")
     yield from (f"FN:{title.line},{title.text}" for title in sorted(titles, key=lambda one: (one.line, one.text)))
     yield f"FNF:{len(titles)}"
@@ -67,12 +67,6 @@ def _lines(
     yield from (f"DA:{line},1" for line in sorted(covered))
     yield from (f"DA:{line},0" for line in sorted((cited | tested) - covered))
     yield "end_of_record"
-
-
-def _title(section: Section, newlines: list[int]) -> _Title:
-    # A record is one line, whatever the heading is.
-    text = re.sub(r"\s*[\r\n]\s*", " ", section.full_title)
-    return _Title(_line(section.heading[0], newlines), text)
 
 
 def _line(offset: int, newlines: list[int]) -> int:

@@ -118,14 +118,16 @@ def _counts(problems: Sequence[Problem]) -> list[str]:
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
     """The lines about one problem."""
     read_line, colour = ProblemContext().read_line if problem.is_private else view.read_line, view.colour
-    marks = _marks(problem)
+    marks: list[_Mark] = [(problem.place, "^", problem.label), *((one.place, "-", one.label) for one in problem.notes)]
+    marks.sort(key=lambda mark: (mark[0].line, mark[0].column))
     texts = {place.line: read_line(problem.path, place.line) if place.line else None for place, _, _ in marks}
     shown = [mark for mark in marks if texts[mark[0].line] is not None]
     margin = len(str(max((place.line for place, _, _ in shown), default=0)))
     painted = _COLOURS[problem.severity]
     yield from _message(problem, painted, colour)
     if problem.path:
-        yield f"{' ' * margin}{_paint('-->', _BLUE, colour)} {_where(problem)}"
+        numbers = [str(number) for number in (problem.place.line, problem.place.column) if number]
+        yield f"{' ' * margin}{_paint('-->', _BLUE, colour)} {':'.join([escape_cell(problem.path), *numbers])}"
     if shown:
         yield _gutter("", margin, colour)
     last = 0
@@ -139,11 +141,6 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
         yield from _remark(word, text, margin, colour)
 
 
-def _marks(problem: Problem) -> list[_Mark]:
-    marks = [(problem.place, "^", problem.label), *((note.place, "-", note.label) for note in problem.notes)]
-    return sorted(marks, key=lambda mark: (mark[0].line, mark[0].column))
-
-
 def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
     first, *more = (_words(line) for line in problem.message.splitlines() or [""])
     code = f" [{problem.code}]" if problem.code else ""
@@ -155,12 +152,6 @@ def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
 def _words(line: str) -> str:
     """A line of what is said; names without end would push all else off the screen."""
     return escape_cell(line if len(line) <= _LONGEST else line[:_LONGEST] + CUT_MARK)
-
-
-def _where(problem: Problem) -> str:
-    place = problem.place
-    numbers = [str(number) for number in (place.line, place.column) if number]
-    return ":".join([escape_cell(problem.path), *numbers])
 
 
 def _snippet(text: str, marks: list[_Mark], margin: int, painted: str, colour: bool) -> Iterator[str]:

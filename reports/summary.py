@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
-from duvet.model import Level, Problem, Specification
+from duvet.model import Level, Problem
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
@@ -25,12 +25,12 @@ _Row = tuple[str, ...]
 def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
     """Write the table, and the verdict under it."""
     found = compute_totals(report.requirements)
-    lines = [
-        *_table(found),
-        *_without_requirements(report),
-        *_not_applicable(report),
-        judge_run(found[-1], problems).words,
-    ]
+    lines = _table(found)
+    stating = {requirement.specification.id for requirement in report.requirements}
+    if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
+        lines.append(f"{format_count(others, 'specification')} cited without requirements")
+    lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
+    lines.append(judge_run(found[-1], problems).words)
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
@@ -38,13 +38,16 @@ def _table(found: Sequence[Total]) -> list[str]:
     if not found[-1].requirements:
         return []
     levels = [total.level for total in found if total.specification is None and total.level is not None]
+    names = [_LEVEL_HEADS.get(level, level.name) for level in levels]
+    above, below = zip(*_STATUS_HEADS, strict=True)
+    heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
     groups = group_totals(found)
     # One specification is all of them.
     sums = groups[-1:] if len(groups) > 2 else []
     # The last column is about what is not applicable, which is said where anything is.
     columns = slice(None if found[-1].not_applicable else -1)
     for cell in (_share, _percent):
-        rows = [*_heads(levels), *(_row(group, levels, cell) for group in groups[:-1])]
+        rows = [*heads, *(_row(group, levels, cell) for group in groups[:-1])]
         last = [_row(group, levels, cell) for group in sums]
         lines, cut_off = _aligned([row[columns] for row in rows], [row[columns] for row in last])
         if not cut_off:
@@ -52,18 +55,12 @@ def _table(found: Sequence[Total]) -> list[str]:
     return [*lines, ""]
 
 
-def _heads(levels: Iterable[Level]) -> list[_Row]:
-    names = [_LEVEL_HEADS.get(level, level.name) for level in levels]
-    above, below = zip(*_STATUS_HEADS, strict=True)
-    return [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
-
-
 def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
     by_level = {total.level: total for total in group}
     whole = group[-1]
     statuses = (Status.NEEDS_TESTS, Status.IN_PROGRESS, Status.NOT_STARTED)
     return (
-        _name(whole.specification),
+        escape_cell(whole.specification.name) or whole.specification.id if whole.specification else "all",
         *(cell(by_level[level]) if level in by_level else "-" for level in levels),
         _share(whole),
         _percent(whole),
@@ -71,10 +68,6 @@ def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total]
         str(whole.excepted),
         str(whole.not_applicable),
     )
-
-
-def _name(specification: Specification | None) -> str:
-    return "all" if specification is None else escape_cell(specification.name) or specification.id
 
 
 def _share(total: Total) -> str:
@@ -99,17 +92,6 @@ def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
 def _line(row: _Row, widths: list[int]) -> str:
     name = align_left(cut_middle(row[0], widths[0]), widths[0])
     return _GAP.join([name, *map(align_right, row[1:], widths[1:])]).rstrip()
-
-
-def _not_applicable(report: Finished) -> Iterator[str]:
-    if report.not_applicable:
-        yield from (escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable)
-
-
-def _without_requirements(report: Finished) -> list[str]:
-    stating = {requirement.specification.id for requirement in report.requirements}
-    others = sum(coverage.specification.id not in stating for coverage in report.trace.coverages)
-    return [f"{format_count(others, 'specification')} cited without requirements"] if others else []
 
 
 def format_last_day(entry: NotApplicable) -> str:

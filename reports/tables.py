@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
@@ -34,17 +34,16 @@ def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> l
     fixed = [index for index in range(len(needs)) if index not in wrapping]
     rest = room - sum(needs[index] for index in fixed) - len(COLUMN_GAP) * (len(needs) - 1)
     shares = _shared({index: needs[index] for index in wrapping}, max(rest, 0))
-    if rest >= 0 and all(_is_readable(needs[index], share) for index, share in shares.items()):
+    if rest >= 0 and all(
+        share >= min(needs[index], _NARROWEST) and (share >= _NARROW or needs[index] <= share * _LINES)
+        for index, share in shares.items()
+    ):
         return [ColumnBand(0, {index: shares.get(index, need) for index, need in enumerate(needs)})]
     below = max(room - _INDENT, _WIDEST_CHARACTER)
     groups = [*_packed({index: min(needs[index], below) for index in fixed}, below)]
     groups += [{index: min(needs[index], below)} for index in wrapping]
     # The first one shows where a row begins.
     return [ColumnBand(_INDENT if number else 0, widths) for number, widths in enumerate(groups)]
-
-
-def _is_readable(need: int, share: int) -> bool:
-    return share >= min(need, _NARROWEST) and (share >= _NARROW or need <= share * _LINES)
 
 
 def _shared(needs: Mapping[int, int], room: int) -> dict[int, int]:
@@ -167,21 +166,17 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
         case ListFormat.CSV:
             return _csv(listing).encode(errors="replace")
         case _:
-            return _json(listing.rows, in_lines=format is ListFormat.JSONL)
-
-
-def _json(rows: Sequence[Any], *, in_lines: bool) -> bytes:
-    return b"".join(map(encode_json_line, rows)) if in_lines else encode_json(list(rows))
+            is_lines = format is ListFormat.JSONL
+            return b"".join(map(encode_json_line, listing.rows)) if is_lines else encode_json(list(listing.rows))
 
 
 def _plain(listing: Listing, marks: HighlightMarks) -> str:
     """Write one line a row with tabs between values, for `cut`, `sort` and `grep`."""
-    lines = ("\t".join(_cell(column, row, marks) for column in listing.columns) for row in listing.rows)
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _cell(column: Column, row: Any, marks: HighlightMarks) -> str:
-    return highlight_text(column.value(row), column.marks(row), marks, escape_cell)
+    rows = (
+        [highlight_text(column.value(row), column.marks(row), marks, escape_cell) for column in listing.columns]
+        for row in listing.rows
+    )
+    return "".join("\t".join(cells) + "\n" for cells in rows)
 
 
 def _csv(listing: Listing) -> str:
@@ -238,7 +233,11 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     columns = listing.grouped
     head = [_Cell(escape_cell(column.name)) for column in columns]
     groups = [
-        (_Cell(escape_cell(title)), [_cells(columns, row, look) for row in rows]) for title, rows in listing.groups
+        (
+            _Cell(escape_cell(title)),
+            [[_cell(column.value(row), column.marks(row), look) for column in columns] for row in rows],
+        )
+        for title, rows in listing.groups
     ]
     counting = [row for _, rows in groups for row in rows] + ([] if listing.heading else [head])
     needs = [max(measure_width(cell.text) for cell in column) for column in zip(*counting, strict=True)]
@@ -247,15 +246,13 @@ def render_list_table(listing: Listing, look: TableLook) -> str:
     for title, rows in groups:
         above = _lines([title], [ColumnBand(0, {0: look.width})]) if listing.heading else _lines(head, layout)
         below = (line for row in rows for line in _lines(row, layout))
-        blocks.append("".join(f"{line}\n" for line in [*_headed(above, look), *below]))
+        if look.colour:
+            above = (f"{HEAD_MARKS.before}{line}{HEAD_MARKS.after}" for line in above)
+        blocks.append("".join(f"{line}\n" for line in [*above, *below]))
     return "\n".join(blocks)
 
 
-def _cells(columns: Sequence[Column], row: Any, look: TableLook) -> _Row:
-    return [_table_cell(column.value(row), column.marks(row), look) for column in columns]
-
-
-def _table_cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
+def _cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
     """Make a cell; without colours, marks are part of the text."""
     if not (spans and look.colour):
         return _Cell(highlight_text(value, spans, PLAIN_MARKS, escape_cell))
@@ -268,24 +265,18 @@ def _table_cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
     return _Cell("".join(parts), found)
 
 
-def _headed(lines: Iterable[str], look: TableLook) -> Iterator[str]:
-    return (f"{HEAD_MARKS.before}{line}{HEAD_MARKS.after}" for line in lines) if look.colour else iter(lines)
-
-
 def _lines(row: _Row, layout: Sequence[ColumnBand]) -> Iterator[str]:
     for band in layout:
         columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
         for number in range(max(map(len, columns))):
             parts = [column[number] if number < len(column) else ("", 0) for column in columns]
-            line = _joined(parts, band)
+            padded = [
+                text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)
+            ]
+            line = (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
             # What stands below the other columns needs no line where there is nothing.
             if line or len(layout) == 1:
                 yield line
-
-
-def _joined(parts: Sequence[tuple[str, int]], band: ColumnBand) -> str:
-    padded = [text + " " * (room - used) for (text, used), room in zip(parts, band.widths.values(), strict=True)]
-    return (" " * band.indent + COLUMN_GAP.join(padded)).rstrip()
 
 
 def _wrapped(cell: _Cell, room: int) -> Iterator[tuple[str, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -75,7 +75,10 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
             yield _tagged("".join(html or ()))
             html = [] if kind == "Start" else None
         elif kind == "Start":
-            begin, end = _cell(ends) if value == "TableCell" else _tags(value, leads)
+            if value == "TableCell":
+                begin, end = _HEAD_CELL if ends[-1] == _HEAD_END else _CELL
+            else:
+                begin, end = _tags(value, leads)
             ends.append(end)
             yield begin
         elif kind == "End":
@@ -99,10 +102,6 @@ def _tagged(html: str) -> str:
     shown = _COMMENT.sub("", html)
     begin, end = _PIECES["HtmlBlock"]
     return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
-
-
-def _cell(ends: list[str]) -> tuple[str, str]:
-    return _HEAD_CELL if ends[-1] == _HEAD_END else _CELL
 
 
 def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
@@ -174,7 +173,12 @@ class PageWriter:
         ##% name the pages of each requirement.
         spot = self.places.notes[note.slug]
         facts = " · ".join(filter(None, (note.path, format_moment(note.created)[:10], ", ".join(note.tags))))
-        body = f"<p>Its text stands in {escape_html(note.path)}.</p>\n" if text is None else self._body(note, text)
+        if text is None:
+            body = f"<p>Its text stands in {escape_html(note.path)}.</p>\n"
+        else:
+            body = render_markdown(
+                rewrite_links(text, self._rewritten), partial(self._leads, posixpath.dirname(note.path))
+            )
         outlinks = (self.notes.by_slug[slug] for slug in self.notes.outlinks(note) if slug in self.notes.by_slug)
         backlinks = (self.notes.by_slug[slug] for slug in self.notes.backlinks(note))
         indexes = {index: None for named in self.notes.requirements(note) for index in named.indexes}
@@ -184,10 +188,6 @@ class PageWriter:
             f"{_named('Links to', self._links(outlinks))}{_named('Linked from', self._links(backlinks))}"
             f"{_named('Requirements', self._requirements(indexes))}</article>\n"
         )
-
-    def _body(self, note: Note, text: str) -> str:
-        folder = posixpath.dirname(note.path)
-        return render_markdown(rewrite_links(text, self._rewritten), lambda goal: self._leads(folder, goal))
 
     def _leads(self, folder: str, goal: str) -> str:
         path = unquote(goal.partition("#")[0])

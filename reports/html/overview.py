@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 from msgspec import Struct
 
-from duvet.model import Problem, Severity
+from duvet.model import Problem
 from duvet.queries.records import make_fragment_link, make_issue_url
 from duvet.queries.snapshot_diff import SnapshotChange
 from duvet.reports.html.anchors import (
@@ -23,6 +23,7 @@ from duvet.reports.html.anchors import (
     name_level,
 )
 from duvet.reports.html.citations import ReferenceWriter
+from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
 from duvet.text import escape_line_ends, format_count, shorten_text
 from duvet.trace.coverage import RunVerdict, Total, group_totals, judge_run
@@ -146,7 +147,7 @@ def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
 
 _DONE = (State.COMPLETE, State.IMPLIED)
 _LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
-_HTML_TOTALS_MOST = 40
+_MAX_DETAILED_SPECIFICATIONS = 40
 """So many specifications are listed by level."""
 
 COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)
@@ -186,7 +187,7 @@ def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> l
     """The specifications, which have these anchors by their ids, and last all of them where there are several."""
     groups = group_totals(counted)
     looks = choose_state_columns(counted[-1])
-    if len(groups) > _HTML_TOTALS_MOST + 1:
+    if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
     # One specification is all of them.
     return [_group(group, looks, anchors) for group in (groups if len(groups) > 2 else groups[:-1])]
@@ -253,13 +254,16 @@ def make_overview_view(
     looks = choose_state_columns(whole)
     outcome = judge_run(whole, page.problems)
     labels = _labels(page)
+    counts = count_problems(page.problems)
     return OverviewView(
         outcome,
         f"{whole.left}." if outcome.passed and whole.left else "" if outcome.passed else f"{whole.words}.",
         looks,
         make_total_row(whole, looks),
         make_total_groups(counted, places.specifications),
-        _problems(page.problems),
+        " and ".join(
+            format_count(count, word) for count, word in zip(counts, ("error", "warning"), strict=True) if count
+        ),
         make_snapshot_groups(page, places, names),
         make_next_views(page, places, names),
         [LabelView(name, "", link_number(count, feature=name)) for name, count in labels[0]],
@@ -269,13 +273,6 @@ def make_overview_view(
         ],
         page.finished.not_applicable,
     )
-
-
-def _problems(problems: Sequence[Problem]) -> str:
-    """`2 errors and 1 warning`."""
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    counts = ((errors, "error"), (len(problems) - errors, "warning"))
-    return " and ".join(format_count(count, word) for count, word in counts if count)
 
 
 def _labels(page: ReportData) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -28,11 +28,7 @@ from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
 from duvet.templates import environment, page_file
 from duvet.text import escape_line_ends
-from duvet.trace.coverage import Total, compute_totals
-
-if TYPE_CHECKING:
-    from duvet.reports.html.notes import PageWriter
-
+from duvet.trace.coverage import compute_totals
 
 _NAMED = 3
 """The most specifications that a title names."""
@@ -53,11 +49,13 @@ class HeaderView(Struct, frozen=True):
 
 
 def make_header_view(page: ReportData) -> HeaderView:
-    """The head of this page."""
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
         page.logo,
-        _provenance(page),
+        " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact),
         any(problem.severity is Severity.ERROR for problem in page.problems),
     )
 
@@ -85,13 +83,6 @@ def _repository(link: str | None) -> str:
         return ""
     end = next((index for index, segment in enumerate(segments) if segment in _PARTS), 0)
     return unquote("/".join(segments[:end])) if end > 1 else ""
-
-
-def _provenance(page: ReportData) -> str:
-    ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
-    facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
-    return " · ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
 
 
 _UNSAFE = re.compile(r"[<>&\x7f-\x9f\u2028\u2029\ufdd0-\ufdef\ufffe\uffff]")
@@ -217,7 +208,12 @@ def _shown(page: ReportData) -> dict[str, object]:
     counted = compute_totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
     references, places, names = ReferenceWriter(page), assign_places(page), SectionLabels(page)
-    notes = None if page.notes is None else _notes_view(page, places)
+    notes = None
+    if page.notes is not None:
+        from duvet.reports.html.notes import PageWriter
+
+        notes = PageWriter(page, places)
+    cited = (coverage.specification for coverage in page.finished.trace.coverages)
     return {
         **load_page_shell(),
         "page": page,
@@ -231,19 +227,8 @@ def _shown(page: ReportData) -> dict[str, object]:
         "rows": write_requirement_rows(page, places, references, names),
         "files": SourceWriter(page, places, references, names).lines(),
         "settings": make_script_settings(page),
-        "others": _without_requirements(page, sums),
+        "others": [(one.id, one.name) for one in cited if one.id not in sums],
         "notes": None if notes is None else notes.view(),
         "notes_id": places.notes_view,
         "json": None if page.embedded is None else escape_json_island(page.embedded),
     }
-
-
-def _notes_view(page: ReportData, places: ReportPlaces) -> PageWriter:
-    from duvet.reports.html.notes import PageWriter
-
-    return PageWriter(page, places)
-
-
-def _without_requirements(page: ReportData, sums: dict[str, Total]) -> list[tuple[str, str]]:
-    cited = (coverage.specification for coverage in page.finished.trace.coverages)
-    return [(one.id, one.name) for one in cited if one.id not in sums]
