@@ -1,6 +1,8 @@
 # GNU make and a POSIX shell; `make` alone lists what there is.
 
 SHELL := /bin/sh
+# Compiled tests are kept: compiling all of them takes longer than most of them.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BENCH_VENV := .venv-bench
 BIN := $(VENV)/bin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import ssl
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +48,13 @@ def duvet_command() -> str:
 def one_ssl_context() -> Iterator[None]:
     """Read the certificates of the system once, not for each client: no test needs them, and it takes 25 ms."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        make = httpcore2.default_ssl_context
+        once = cache(make)
+
+        def context(**given: bool) -> ssl.SSLContext:
+            return (make if "SSL_CERT_FILE" in os.environ or "SSL_CERT_DIR" in os.environ else once)(**given)
+
+        patch.setattr(httpcore2, "default_ssl_context", context)
         yield
 
 

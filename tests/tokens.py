@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bpe_openai import get_encoding
-
 MOST = 4_000
 """So many tokens an agent should pay at once."""
 
 
 def tokens(text: str) -> int:
     """By the newer one of two vocabularies or by the older one, whichever needs more."""
+    # Importing it reads three vocabularies, which takes seconds.
+    from bpe_openai import get_encoding
+
     return max(len(get_encoding(name).encode(text)) for name in ("o200k_base", "cl100k_base"))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+import anyio
+from mcp import Client
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest
+from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
 from tests.cli.running import environment
+from tests.unit.specs.serving import LONGEST
+from tests.zygote import spawn
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
@@ -29,10 +32,44 @@ def client_of(transport: Transport, version: str, **more: Any) -> Client:
     return Client(_asking(transport, version), mode="legacy", **more)
 
 
-def over_stdio(command: str, folder: Path, *args: str) -> Transport:
-    """The pipes of `duvet mcp` in a folder, which ends with the connection."""
-    words = ["-C", str(folder), "mcp", *args]
-    return stdio_client(StdioServerParameters(command=command, args=words, env=environment()))
+@asynccontextmanager
+async def over_stdio(command: str, folder: Path, *args: str, **environ: str) -> AsyncIterator[Any]:
+    """The pipes of `duvet mcp` in a folder, as of the SDK's `stdio_client`. The process ends with the connection."""
+    words = [command, "-C", str(folder), "mcp", *args]
+    process = spawn(words, cwd=Path.cwd(), env=environment(**environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin and stdout
+    told, reading = anyio.create_memory_object_stream[SessionMessage](0)
+    writing, asked = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async with told:
+                async for line in anyio.wrap_file(stdout):
+                    await told.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+
+    async def write() -> None:
+        async with asked:
+            async for one in asked:
+                stdin.write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                stdin.flush()
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            yield reading, writing
+            reading.close()
+            writing.close()
+            stdin.close()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(process.wait, LONGEST)
+            tasks.cancel_scope.cancel()
+    finally:
+        process.kill()
+        await anyio.to_thread.run_sync(process.wait)
+        stdin.close()
+        stdout.close()
 
 
 @asynccontextmanager

@@ -13,10 +13,10 @@ from mcp.shared.exceptions import MCPError
 
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.made import KETTLE, SPECIFICATION, make
-from tests.interop.running import listening
 from tests.unit.server.asking import below, got
 from tests.unit.server.clients import MODERN, Transport, client_of, over_stdio
 from tests.unit.server.hearing import LISTS, hearing
+from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import MODERN_HEADERS, answer_in, asking, greet, serving
 from tests.unit.server.opened import LONGEST
 from tests.unit.server.wire import Message, Wire, enveloped, request
@@ -46,8 +46,8 @@ def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) ->
     if request.param == "stdio":
         yield lambda: over_stdio(duvet_command, kettle)
         return
-    with listening(duvet_command, "-C", kettle, "mcp", "--http", "127.0.0.1:0") as url:
-        yield lambda: streamable_http_client(url)
+    with Command(duvet_command, kettle) as command:
+        yield lambda: streamable_http_client(command.url)
 
 
 async def test_our_own_methods(connect: Connect, version: str) -> None:

@@ -8,13 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 from tests.cli.made import make
-from tests.cli.running import Done, environment, run
+from tests.cli.running import Done, run
 from tests.unit.knowledge.stored import fill
-from tests.unit.server.clients import MODERN, client_of
+from tests.unit.server.clients import MODERN, client_of, over_stdio
 from tests.unit.server.http.serving import value_of
 from tests.unit.tools.made import FILES
 
@@ -52,10 +50,7 @@ class Here:
 
     async def pipes(self, calls: dict[str, dict[str, Any]]) -> tuple[set[str], dict[str, Any]]:
         """The tools that are shown, and what each call comes to."""
-        words = StdioServerParameters(
-            command=self.command, args=["-C", str(self.folder), "mcp"], env=environment(**self.environ)
-        )
         with anyio.fail_after(LONGEST):
-            async with client_of(stdio_client(words), MODERN) as client:
+            async with client_of(over_stdio(self.command, self.folder, **self.environ), MODERN) as client:
                 shown = {tool.name for tool in (await client.list_tools()).tools}
                 return shown, {tool: value_of(await client.call_tool(tool, given)) for tool, given in calls.items()}
