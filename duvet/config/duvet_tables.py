@@ -1,12 +1,8 @@
 """The tables that a configuration file may hold under our own schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from datetime import date
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
 from typing import Annotated, Self
 

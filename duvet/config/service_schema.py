@@ -1,10 +1,7 @@
 """The whole configuration of the service, and checks of references between its tables."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
 from collections.abc import Iterable, Iterator
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from typing import Annotated, Any
 
 from msgspec import Meta, field

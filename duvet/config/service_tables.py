@@ -1,19 +1,9 @@
 """Tables of the service's configuration: server, providers, packs, pages, ingest, search, uploads."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict
@@ -25,9 +15,8 @@ from duvet.config.duvet_tables import (
     SERVER_VERSION,
     PageSize,
     ProtocolVersionSetting,
+    ServerTable,
 )
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from duvet.config.settings import (
     EDITOR_FIELDS,
     IngestRule,
@@ -114,8 +103,20 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
         Seconds, Meta(description="How many seconds what is at work may take when the server is told to end")
     ] = 3.0
 
+    @classmethod
+    def from_project(cls, table: ServerTable) -> Self:
+        """Return the table `server` of the project's configuration as one of the service's."""
+        return cls(
+            name=table.name,
+            title=table.title,
+            version=table.version,
+            description=table.description,
+            protocol_version=table.protocol_version,
+            page_size=table.page_size,
+        )
+
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        """The rule that this table and the packs that are switched on stand for."""
+        """Return the resolved settings, with the packs that are switched on."""
         version = self.protocol_version
         return ServerRule(
             name=self.name,

@@ -1,13 +1,10 @@
 """The resolved configuration, as every other package sees it."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from msgspec import Meta, Struct
 
 from duvet.config.toml import TomlDocument

@@ -1,8 +1,6 @@
 """The tables of a configuration file under awslabs duvet's schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self

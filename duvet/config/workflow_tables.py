@@ -1,8 +1,6 @@
 """The `workflows` table of the service's configuration."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
 from typing import Annotated, Any
 
