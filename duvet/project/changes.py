@@ -15,7 +15,7 @@ from msgspec import Struct
 from duvet.errors import UnreadableError
 from duvet.project.inputs import InputFiles
 from duvet.project.project import Project
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
 from duvet.tree.files import DiskTree
 from duvet.tree.record import TreeRecord
@@ -61,7 +61,7 @@ class RecordedAnswers:
             return self._unmatched or self._listed_elsewhere()
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
-        now = patterns.match(tree, NoResultCache())
+        now = patterns.match(tree, Cache())
         self.record.renew(tree.record)
         if others := self._listed_elsewhere():
             return others
@@ -270,7 +270,7 @@ class ChangeWatcher:
     """Tells when a project would be read otherwise than it was.
 
     After each reading, `follow` the project; then `wait`. Nothing that changes in between is missed. One thread does
-    both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a Cache, whose
+    both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a DiskCache, whose
     `settle` has been called if the run has written anything.
     """
 

@@ -207,6 +207,31 @@ class _Link:
         return True
 
 
+class RecordedEnvironment(Mapping[str, str]):
+    """Environment variables; those that are looked up are part of the tree's record."""
+
+    def __init__(self, environ: Mapping[str, str], tree: RecordedTree) -> None:
+        self.plain = environ
+        self.tree = tree
+
+    def __getitem__(self, name: str) -> str:
+        self.tree.record.variables[name] = digest_variable(self.plain, name)
+        return self.plain[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self.tree.record.settled = False
+        return iter(self.plain)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+
+def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
+    """Return a digest of a variable, because its value may be secret; None if it is not set."""
+    value = environ.get(name)
+    return None if value is None else digest_content(value.encode(errors="surrogateescape"))
+
+
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
     """The record, less the digests that are needed no more, if every answer is the same; variables are not asked."""
     disk = tree.disk
