@@ -93,7 +93,6 @@ class ServerTable(Table, frozen=True, kw_only=True):
 
     @property
     def pack_names(self) -> tuple[str, ...]:
-        """The packs by their names."""
         return tuple(pack.value for pack in self.packs)
 
 
@@ -159,7 +158,6 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
             raise TableError(CONFIG_BAD_VALUE, "a quote needs a section", "write the target as SPEC#SECTION")
 
     def rule(self) -> NotApplicableRule:
-        """The rule that this table stands for."""
         return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
 
 
@@ -170,7 +168,6 @@ class PagesTable(Table, frozen=True, kw_only=True):
     exclude: Excluded = ()
 
     def rule(self) -> NotesRule:
-        """The rule that this table stands for."""
         return make_notes_rule(self.pattern, self.exclude)
 
 
@@ -207,7 +204,6 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
     ] = False
 
     def rule(self) -> PageRule:
-        """The rule that this table stands for."""
         return PageRule(
             title=self.title or "",
             logo=self.logo or "",

@@ -41,7 +41,7 @@ PATTERN_END = r"$(?!\n)"
 _NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
 Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
-"""What things in this file are called."""
+"""A name in this file."""
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -211,7 +211,6 @@ class PagesSection(ServiceSection, frozen=True, kw_only=True):
     exclude: Excluded = ()
 
     def rule(self) -> NotesRule:
-        """The rule that this table stands for."""
         return make_notes_rule(self.pattern, self.exclude)
 
 
@@ -277,7 +276,7 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
-        """The rule that this table stands for, with the variables beside it."""
+        """Return the settings of this table, with variables for those that it leaves open."""
         ##= man/spec/knowledge.md#files
         ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
         ##% `ingest.editorUri` is not set.
@@ -304,12 +303,11 @@ class StoreSection(ServiceSection, frozen=True, kw_only=True):
     ] = None
 
     def rule(self) -> StoreRule:
-        """The rule that this table stands for."""
         return StoreRule(path=self.path, backups=self.backups or "")
 
 
 def read_boolean_variable(environ: Mapping[str, str], name: str) -> bool | None:
-    """What a variable says that is true or false; None where it says nothing."""
+    """Return the value of a variable that is true or false; None if it is not set."""
     word = environ.get(name, "").strip().lower()
     if word and word not in (*_YES, *_NO):
         raise DuvetError(f"the variable `{name}` is neither true nor false", hint="set it to `true` or `false`")
@@ -355,7 +353,6 @@ class SearchSection(ServiceSection, frozen=True, kw_only=True):
     )
 
     def rule(self) -> SearchRule:
-        """The rule that this table stands for."""
         said = {name: value for name, value in asdict(self.weights).items() if value is not None}
         return SearchRule(profile=self.profile.value, weights=said, feedback=self.feedback)
 
@@ -369,7 +366,7 @@ ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
 
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
-"""A name in a path, as far as a pattern tells what every system can have."""
+"""A part of a path, as far as a pattern can tell which names every system allows."""
 
 
 class UploadsSection(ServiceSection, frozen=True, kw_only=True):
@@ -407,7 +404,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     )
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """The rule that this table stands for, with the variables beside it."""
+        """Return the settings of this table, with variables for those that it leaves open."""
         ##= man/spec/gateway.md#uploads
         ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
         ##% sets nothing, and be refused at the start if they are invalid.

@@ -95,11 +95,11 @@ class SourceTable(Table, frozen=True, kw_only=True):
     blob_link: Annotated[TemplateText | None, Meta(description="The URL below which these sources can be read")] = None
 
     def style(self) -> tuple[str, str]:
-        """The prefixes of comments whose style is not written."""
+        """Return the prefixes of comments if the table has none."""
         return DEFAULT_META, DEFAULT_CONTENT
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """This table with its defaults and variables filled in."""
+        """Return this table with its defaults and variables filled in."""
         meta, content = self.style()
         written = self.comment_style
         style = StyleTable(
@@ -109,7 +109,7 @@ class SourceTable(Table, frozen=True, kw_only=True):
         return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
 
     def rule(self) -> SourceRule:
-        """The rule that this table, settled, stands for."""
+        """Return the resolved settings; the table has to be settled."""
         return SourceRule(
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
@@ -138,7 +138,6 @@ class SpecificationTable(Table, frozen=True, kw_only=True):
     format: Annotated[FormatName | None, Meta(description="How it is written; found out by default")] = None
 
     def rule(self) -> SpecificationRule:
-        """The rule that this table stands for."""
         return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
@@ -152,7 +151,7 @@ class ConfigTable(Table, frozen=True, kw_only=True):
     schema: Annotated[SchemaName, Meta(description="The schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """This configuration with its defaults and variables filled in."""
+        """Return this configuration with its defaults and variables filled in."""
         html = self.report.html
         links = {
             "blob_link": _expanded(html.blob_link, environ),
@@ -165,20 +164,18 @@ class ConfigTable(Table, frozen=True, kw_only=True):
         )
 
     def not_owed(self) -> tuple[NotApplicableRule, ...]:
-        """What this configuration says is not applicable."""
         return ()
 
     def page(self) -> PageRule:
-        """What this configuration says about the page."""
         return PageRule()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
-        """What this configuration says of pages; None where that is nothing."""
+        """Return the files that are pages; None if the configuration names none."""
         return None
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
-    """For editors: the names of one schema alone."""
+    """Return a schema for editors with the names of one schema alone."""
     return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
 
 
@@ -190,12 +187,11 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
 
 def make_notes_rule(pattern: str | tuple[str, ...], exclude: str | tuple[str, ...]) -> NotesRule:
-    """The rule that a table of pages stands for, in whichever file."""
     return NotesRule(patterns=make_pattern_tuple(pattern), exclude=make_pattern_tuple(exclude))
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The patterns of a key that takes one or several."""
+    """Return the patterns of a key that takes one or several."""
     if pattern is None:
         return ()
     return (pattern,) if isinstance(pattern, str) else pattern

@@ -23,7 +23,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Whether a value is of this type, as JSON Schema means it."""
+        """Check a value against this type of JSON Schema."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
@@ -42,7 +42,7 @@ _VALUES: dict[VariableType, tuple[type, ...]] = {
 
 
 def check_exactly_one(given: list[str], known: list[str]) -> None:
-    """Exactly one of some keys has to be there."""
+    """Raise TableError unless exactly one of the keys is given."""
     named = ", ".join(f"`{name}`" for name in known)
     if not given:
         raise TableError(CONFIG_MISSING_KEY, f"one of {named} has to be here", "")

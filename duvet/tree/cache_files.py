@@ -174,7 +174,7 @@ def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
 
 
 class CacheFileState(StrEnum):
-    """Whether duvet can use a file of the cache, and if not, why."""
+    """The state of a file in the cache folder; only a good one is used."""
 
     GOOD = "good"
     OTHER_BUILD = "of another build or user"
