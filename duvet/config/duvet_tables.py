@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
 from duvet.config.settings import (
+    Config,
     HtmlReport,
     NonBlankText,
     NotApplicableRule,
@@ -23,6 +24,7 @@ from duvet.config.settings import (
     Table,
     TableError,
 )
+from duvet.config.toml import TomlDocument
 from duvet.config.upstream_tables import (
     ConfigChoice,
     ConfigTable,
@@ -31,7 +33,6 @@ from duvet.config.upstream_tables import (
     PatternSetting,
     SchemaName,
     SourceTable,
-    make_notes_rule,
     make_pattern_tuple,
     restrict_schema_names,
 )
@@ -164,11 +165,12 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 class PagesTable(Table, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
 
+    # Not `NonBlankText`: with that in a union, msgspec 0.22 sometimes crashes the interpreter at its end.
     pattern: Included
     exclude: Excluded = ()
 
     def rule(self) -> NotesRule:
-        return make_notes_rule(self.pattern, self.exclude)
+        return NotesRule(patterns=make_pattern_tuple(self.pattern), exclude=make_pattern_tuple(self.exclude))
 
 
 class SpecText(ConfigChoice):
@@ -243,11 +245,10 @@ class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
         Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
     ] = ()
 
-    def not_owed(self) -> tuple[NotApplicableRule, ...]:
-        return tuple(one.rule() for one in self.not_applicable)
-
-    def page(self) -> PageRule:
-        return self.report.html.rule()
-
-    def notes(self) -> tuple[NotesRule, ...] | None:
-        return tuple(one.rule() for one in self.pages) or None
+    def resolve(self, path: str, toml: TomlDocument) -> Config:
+        return replace(
+            super().resolve(path, toml),
+            not_applicable=tuple(one.rule() for one in self.not_applicable),
+            page=self.report.html.rule(),
+            notes=tuple(one.rule() for one in self.pages) or None,
+        )

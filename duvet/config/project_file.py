@@ -9,7 +9,7 @@ from msgspec import Struct, ValidationError, convert
 
 from duvet import rules
 from duvet.config.document import DocumentError
-from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config
+from duvet.config.settings import Config
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig
 from duvet.config.variables import ExpressionError
@@ -64,20 +64,7 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
     except DocumentError as error:
         rule, hint = (rules.CONFIG_SYNTAX, "") if error.is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
         raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
-    table = read_tables(toml, environ)
-    return Config(
-        path=path,
-        schema=table.schema.value,
-        extended=table.schema.means,
-        sources=tuple(source.rule() for source in table.source),
-        requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in table.requirement),
-        specifications=tuple(specification.rule() for specification in table.specification),
-        report=table.report,
-        toml=toml,
-        not_applicable=table.not_owed(),
-        page=table.page(),
-        notes=table.notes(),
-    )
+    return read_tables(toml, environ).resolve(path, toml)
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:

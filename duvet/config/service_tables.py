@@ -14,6 +14,7 @@ from duvet.config.duvet_tables import (
     SERVER_TITLE,
     SERVER_VERSION,
     PageSize,
+    PagesTable,
     ProtocolVersionSetting,
     ServerTable,
 )
@@ -21,14 +22,13 @@ from duvet.config.settings import (
     EDITOR_FIELDS,
     IngestRule,
     NonBlankText,
-    NotesRule,
     SearchRule,
     Secret,
     ServerRule,
     StoreRule,
     UploadRule,
 )
-from duvet.config.upstream_tables import Excluded, Included, PatternSetting, make_notes_rule, make_pattern_tuple
+from duvet.config.upstream_tables import Excluded, PatternSetting, make_pattern_tuple
 from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 
@@ -203,15 +203,8 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
 
 
-class PagesSection(ServiceSection, frozen=True, kw_only=True):
+class PagesSection(PagesTable, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
-
-    # Not `Text`: with that in a union, msgspec 0.22 now and then takes the interpreter down with it when that ends.
-    pattern: Included
-    exclude: Excluded = ()
-
-    def rule(self) -> NotesRule:
-        return make_notes_rule(self.pattern, self.exclude)
 
 
 _INGEST_DEFAULT = IngestRule()

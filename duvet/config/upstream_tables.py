@@ -9,18 +9,18 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config.settings import (
+    BUILT_IN_REQUIREMENTS,
     DEFAULT_CONTENT,
     DEFAULT_META,
     EXTENDED_SCHEMA,
-    NotApplicableRule,
-    NotesRule,
-    PageRule,
+    Config,
     Report,
     SourceRule,
     SpecificationRule,
     Table,
     TemplateText,
 )
+from duvet.config.toml import TomlDocument
 from duvet.config.variables import expand_template
 from duvet.model import Format, Kind
 
@@ -163,15 +163,18 @@ class ConfigTable(Table, frozen=True, kw_only=True):
             report=replace(self.report, html=replace(html, **links)),
         )
 
-    def not_owed(self) -> tuple[NotApplicableRule, ...]:
-        return ()
-
-    def page(self) -> PageRule:
-        return PageRule()
-
-    def notes(self) -> tuple[NotesRule, ...] | None:
-        """Return the files that are pages; None if the configuration names none."""
-        return None
+    def resolve(self, path: str, toml: TomlDocument) -> Config:
+        """Return the configuration of this table, which has to be settled."""
+        return Config(
+            path=path,
+            schema=self.schema.value,
+            extended=self.schema.means,
+            sources=tuple(source.rule() for source in self.source),
+            requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in self.requirement),
+            specifications=tuple(specification.rule() for specification in self.specification),
+            report=self.report,
+            toml=toml,
+        )
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
@@ -184,10 +187,6 @@ class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
 
     source: Annotated[tuple[UpstreamSource, ...], Meta(description="Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
-
-
-def make_notes_rule(pattern: str | tuple[str, ...], exclude: str | tuple[str, ...]) -> NotesRule:
-    return NotesRule(patterns=make_pattern_tuple(pattern), exclude=make_pattern_tuple(exclude))
 
 
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
