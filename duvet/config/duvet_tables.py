@@ -23,6 +23,7 @@ from duvet.config.settings import (
     SourceRule,
     Table,
     TableError,
+    doc,
 )
 from duvet.config.toml import TomlDocument
 from duvet.config.upstream_tables import (
@@ -60,24 +61,19 @@ class PackName(StrEnum):
 
 
 # Both tables of a server say the same of these.
-SERVER_NAME = Meta(description="What the server is called")
-SERVER_TITLE = Meta(description="What people see as its name")
-SERVER_VERSION = Meta(description="The version that it says it has; by default that of duvet")
-SERVER_DESCRIPTION = Meta(description="What it is for, in a sentence")
+SERVER_NAME = doc("What the server is called")
+SERVER_TITLE = doc("What people see as its name")
+SERVER_VERSION = doc("The version that it says it has; by default that of duvet")
+SERVER_DESCRIPTION = doc("What it is for, in a sentence")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,
-    Meta(
-        description="The version of the protocol that every handshake is answered with; by default it is the one that the "
+    doc(
+        "The version of the protocol that every handshake is answered with; by default it is the one that the "
         "client asks for"
     ),
 ]
 PageSize = Annotated[
-    int,
-    Meta(
-        ge=0,
-        le=10_000,
-        description="How many entries of a list an answer holds unless more are asked for; 0 is all",
-    ),
+    int, doc("How many entries of a list an answer holds unless more are asked for; 0 is all", ge=0, le=10_000)
 ]
 
 
@@ -90,7 +86,7 @@ class ServerTable(Table, frozen=True, kw_only=True):
     description: Annotated[NonBlankText, SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = _DEFAULT.page_size
-    packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
+    packs: Annotated[tuple[PackName, ...], doc("Which packs of tools are switched on")] = (PackName.TRACE,)
 
     @property
     def pack_names(self) -> tuple[str, ...]:
@@ -101,18 +97,17 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
     pattern: Annotated[
-        PatternSetting | None,
-        Meta(description="Which files, as one pattern of paths or several; by default those of the language"),
+        PatternSetting | None, doc("Which files, as one pattern of paths or several; by default those of the language")
     ] = None
     exclude: Excluded = ()
     gitignore: Annotated[
         bool,
-        Meta(
-            description="Leave out what git ignores, by the `.gitignore` files of the repository and its "
+        doc(
+            "Leave out what git ignores, by the `.gitignore` files of the repository and its "
             "`.git/info/exclude`; the `core.excludesFile` of a user doesn't count"
         ),
     ] = False
-    language: Annotated[Language | None, Meta(description="The language, for its files and comments")] = None
+    language: Annotated[Language | None, doc("The language, for its files and comments")] = None
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
@@ -144,15 +139,15 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 
     target: Annotated[
         NonBlankText,
-        Meta(
-            description="A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
+        doc(
+            "A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
             "those below it, too"
         ),
     ]
-    quote: Annotated[NonBlankText | None, Meta(description="The one requirement of the section that is meant")] = None
-    reason: Annotated[NonBlankText, Meta(description="Why they are not owed")]
-    owner: Annotated[str | None, Meta(description="Who decided that")] = None
-    expiry: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
+    quote: Annotated[NonBlankText | None, doc("The one requirement of the section that is meant")] = None
+    reason: Annotated[NonBlankText, doc("Why they are not owed")]
+    owner: Annotated[str | None, doc("Who decided that")] = None
+    expiry: Annotated[date | None, doc("The last day on which that holds, as 2027-12-31")] = None
 
     def __post_init__(self) -> None:
         if self.quote is not None and not self.target.partition("#")[2]:
@@ -186,23 +181,21 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
     """The page, and the links that every kind of report shares."""
 
     title: Annotated[
-        str | None, Meta(description="The title of the page; by default it names the repository or the specifications")
+        str | None, doc("The title of the page; by default it names the repository or the specifications")
     ] = None
-    logo: Annotated[
-        str | None, Meta(description="Text that stands before the title, such as the name of a company")
-    ] = None
+    logo: Annotated[str | None, doc("Text that stands before the title, such as the name of a company")] = None
     spec_text: Annotated[
         SpecText,
-        Meta(
-            description="Whether the page holds the whole text of specifications without requirements, or only the "
+        doc(
+            "Whether the page holds the whole text of specifications without requirements, or only the "
             "sections that are cited"
         ),
     ] = SpecText.CITED
-    snippet_lines: Annotated[
-        int, Meta(ge=0, le=50, description="How many lines of the code below a comment the page shows")
-    ] = PageRule().snippet_lines
+    snippet_lines: Annotated[int, doc("How many lines of the code below a comment the page shows", ge=0, le=50)] = (
+        PageRule().snippet_lines
+    )
     embed_json: Annotated[
-        bool, Meta(description="Put the JSON report into the page as well, for programs that look for it there")
+        bool, doc("Put the JSON report into the page as well, for programs that look for it there")
     ] = False
 
     def rule(self) -> PageRule:
@@ -218,7 +211,7 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
 class ExtendedReport(Report, frozen=True, kw_only=True):
     """The reports that every run writes."""
 
-    html: Annotated[ExtendedHtmlReport, Meta(description="The HTML report")] = ExtendedHtmlReport()
+    html: Annotated[ExtendedHtmlReport, doc("The HTML report")] = ExtendedHtmlReport()
 
 
 # The keywords of JSON Schema for what `__post_init__` checks.
@@ -234,15 +227,14 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
-    source: Annotated[tuple[_Source, ...], Meta(description="Source files to scan")] = ()
+    source: Annotated[tuple[_Source, ...], doc("Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=True)] = field(name="$schema")
-    report: Annotated[ExtendedReport, Meta(description="Reports to write")] = ExtendedReport()
-    not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
+    report: Annotated[ExtendedReport, doc("Reports to write")] = ExtendedReport()
+    not_applicable: Annotated[tuple[_NotApplicable, ...], doc("Requirements that are not owed")] = ()
 
-    server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
+    server: Annotated[ServerTable, doc("The server for agents")] = ServerTable()
     pages: Annotated[
-        tuple[PagesTable, ...],
-        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+        tuple[PagesTable, ...], doc("Notes in Markdown; by default those in `docs` that are no specification")
     ] = ()
 
     def resolve(self, path: str, toml: TomlDocument) -> Config:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
-from msgspec import Meta, field
+from msgspec import field
 
 from duvet import rules
 from duvet.config.check import DocumentLocation
@@ -22,7 +22,7 @@ from duvet.config.service_tables import (
     StoreSection,
     UploadsSection,
 )
-from duvet.config.settings import NotesRule, ServerRule
+from duvet.config.settings import NotesRule, ServerRule, doc
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
 
@@ -30,34 +30,25 @@ from duvet.model import Problem
 class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     """The configuration of `duvet mcp` and of the commands that call tools."""
 
-    schema: Annotated[str | None, Meta(description="Where the schema of this file is, for editors")] = field(
+    schema: Annotated[str | None, doc("Where the schema of this file is, for editors")] = field(
         default=None, name="$schema"
     )
-    server: Annotated[ServerSection, Meta(description="The server")] = ServerSection()
-    providers: Annotated[dict[Name, ProviderSection], Meta(description="Who answers for models, by name")] = field(
+    server: Annotated[ServerSection, doc("The server")] = ServerSection()
+    providers: Annotated[dict[Name, ProviderSection], doc("Who answers for models, by name")] = field(
         default_factory=dict
     )
-    tool_packs: Annotated[dict[Name, PackSection], Meta(description="Packs of tools, by name")] = field(
-        default_factory=dict
-    )
-    workflows: Annotated[dict[Name, WorkflowSection], Meta(description="Workflows, by name")] = field(
-        default_factory=dict
-    )
-    routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = field(
-        default_factory=dict
-    )
+    tool_packs: Annotated[dict[Name, PackSection], doc("Packs of tools, by name")] = field(default_factory=dict)
+    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows, by name")] = field(default_factory=dict)
+    routing: Annotated[dict[Name, RouteSection], doc("The model for each kind of task")] = field(default_factory=dict)
     pages: Annotated[
-        tuple[PagesSection, ...],
-        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+        tuple[PagesSection, ...], doc("Notes in Markdown; by default those in `docs` that are no specification")
     ] = ()
-    ingest: Annotated[IngestSection, Meta(description="What is taken in of the project")] = IngestSection()
-    store: Annotated[StoreSection, Meta(description="Where that is kept")] = StoreSection()
-    search: Annotated[SearchSection, Meta(description="What counts in a search in it, besides the words")] = (
-        SearchSection()
+    ingest: Annotated[IngestSection, doc("What is taken in of the project")] = IngestSection()
+    store: Annotated[StoreSection, doc("Where that is kept")] = StoreSection()
+    search: Annotated[SearchSection, doc("What counts in a search in it, besides the words")] = SearchSection()
+    uploads: Annotated[UploadsSection, doc("Files that are handed in by `km-upload` and `km-storetext`")] = (
+        UploadsSection()
     )
-    uploads: Annotated[
-        UploadsSection, Meta(description="Files that are handed in by `km-upload` and `km-storetext`")
-    ] = UploadsSection()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Return the files that are pages; None if the tables name none."""

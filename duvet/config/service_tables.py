@@ -27,6 +27,7 @@ from duvet.config.settings import (
     ServerRule,
     StoreRule,
     UploadRule,
+    doc,
 )
 from duvet.config.upstream_tables import Excluded, PatternSetting, make_pattern_tuple
 from duvet.errors import DuvetError
@@ -86,21 +87,20 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     description: Annotated[ExpandedText, SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = _DEFAULT.page_size
-    mode: Annotated[Mode, Meta(description="How clients reach the server")] = Mode.STDIO
-    host: Annotated[ExpandedText, Meta(description="With `http`, the address to listen at")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65_535, description="With `http`, the port to listen at")] = 8931
+    mode: Annotated[Mode, doc("How clients reach the server")] = Mode.STDIO
+    host: Annotated[ExpandedText, doc("With `http`, the address to listen at")] = "127.0.0.1"
+    port: Annotated[int, doc("With `http`, the port to listen at", ge=1, le=65_535)] = 8931
     allowed_hosts: Annotated[
-        tuple[ExpandedText, ...],
-        Meta(description="With `http`, names that the server goes by, such as that of a proxy"),
+        tuple[ExpandedText, ...], doc("With `http`, names that the server goes by, such as that of a proxy")
     ] = ()
-    rate: Annotated[
-        float, Meta(ge=0, le=1_000_000, description="With `http`, requests a second of a client; 0 is any number")
-    ] = 1000.0
-    log_level: Annotated[LogLevel, Meta(description="What is logged: this and what is worse")] = LogLevel.WARN
-    log_format: Annotated[LogFormat, Meta(description="How it is logged")] = LogFormat.TEXT
-    tool_timeout: Annotated[Seconds, Meta(description="How many seconds a tool of a further pack may take")] = 30.0
+    rate: Annotated[float, doc("With `http`, requests a second of a client; 0 is any number", ge=0, le=1_000_000)] = (
+        1000.0
+    )
+    log_level: Annotated[LogLevel, doc("What is logged: this and what is worse")] = LogLevel.WARN
+    log_format: Annotated[LogFormat, doc("How it is logged")] = LogFormat.TEXT
+    tool_timeout: Annotated[Seconds, doc("How many seconds a tool of a further pack may take")] = 30.0
     shutdown_timeout: Annotated[
-        Seconds, Meta(description="How many seconds what is at work may take when the server is told to end")
+        Seconds, doc("How many seconds what is at work may take when the server is told to end")
     ] = 3.0
 
     @classmethod
@@ -150,37 +150,28 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     """Who answers for models."""
 
     kind: Annotated[
-        ProviderKind,
-        Meta(description="The protocol: `openai` for all that are compatible with it, `client` for the client's model"),
+        ProviderKind, doc("The protocol: `openai` for all that are compatible with it, `client` for the client's model")
     ] = ProviderKind.OPENAI
-    enabled: Annotated[bool, Meta(description="Whether it may be used")] = True
+    enabled: Annotated[bool, doc("Whether it may be used")] = True
     base_url: Annotated[
-        ExpandedText | None, Meta(description="The URL below which it answers; by default that of OpenAI or Anthropic")
+        ExpandedText | None, doc("The URL below which it answers; by default that of OpenAI or Anthropic")
     ] = None
     api_key: Annotated[
         Secret | None,
-        Meta(
-            description="The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"
-        ),
+        doc("The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"),
     ] = None
-    default_model: Annotated[ExpandedText | None, Meta(description="The model where only the provider is named")] = None
-    timeout: Annotated[Seconds, Meta(description="How many seconds an answer may take")] = 60.0
-    retries: Annotated[
-        int, Meta(ge=0, le=10, description="How often a call is tried again that was refused for now")
-    ] = 2
-    discover: Annotated[bool, Meta(description="Whether to ask it which models it has, by `GET /models`")] = False
-    llms_txt: Annotated[
-        bool, Meta(description="Whether to read hints about its models from `/llms.txt` of its origin")
-    ] = False
+    default_model: Annotated[ExpandedText | None, doc("The model where only the provider is named")] = None
+    timeout: Annotated[Seconds, doc("How many seconds an answer may take")] = 60.0
+    retries: Annotated[int, doc("How often a call is tried again that was refused for now", ge=0, le=10)] = 2
+    discover: Annotated[bool, doc("Whether to ask it which models it has, by `GET /models`")] = False
+    llms_txt: Annotated[bool, doc("Whether to read hints about its models from `/llms.txt` of its origin")] = False
 
 
 class RouteSection(ServiceSection, frozen=True, kw_only=True):
     """The model for one kind of task."""
 
-    model: Annotated[ModelName, Meta(description="The model as PROVIDER/MODEL, or PROVIDER for its default model")]
-    fallbacks: Annotated[
-        tuple[ModelName, ...], Meta(description="Those to take in this order where that one doesn't answer")
-    ] = ()
+    model: Annotated[ModelName, doc("The model as PROVIDER/MODEL, or PROVIDER for its default model")]
+    fallbacks: Annotated[tuple[ModelName, ...], doc("Those to take in this order where that one doesn't answer")] = ()
 
 
 class Access(StrEnum):
@@ -193,14 +184,12 @@ class Access(StrEnum):
 class PackSection(ServiceSection, frozen=True, kw_only=True):
     """Tools that belong together."""
 
-    enabled: Annotated[bool, Meta(description="Whether the pack is switched on")] = True
-    mode: Annotated[Access, Meta(description="`read-only` leaves out the tools that write")] = Access.READ_WRITE
-    tools: Annotated[dict[str, bool], Meta(description="Tools by name, each switched on or off")] = field(
+    enabled: Annotated[bool, doc("Whether the pack is switched on")] = True
+    mode: Annotated[Access, doc("`read-only` leaves out the tools that write")] = Access.READ_WRITE
+    tools: Annotated[dict[str, bool], doc("Tools by name, each switched on or off")] = field(default_factory=dict)
+    settings: Annotated[dict[str, Any], doc("What the pack itself wants to know", extra={"expands": True})] = field(
         default_factory=dict
     )
-    settings: Annotated[
-        dict[str, Any], Meta(description="What the pack itself wants to know", extra={"expands": True})
-    ] = field(default_factory=dict)
 
 
 class PagesSection(PagesTable, frozen=True, kw_only=True):
@@ -238,34 +227,31 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
     include: Annotated[
         PatternSetting,
-        Meta(
-            description="Which files, or folders with all that is in them; what git ignores never, and secrets and "
+        doc(
+            "Which files, or folders with all that is in them; what git ignores never, and secrets and "
             "dependencies only where their very paths are named"
         ),
     ] = "**"
     exclude: Excluded = ()
     max_file_bytes: Annotated[
-        int, Meta(ge=1, le=1 << 26, description="Of files that are larger, nothing but the name is taken in")
+        int, doc("Of files that are larger, nothing but the name is taken in", ge=1, le=1 << 26)
     ] = _INGEST_DEFAULT.max_file_bytes
     symbols: Annotated[
-        _Switch,
-        Meta(description="Whether to look for classes and functions; `auto` is where the extra `symbols` is installed"),
+        _Switch, doc("Whether to look for classes and functions; `auto` is where the extra `symbols` is installed")
     ] = Auto.AUTO
-    semantic: Annotated[
-        _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
-    ] = Auto.AUTO
+    semantic: Annotated[_Switch, doc("Whether to make vectors; `auto` is where the extra `semantic` is installed")] = (
+        Auto.AUTO
+    )
     profile: Annotated[
         IngestProfile | None,
-        Meta(
-            description="What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"
-        ),
+        doc("What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"),
     ] = None
-    stale_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="After so many days without a change a document is old")
-    ] = _INGEST_DEFAULT.stale_days
+    stale_days: Annotated[int, doc("After so many days without a change a document is old", ge=0, le=36_500)] = (
+        _INGEST_DEFAULT.stale_days
+    )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        Meta(description=f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
+        doc(f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
@@ -290,10 +276,8 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
     """Where all of that is kept."""
 
-    path: Annotated[ExpandedText, Meta(description="The file; sqlite puts others beside it")] = StoreRule().path
-    backups: Annotated[
-        ExpandedText | None, Meta(description="The folder for backups; by default `backups` beside that file")
-    ] = None
+    path: Annotated[ExpandedText, doc("The file; sqlite puts others beside it")] = StoreRule().path
+    backups: Annotated[ExpandedText | None, doc("The folder for backups; by default `backups` beside that file")] = None
 
     def rule(self) -> StoreRule:
         return StoreRule(path=self.path, backups=self.backups or "")
@@ -323,27 +307,21 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """How much each thing counts, where it isn't what the profile says."""
 
     subsystem: Annotated[
-        _Weight,
-        Meta(
-            description="That the query names the subsystem; here and below, the profile counts where nothing is said"
-        ),
+        _Weight, doc("That the query names the subsystem; here and below, the profile counts where nothing is said")
     ] = None
-    relationship: Annotated[_Weight, Meta(description="That much hangs together with the file")] = None
-    support: Annotated[_Weight, Meta(description="That there are documents and tests for it")] = None
-    criticality: Annotated[_Weight, Meta(description="How critical the subsystem is")] = None
+    relationship: Annotated[_Weight, doc("That much hangs together with the file")] = None
+    support: Annotated[_Weight, doc("That there are documents and tests for it")] = None
+    criticality: Annotated[_Weight, doc("How critical the subsystem is")] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
     """How results that match equally well are ordered."""
 
     profile: Annotated[
-        ProfileName,
-        Meta(description="The weights, by what is looked for mostly; each answer of `km-search` tells them"),
+        ProfileName, doc("The weights, by what is looked for mostly; each answer of `km-search` tells them")
     ] = ProfileName.DEFAULT
-    weights: Annotated[WeightsSection, Meta(description="Single weights, from 0 to 1")] = WeightsSection()
-    feedback: Annotated[bool, Meta(description="Whether the votes given by `km-feedback-submit` count, a little")] = (
-        False
-    )
+    weights: Annotated[WeightsSection, doc("Single weights, from 0 to 1")] = WeightsSection()
+    feedback: Annotated[bool, doc("Whether the votes given by `km-feedback-submit` count, a little")] = False
 
     def rule(self) -> SearchRule:
         said = {name: value for name, value in asdict(self.weights).items() if value is not None}
@@ -367,8 +345,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
 
     root: Annotated[
         ExpandedText | None,
-        Meta(
-            description="The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
+        doc(
+            "The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
         ),
     ] = None
     ##= man/spec/gateway.md#uploads
@@ -376,8 +354,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     ##% content root, also by `..` or through a link.
     docs_subdir: Annotated[
         str,
-        Meta(
-            description="The folder in it for those that nobody says a place for",
+        doc(
+            "The folder in it for those that nobody says a place for",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{PATTERN_END}",
             extra={
                 "expands": True,
@@ -387,14 +365,12 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir
     overwrite: Annotated[
-        bool | None, Meta(description="Whether one replaces another where the call doesn't say; false by default")
+        bool | None, doc("Whether one replaces another where the call doesn't say; false by default")
     ] = None
     ingest: Annotated[
-        bool | None, Meta(description="Whether one is taken in at once where the call doesn't say; false by default")
+        bool | None, doc("Whether one is taken in at once where the call doesn't say; false by default")
     ] = None
-    max_bytes: Annotated[int, Meta(ge=1, le=1 << 30, description="Larger ones are refused")] = (
-        _UPLOADS_DEFAULT.max_bytes
-    )
+    max_bytes: Annotated[int, doc("Larger ones are refused", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
         """Return the settings of this table, with variables for those that it leaves open."""

@@ -3,7 +3,7 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -13,11 +13,7 @@ from duvet.rules import Rule
 from duvet.tree.files import STORE_FOLDER
 from duvet.version import VERSION
 
-BUILT_IN_REQUIREMENTS = (
-    ".duvet/requirements/**/*.toml",
-    ".duvet/todos/**/*.toml",
-    ".duvet/exceptions/**/*.toml",
-)
+BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.toml", ".duvet/exceptions/**/*.toml")
 
 DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
 
@@ -29,6 +25,11 @@ TemplateText = Annotated[str, Meta(extra={"template": True})]
 
 NonBlankText = Annotated[str, Meta(pattern=r"\S")]
 """Text that is not blank."""
+
+
+def doc(description: str, **constraints: Any) -> Meta:
+    """Return the documentation of a key, and the constraints on its value."""
+    return Meta(description=description, **constraints)
 
 
 class SourceRule(Struct, frozen=True):
@@ -158,32 +159,32 @@ class TableError(ValueError):
 class HtmlReport(Table, frozen=True, kw_only=True):
     """The page, and the links that every kind of report shares."""
 
-    enabled: Annotated[bool, Meta(description="Write the HTML report")] = True
-    path: Annotated[str, Meta(description="Where the HTML report is written")] = ".duvet/reports/report.html"
-    blob_link: Annotated[TemplateText | None, Meta(description="The URL below which sources can be read")] = None
-    issue_link: Annotated[TemplateText | None, Meta(description="The URL where issues are opened")] = None
+    enabled: Annotated[bool, doc("Write the HTML report")] = True
+    path: Annotated[str, doc("Where the HTML report is written")] = ".duvet/reports/report.html"
+    blob_link: Annotated[TemplateText | None, doc("The URL below which sources can be read")] = None
+    issue_link: Annotated[TemplateText | None, doc("The URL where issues are opened")] = None
 
 
 class JsonReport(Table, frozen=True, kw_only=True):
     """The report as JSON."""
 
-    enabled: Annotated[bool, Meta(description="Write the JSON report")] = False
-    path: Annotated[str, Meta(description="Where the JSON report is written")] = ".duvet/reports/report.json"
+    enabled: Annotated[bool, doc("Write the JSON report")] = False
+    path: Annotated[str, doc("Where the JSON report is written")] = ".duvet/reports/report.json"
 
 
 class SnapshotReport(Table, frozen=True, kw_only=True):
     """The text that is committed to see coverage change."""
 
-    enabled: Annotated[bool, Meta(description="Write the snapshot, or check it in CI")] = False
-    path: Annotated[str, Meta(description="Where the snapshot is written")] = ".duvet/snapshot.txt"
+    enabled: Annotated[bool, doc("Write the snapshot, or check it in CI")] = False
+    path: Annotated[str, doc("Where the snapshot is written")] = ".duvet/snapshot.txt"
 
 
 class Report(Table, frozen=True, kw_only=True):
     """The reports that every run writes."""
 
-    html: Annotated[HtmlReport, Meta(description="The HTML report")] = HtmlReport()
-    json: Annotated[JsonReport, Meta(description="The JSON report")] = JsonReport()
-    snapshot: Annotated[SnapshotReport, Meta(description="The snapshot of coverage")] = SnapshotReport()
+    html: Annotated[HtmlReport, doc("The HTML report")] = HtmlReport()
+    json: Annotated[JsonReport, doc("The JSON report")] = JsonReport()
+    snapshot: Annotated[SnapshotReport, doc("The snapshot of coverage")] = SnapshotReport()
 
 
 class Config(Struct, frozen=True):

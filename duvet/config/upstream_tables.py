@@ -19,15 +19,16 @@ from duvet.config.settings import (
     SpecificationRule,
     Table,
     TemplateText,
+    doc,
 )
 from duvet.config.toml import TomlDocument
 from duvet.config.variables import expand_template
 from duvet.model import Format, Kind
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, Meta(description="Which files, as one pattern of paths or several")]
+Included = Annotated[PatternSetting, doc("Which files, as one pattern of paths or several")]
 Excluded = Annotated[
-    str | tuple[str, ...], Meta(description="Which of these files to leave out, or folders with all that is in them")
+    str | tuple[str, ...], doc("Which of these files to leave out, or folders with all that is in them")
 ]
 
 
@@ -82,17 +83,17 @@ class FormatName(ConfigChoice):
 class StyleTable(Table, frozen=True, kw_only=True):
     """What comments begin with."""
 
-    meta: Annotated[str | None, Meta(description="What begins a line that names a target; `//=` by default")] = None
-    content: Annotated[str | None, Meta(description="What begins a line that quotes it; `//#` by default")] = None
+    meta: Annotated[str | None, doc("What begins a line that names a target; `//=` by default")] = None
+    content: Annotated[str | None, doc("What begins a line that quotes it; `//#` by default")] = None
 
 
 class SourceTable(Table, frozen=True, kw_only=True):
     """Source files, in either schema."""
 
-    pattern: Annotated[str | tuple[str, ...] | None, Meta(description="Which files, as one pattern or several")] = None
-    comment_style: Annotated[StyleTable, Meta(description="What comments begin with")] = StyleTable()
-    type: Annotated[SourceType, Meta(description="The type of comments that name none")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[TemplateText | None, Meta(description="The URL below which these sources can be read")] = None
+    pattern: Annotated[str | tuple[str, ...] | None, doc("Which files, as one pattern or several")] = None
+    comment_style: Annotated[StyleTable, doc("What comments begin with")] = StyleTable()
+    type: Annotated[SourceType, doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[TemplateText | None, doc("The URL below which these sources can be read")] = None
 
     def style(self) -> tuple[str, str]:
         """Return the prefixes of comments if the table has none."""
@@ -122,20 +123,20 @@ class SourceTable(Table, frozen=True, kw_only=True):
 class UpstreamSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
-    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
 
 
 class RequirementTable(Table, frozen=True, kw_only=True):
     """Requirement files beside the built-in ones."""
 
-    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
 
 
 class SpecificationTable(Table, frozen=True, kw_only=True):
     """A specification whose requirements are extracted."""
 
-    source: Annotated[str, Meta(description="A URL, or a path in the project")] = ""
-    format: Annotated[FormatName | None, Meta(description="How it is written; found out by default")] = None
+    source: Annotated[str, doc("A URL, or a path in the project")] = ""
+    format: Annotated[FormatName | None, doc("How it is written; found out by default")] = None
 
     def rule(self) -> SpecificationRule:
         return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
@@ -144,11 +145,11 @@ class SpecificationTable(Table, frozen=True, kw_only=True):
 class ConfigTable(Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
-    source: Annotated[tuple[SourceTable, ...], Meta(description="Source files to scan")] = ()
-    requirement: Annotated[tuple[RequirementTable, ...], Meta(description="Requirement files to read")] = ()
-    report: Annotated[Report, Meta(description="Reports to write")] = Report()
-    specification: Annotated[tuple[SpecificationTable, ...], Meta(description="Specifications to trace")] = ()
-    schema: Annotated[SchemaName, Meta(description="The schema of this file")] = field(name="$schema")
+    source: Annotated[tuple[SourceTable, ...], doc("Source files to scan")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], doc("Requirement files to read")] = ()
+    report: Annotated[Report, doc("Reports to write")] = Report()
+    specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
+    schema: Annotated[SchemaName, doc("The schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         """Return this configuration with its defaults and variables filled in."""
@@ -185,7 +186,7 @@ def restrict_schema_names(*, extended: bool) -> Meta:
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
-    source: Annotated[tuple[UpstreamSource, ...], Meta(description="Source files to scan")] = ()
+    source: Annotated[tuple[UpstreamSource, ...], doc("Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
 
 
