@@ -39,7 +39,7 @@ from duvet.reports.cells import escape_cell, wrap_cells
 from duvet.reports.tables import TableLook, encode_json
 from duvet.trace.catalogue import Catalogue, SpecificationCard
 from duvet.trace.locations import ProjectFiles
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _retrieval(catalogue: Catalogue) -> ProjectRetriever:
     def load(card: SpecificationCard) -> Specification:
         return load_specification(card)
 
-    memory = open_cache(current_settings()) or NoResultCache()
+    memory = open_cache(current_settings()) or Cache()
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     return ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, memory), files, load)
 

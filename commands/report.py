@@ -27,7 +27,7 @@ from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
 from duvet.project.changes import ChangeWatcher
 from duvet.project.project import Project
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
 
@@ -151,7 +151,7 @@ def wait_for_change(changes: ChangeWatcher, *, mended: bool) -> tuple[tuple[str,
 def run_watched_report(where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> tuple[Project, bool]:
     """One run, which has told what it came to: the project as it was read, and whether there was a report."""
     shown = current_settings()
-    cache = Cache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
+    cache = DiskCache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
     project = open_project(cache, **where)
     ##= man/spec/watch.md#reporting-again
     ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.

@@ -31,7 +31,7 @@ from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, sea
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
 from duvet.trace.locations import ProjectFiles
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any],
     catalogue = require_catalogue(where)
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     try:
-        answer = search_requirements(
-            catalogue, asked, open_cache(current_settings()) or NoResultCache(), files, embedder
-        )
+        answer = search_requirements(catalogue, asked, open_cache(current_settings()) or Cache(), files, embedder)
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_list(Listing(_COLUMNS, answer.rows), format)

@@ -1,4 +1,4 @@
-"""Where the command begins: `duvet`, or `python -m duvet`."""
+"""The entry points `duvet`, `contextive-mcp` and `python -m duvet`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     # A run is short and makes no cycles to speak of: looking for them cost a sixth of its time, and some of that goes
     # into the imports.
     gc.disable()
@@ -18,7 +18,7 @@ def main() -> NoReturn:
 
 
 def serve() -> NoReturn:
-    """`contextive-mcp`: the same as `duvet mcp`."""
+    """Run `duvet mcp`."""
     sys.argv[1:1] = ["mcp"]
     main()
 

@@ -1,8 +1,8 @@
-"""The errors that duvet raises, from the least specific to the most."""
+"""The errors that duvet raises, from the general to the specific."""
 
 
 class DuvetError(Exception):
-    """Something a user can put right; the message says what, where and how."""
+    """An error that a user can fix; the message says what and where, the hint how."""
 
     def __init__(self, message: str, *, path: str = "", line: int = 0, hint: str = "") -> None:
         super().__init__(message)
@@ -17,11 +17,11 @@ class DuvetError(Exception):
 
 
 class UnreadableError(DuvetError):
-    """A file that should be read can't be read."""
+    """A file can't be read."""
 
 
 class NotRegularError(UnreadableError):
-    """Something that should be a file is a folder or a device."""
+    """A folder or a device has the name of a file."""
 
 
 class FetchError(DuvetError):
@@ -29,11 +29,11 @@ class FetchError(DuvetError):
 
 
 class NotFoundError(DuvetError):
-    """Something that is asked for by name is not there, or not only one is."""
+    """A name matches nothing, or more than one thing."""
 
 
 class QueryError(DuvetError):
-    """A question that can't be understood."""
+    """A query can't be understood."""
 
 
 class OutputError(DuvetError):
@@ -41,11 +41,11 @@ class OutputError(DuvetError):
 
 
 class OutputExistsError(OutputError):
-    """A file is there that is not to be replaced."""
+    """A file exists that must not be replaced."""
 
 
 def describe_os_error(error: OSError | ValueError) -> str:
-    """What the system says, with its number; a ValueError is a path with a NUL, in other words with each Python."""
+    """Return the system's message and error number; a ValueError is a path with a NUL, worded alike for each Python."""
     if isinstance(error, OSError):
         return f"{error.strerror or error} (os error {error.errno})"
     return "a path can't hold a NUL"

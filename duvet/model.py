@@ -11,19 +11,19 @@ from duvet.errors import DuvetError
 
 
 class Rank(IntEnum):
-    """A few words in an order."""
+    """An enumeration whose members have an order."""
 
     # Enum's own is a function in Python, and members are looked up for every annotation.
     __hash__ = int.__hash__
 
     @property
     def words(self) -> str:
-        """How people write it: `in progress`."""
+        """The name as people write it: `in progress`."""
         return self.name.lower().replace("_", " ")
 
 
 class Level(Rank):
-    """How strongly a requirement binds, weakest first."""
+    """The level of a requirement, weakest first."""
 
     AUTO = 0
     MAY = 1
@@ -32,7 +32,7 @@ class Level(Rank):
 
 
 class Kind(Rank):
-    """What an annotation says about its quote, in the order in which annotations sort."""
+    """The type of an annotation, in the order in which annotations sort."""
 
     SPEC = 0
     TEST = 1
@@ -43,7 +43,7 @@ class Kind(Rank):
 
 
 class Format(Rank):
-    """How a specification is written; AUTO is decided when its text is read."""
+    """The format of a specification; AUTO is resolved when its text is read."""
 
     AUTO = 0
     IETF = 1
@@ -51,14 +51,14 @@ class Format(Rank):
 
 
 class Severity(StrEnum):
-    """Whether a problem fails the run."""
+    """The severity of a problem; errors fail the run."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Place(Struct, frozen=True):
-    """A stretch of one line of a file, counted in characters from 1; column 0 is the whole line."""
+    """A range within one line of a file, counted in characters from 1; column 0 is the whole line."""
 
     line: int = 0
     column: int = 0
@@ -66,19 +66,18 @@ class Place(Struct, frozen=True):
 
     @property
     def end_column(self) -> int:
-        """The column of the first character after it."""
         return self.column + self.width
 
 
 class Note(Struct, frozen=True):
-    """Something to point at in the file of a problem."""
+    """A label for another place in the file of a problem."""
 
     place: Place
     label: str
 
 
 class Edit(Struct, frozen=True):
-    """What should stand in place of a stretch of a file; lines and columns are counted in characters from 1."""
+    """A replacement of a range of a file; lines and columns are counted in characters from 1."""
 
     line: int
     column: int
@@ -89,14 +88,14 @@ class Edit(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """Edits of the file of a problem that mend it."""
+    """Edits that fix a problem in its file."""
 
     description: str
     edits: tuple[Edit, ...]
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong, with where it is and what to do about it."""
+    """An error or a warning: what is wrong, where, and what to do about it."""
 
     code: str
     message: str
@@ -108,16 +107,16 @@ class Problem(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
     is_private: bool = False
-    """Whether secrets may stand on its line, which is not shown then."""
+    """True if the line may contain secrets, so that it must not be shown."""
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """Problems are listed by path and place, whatever phase found them."""
+        """The key that lists problems by path and place, whatever phase found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 
 class ProblemsError(DuvetError):
-    """Work that can't go on, with every reason why."""
+    """Work that can't continue, with all problems that prevent it."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         first = problems[0]
@@ -126,7 +125,7 @@ class ProblemsError(DuvetError):
 
 
 class Source(Struct, frozen=True, array_like=True):
-    """Where in its file an annotation stands: offsets in characters, for order and diagnostics."""
+    """The position of an annotation in its file: offsets in characters, for order and diagnostics."""
 
     # Not three pairs: a hundred thousand of these are read from the cache in one go.
     target_start: int = 0
@@ -138,22 +137,20 @@ class Source(Struct, frozen=True, array_like=True):
 
     @property
     def target(self) -> tuple[int, int]:
-        """The characters of the target."""
         return (self.target_start, self.target_end)
 
     @property
     def text(self) -> tuple[int, int]:
-        """The characters of the whole annotation."""
         return (self.text_start, self.text_end)
 
     @property
     def quote(self) -> tuple[int, int]:
-        """The characters of the quote; none where the title is meant."""
+        """The characters of the quote; none if the annotation refers to the section's title."""
         return (self.quote_start, self.quote_end)
 
 
 class Annotation(Struct, frozen=True, omit_defaults=True):
-    """One comment or one entry of a requirement file."""
+    """A comment, or an entry of a requirement file."""
 
     path: str
     line: int
@@ -163,13 +160,13 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     level: Level = Level.AUTO
     format: Format = Format.AUTO
     reason: str = ""
-    """Why; for a requirement of a requirement file its text as written, line ends included."""
+    """The reason; for a requirement of a requirement file its text as written, line ends included."""
     feature: str = ""
     tracking_issue: str = ""
     tags: tuple[str, ...] = ()
     blob_link: str | None = None
     from_file: bool = False
-    """Written in a requirement file, not in a comment."""
+    """True if it is from a requirement file, not from a comment."""
     source: Source = Source()
 
 
@@ -179,9 +176,9 @@ class Section(Struct, frozen=True):
     id: str
     title: str
     heading: tuple[int, int]
-    """The bytes of the whole title as it stands in the file."""
+    """The bytes of the whole title in the file."""
     full_title: str
-    """Those bytes as text; a heading over several lines has line ends in it."""
+    """Those bytes as text; a heading over several lines contains line ends."""
     lines: tuple[str, ...]
     starts: tuple[int, ...]
     """The offset of each line."""
@@ -206,7 +203,7 @@ class Specification(Struct, frozen=True, dict=True):
     url: str
     """The canonical URL, or the path in the project."""
     path: str
-    """The file that holds the text."""
+    """The file with the text."""
     format: Format
     title: str
     """What awslabs duvet shows as title; empty for IETF text."""

@@ -1,4 +1,4 @@
-"""How the library tells what it is doing; the terminal decides whether and how to show it."""
+"""Progress of the library; the console decides whether and how to show it."""
 
 from __future__ import annotations
 
@@ -6,69 +6,66 @@ from typing import Self
 
 
 class Progress:
-    """Hears of each step; this one keeps it to itself."""
+    """Receives each step of a run; this base class ignores them."""
 
     wants_notes = False
-    """Whether notes are listened to, and so worth their words."""
+    """False if notes are ignored, so that callers need not format them."""
 
     def begin(self, step: str) -> None:
-        """A step begins: `Scanning sources`."""
+        """Begin a step: `Scanning sources`."""
 
     def end(self, outcome: str) -> None:
-        """A step is over: `Scanned 3 sources`. It is the one that began last, unless it is a download."""
+        """End the last step, or a download: `Scanned 3 sources`."""
 
     def note(self, detail: str) -> None:
-        """Something that only those want to know who ask for more."""
+        """Report a detail for verbose output."""
 
     def downloads(self, count: int) -> Downloads:
-        """So many downloads are about to begin; who hears of them."""
+        """Begin this many downloads."""
         return Downloads(self)
 
     def counted(self, step: str, count: int) -> CountedStep:
-        """A step of so many parts begins: `Reading files`."""
+        """Begin a step of this many parts: `Reading files`."""
         self.begin(step)
         return CountedStep(self)
 
 
 class CountedStep:
-    """Hears how far a step has come; this one keeps it to itself."""
+    """The progress of a step of many parts; this base class ignores it."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
     def __enter__(self) -> Self:
-        """The first part is about to begin."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """No part is under way any more, be it that the step is over or that the run is."""
+        """Stop showing progress, whether the step is complete or was interrupted."""
 
     def advance(self, count: int = 1) -> None:
-        """So many parts more are over."""
+        """Count parts as complete."""
 
 
 class Downloads:
-    """Hears of downloads, of which several are under way at a time; this one makes a step of each."""
+    """The progress of parallel downloads; this base class makes a step of each."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
     def __enter__(self) -> None:
-        """The first one is about to begin."""
+        """Show the downloads."""
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is under way any more, be it that all are over or that the run is."""
+        """Stop showing downloads, whether all are complete or the run was interrupted."""
 
     def begin(self, url: str) -> None:
-        """A download begins."""
         self.progress.begin(f"Downloading {url}")
 
     def amount(self, url: str, size: int) -> None:
-        """So many bytes of it have come."""
+        """Report the number of bytes received so far."""
 
     def end(self, url: str) -> None:
-        """Its text is where it should be."""
         self.progress.end(f"Downloaded {url}")
 
     def fail(self, url: str) -> None:
-        """There is no text; why is told elsewhere."""
+        """Report that a download failed; the reason is part of its problem."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from msgspec import Struct
 
@@ -28,12 +28,11 @@ class Rule(Struct, frozen=True):
         notes: tuple[Note, ...] = (),
         fix: Fix | None = None,
     ) -> Problem:
-        """A problem of this kind, here."""
+        """Return a problem of this kind."""
         return Problem(self.code, message, path, place, label, hint, self.severity, notes, fix)
 
 
-def _warning(code: str, name: str) -> Rule:
-    return Rule(code, name, Severity.WARNING)
+_warning = partial(Rule, severity=Severity.WARNING)
 
 
 # Configuration
@@ -125,24 +124,23 @@ PAGE_UNREAD = _warning("DUV104", "page-unread")
 
 @cache
 def list_rules() -> dict[str, Rule]:
-    """Every rule by its code, in the order of codes."""
-    found = sorted((one.code, one) for one in globals().values() if isinstance(one, Rule))
-    return dict(found)
+    """Return every rule by its code, in the order of codes."""
+    return dict(sorted((rule.code, rule) for rule in globals().values() if isinstance(rule, Rule)))
 
 
 def find_rule_name(code: str) -> str:
-    """The name of the rule with this code; some problems belong to no rule."""
+    """Return the name of a rule; empty for the problems that belong to no rule."""
     rule = list_rules().get(code)
     return rule.name if rule else ""
 
 
 def format_rule_title(code: str) -> str:
-    """The code and the name of a rule, or of a problem that belongs to none."""
+    """Return the code and name of a rule; `duvet` for a problem that belongs to none."""
     return f"{code} {find_rule_name(code)}".strip() or "duvet"
 
 
 def find_broken_rule(error: DuvetError) -> Rule:
-    """The rule about a file that a library error comes from."""
+    """Return the rule for an error about a file."""
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
     # What is wrong on a line can only be its text.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -1,4 +1,4 @@
-"""Text helpers: white space, lines, positions, plurals, and the spacing that quotes may differ in."""
+"""Text helpers: white space, lines, positions, plurals, and the normalisation of quotes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BOM = "\ufeff"
 
 
 def trim(text: str) -> str:
-    """The text without white space around it."""
+    """Strip Unicode white space."""
     return text.strip(WHITESPACE)
 
 
 def decode_utf8(data: bytes, path: str) -> str:
-    """The text of a file, which has to be UTF-8."""
+    """Decode a file, or raise UnreadableError with the offset of the first wrong byte."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -40,7 +40,7 @@ def decode_utf8(data: bytes, path: str) -> str:
 
 
 def line_starts(text: str) -> list[int]:
-    """The offset of the first character of each line."""
+    """Return the offset of the first character of each line."""
     starts = [0]
     found = text.find("\n")
     while found >= 0:
@@ -50,33 +50,31 @@ def line_starts(text: str) -> list[int]:
 
 
 def find_place(text: str, start: int, end: int) -> Place:
-    """Where the characters from start to end stand, cut at the end of the first line."""
-    starts = _starts(text)
+    """Return the place of these characters, cut at the end of the first line."""
+    starts = _cached_line_starts(text)
     line = find_line_index(starts, start)
     line_end = text.find("\n", start)
     stop = min(end, len(text) if line_end < 0 else line_end)
     return Place(line + 1, start - starts[line] + 1, max(1, stop - start))
 
 
-@lru_cache(maxsize=1)
-def _starts(text: str) -> list[int]:
-    """Where the lines begin, for a text that has many places to tell."""
-    return line_starts(text)
+# Many places of one text are asked for in a row.
+_cached_line_starts = lru_cache(maxsize=1)(line_starts)
 
 
 def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
-    """The index of the line that holds the offset."""
+    """Return the index of the line that contains the offset."""
     return bisect_right(starts, offset) - 1
 
 
 class LineNumbers:
-    """Line numbers of offsets that mostly grow: what lies before the last one is not counted again."""
+    """Line numbers of increasing offsets: lines before the last offset are not counted again."""
 
     def __init__(self) -> None:
         self._data, self._offset, self._line = b"", 0, 1
 
     def of(self, data: bytes, offset: int) -> int:
-        """The number of the line that holds the byte."""
+        """Return the number of the line that contains the byte."""
         if data is not self._data or offset < self._offset:
             self._data, self._offset, self._line = data, 0, 1
         self._line += data.count(b"\n", self._offset, offset)
@@ -85,12 +83,12 @@ class LineNumbers:
 
 
 def byte_length(text: str) -> int:
-    """How many bytes the text takes in UTF-8."""
+    """Return the length of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
-    """The stretches of a text between these bytes of it."""
+    """Return the parts of a text between these byte offsets."""
     if text.isascii():
         return [text[start:end] for start, end in pairwise(bounds)]
     data = text.encode()
@@ -98,17 +96,17 @@ def split_bytes(text: str, bounds: Sequence[int]) -> list[str]:
 
 
 def format_count(count: int, noun: str) -> str:
-    """`1 error`, `2 errors`."""
+    """Return `1 error` or `2 errors`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def escape_line_ends(text: str) -> str:
-    """A text that may have line ends in it."""
+    """Return the text in one line."""
     return " ".join(text.split())
 
 
 def quote_text(text: str) -> str:
-    """The text between double quotes, with what can't be seen escaped; of a text without end, its beginning."""
+    """Return the beginning of a text in double quotes, with unprintable characters escaped."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "…"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -124,7 +122,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
 
 def path_key(path: str) -> str:
-    """A key that sorts paths part by part: the root first, then `.`, then `..`, then names."""
+    """Return a key that sorts paths part by part: the root first, then `.`, then `..`, then names."""
     if "./" in path or path.endswith("."):
         path = "/".join(_LOW_PARTS.get(part, part) for part in path.split("/"))
     return path.replace("/", "\0")
@@ -134,7 +132,7 @@ _LOW_PARTS = {".": "\1", "..": "\2"}
 
 
 def path_parts(path: str) -> list[str]:
-    """The parts of a path, `/` for the root; what changes nothing (`//`, an inner `.`) is left out."""
+    """Split a path, with `/` for the root; redundant parts (`//`, an inner `.`) are left out."""
     parts = [part for part in path.split("/") if part and part != "."]
     if path.startswith("/"):
         return ["/", *parts]
@@ -142,14 +140,14 @@ def path_parts(path: str) -> list[str]:
 
 
 def shorten_text(text: str, most: int = 80) -> str:
-    """The beginning of a text, cut between words."""
+    """Return the beginning of a text, cut between words."""
     if len(text) <= most:
         return text
     return text[:most].rsplit(" ", 1)[0] + " …"
 
 
 def make_text_id(text: str) -> str:
-    """The hex BLAKE3 of a text."""
+    """Return the hex BLAKE3 of a text."""
     import blake3
 
     return blake3.blake3(text.encode()).hexdigest()
@@ -163,28 +161,28 @@ _NO_SPACE = str.maketrans("", "", WHITESPACE)
 
 
 def normalise(text: str) -> str:
-    """The text with white space cut to the first of its characters, and none around punctuation."""
+    """Reduce each run of white space to its first character, and remove white space around punctuation."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
     ##% wrong byte, which SHOULD cause a warning.
-    return _RUN.sub(_reduced, text.strip(WHITESPACE))
+    return _RUN.sub(_reduce_run, text.strip(WHITESPACE))
 
 
 def remove_spacing(text: str) -> str:
-    """What texts that are equal when normalised have in common, found much faster."""
+    """Remove white space; equal normalised texts are equal here too, and this is much faster."""
     if text.isascii():
         return text.encode().translate(None, _SPLITTING).decode()
     return "".join(text.split())
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
-    """The normalised text, and where its unbroken stretches begin: in it, and in the text."""
+    """Return the normalised text, and where its unbroken parts begin: in it, and in the original."""
     end = len(text.rstrip(WHITESPACE))
     taken = end - len(text[:end].lstrip(WHITESPACE))
     parts: list[str] = []
     offsets, originals = [0], [taken]
     for run in _RUN.finditer(text, taken, end):
-        for low, high in _dropped(run):
+        for low, high in _find_dropped(run):
             parts.append(text[taken:low])
             offsets.append(offsets[-1] + low - taken)
             originals.append(high)
@@ -193,11 +191,11 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
     return "".join(parts), offsets, originals
 
 
-def _reduced(run: re.Match[str]) -> str:
+def _reduce_run(run: re.Match[str]) -> str:
     return run[0].translate(_NO_SPACE) or run[0][0]
 
 
-def _dropped(run: re.Match[str]) -> list[tuple[int, int]]:
+def _find_dropped(run: re.Match[str]) -> list[tuple[int, int]]:
     start, end = run.span()
     spaces = [space.span() for space in _SPACE.finditer(run.string, start, end)]
     return [(start + 1, end)] if spaces == [(start, end)] else spaces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,11 +12,11 @@ _FEW_PAIRS = 10_000
 
 TextLines = Sequence[str]
 LinePair = tuple[int, int]
-"""The index of a line in the old text, and that of the same line in the new one."""
+"""The index of a line in the old text, and of the same line in the new one."""
 
 
 class DifferenceRow(NamedTuple):
-    """A line of either text or of both, and where they have come to with it."""
+    """A line of either text or of both, with the indexes reached in each."""
 
     sign: str
     text: str
@@ -24,22 +25,22 @@ class DifferenceRow(NamedTuple):
 
 
 def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[str]:
-    """The difference in the unified format, without the names of files."""
-    rows = list(_rows(old, new))
-    for start, end in _hunks([index for index, row in enumerate(rows) if row.sign != " "], context, len(rows)):
+    """Yield the lines of a unified diff, without file names."""
+    rows = list(_align(old, new))
+    for start, end in _find_hunks([index for index, row in enumerate(rows) if row.sign != " "], context, len(rows)):
         hunk = rows[start:end]
         removed, added = (sum(row.sign != sign for row in hunk) for sign in "+-")
-        yield f"@@ -{_range(hunk[0].old, removed)} +{_range(hunk[0].new, added)} @@"
+        yield f"@@ -{_format_range(hunk[0].old, removed)} +{_format_range(hunk[0].new, added)} @@"
         yield from (row.sign + row.text for row in hunk)
 
 
 def colour_diff_line(line: str) -> str:
-    """A line of a difference as terminals show it."""
+    """Colour a line of a diff for terminals."""
     code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
     return f"\x1b[{code}m{line}\x1b[0m" if code else line
 
 
-def _rows(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
+def _align(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
     one = other = 0
     for i, j in [*match_lines(old, new), (len(old), len(new))]:
         yield from (DifferenceRow("-", old[index], index, other) for index in range(one, i))
@@ -49,8 +50,8 @@ def _rows(old: TextLines, new: TextLines) -> Iterator[DifferenceRow]:
         one, other = i + 1, j + 1
 
 
-def _hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, int]]:
-    """The rows around changes; changes that share a row between them stand together."""
+def _find_hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of rows around changes; changes whose context touches share a range."""
     start = 0
     for index, row in enumerate(changed):
         last = index + 1 == len(changed)
@@ -59,14 +60,14 @@ def _hunks(changed: list[int], context: int, count: int) -> Iterator[tuple[int, 
             start = index + 1
 
 
-def _range(start: int, count: int) -> str:
+def _format_range(start: int, count: int) -> str:
     if count == 1:
         return str(start + 1)
     return f"{start + 1 if count else start},{count}"
 
 
 def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
-    """Lines of both texts that stay, in order: those that stand once in each part of them come first."""
+    """Return the lines common to both texts in order, anchored at lines that are unique in each part."""
     found: list[LinePair] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:
@@ -77,24 +78,24 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
         while a < b and c < d and old[b - 1] == new[d - 1]:
             b, d = b - 1, d - 1
             found.append((b, d))
-        anchors = _rising(_alone(old, new, (a, b, c, d)))
+        anchors = _find_longest_rising(_find_anchors(old, new, (a, b, c, d)))
         if anchors:
             found += anchors
             edges = [(a - 1, c - 1), *anchors, (b, d)]
             pending += [(i + 1, k, j + 1, n) for (i, j), (k, n) in pairwise(edges)]
         elif 0 < (b - a) * (d - c) <= _FEW_PAIRS:
-            found += _compared(old, new, (a, b, c, d))
+            found += _compare_lines(old, new, (a, b, c, d))
     return sorted(found)
 
 
-def _alone(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> list[LinePair]:
-    """The lines that stand once in this part of the old text, and once in that of the new one."""
+def _find_anchors(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> list[LinePair]:
+    """Return the lines that are unique in this part of each text."""
     a, b, c, d = part
-    ours, theirs = _once(old, a, b), _once(new, c, d)
+    ours, theirs = _index_unique_lines(old, a, b), _index_unique_lines(new, c, d)
     return [(index, theirs[text]) for text, index in ours.items() if text in theirs]
 
 
-def _once(lines: TextLines, start: int, end: int) -> dict[str, int]:
+def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int]:
     found: dict[str, int] = {}
     again = set()
     for index in range(start, end):
@@ -103,10 +104,8 @@ def _once(lines: TextLines, start: int, end: int) -> dict[str, int]:
     return {text: index for text, index in found.items() if text not in again}
 
 
-def _rising(pairs: list[LinePair]) -> list[LinePair]:
-    """The longest run of pairs, sorted by the first, in which the second rises, too."""
-    from bisect import bisect_left
-
+def _find_longest_rising(pairs: list[LinePair]) -> list[LinePair]:
+    """Return the longest run of pairs, sorted by the first, in which the second increases too."""
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -123,7 +122,7 @@ def _rising(pairs: list[LinePair]) -> list[LinePair]:
     return run[::-1]
 
 
-def _compared(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> Iterator[LinePair]:
+def _compare_lines(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> Iterator[LinePair]:
     from difflib import SequenceMatcher
 
     a, b, c, d = part

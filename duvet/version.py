@@ -1,3 +1,3 @@
-"""The version, which the package takes from here."""
+"""The version of the package."""
 
 VERSION = "0.1.0"

@@ -26,24 +26,23 @@ from duvet.text import quote_text
 
 
 class DocumentLocation(NamedTuple):
-    """A place in the file, by the keys that lead to it."""
+    """A position in a document, by the keys that lead to it."""
 
     document: DataDocument
     environ: Mapping[str, str]
     keys: tuple[str | int, ...] = ()
     is_private: bool = False
-    """Whether secrets may stand in the file: its lines are not shown, and each problem names the path of its key."""
+    """True if the file may contain secrets: its lines are not shown, and each problem names the path of its key."""
 
     def __truediv__(self, key: str | int) -> DocumentLocation:
         return self._replace(keys=(*self.keys, key))
 
     @property
     def place(self) -> Place:
-        """Where the value stands."""
         return self.document.value_place(*self.keys)
 
     def problem(self, rule: rules.Rule, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
-        """A problem with the value, or with its key."""
+        """Return a problem with the value, or with its key."""
         place = self.document.key_place(*self.keys) if at_key else self.place
         if not self.is_private:
             return rule.problem(message, self.document.path, place, hint=hint)
@@ -54,18 +53,16 @@ class DocumentLocation(NamedTuple):
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
 
-def check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
-    """A number has to lie between the bounds of its type."""
+def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
     least, above, most = kind.ge, kind.gt, kind.le
-    # Asked for what holds: nothing holds of what is no number.
+    # Negated, because every comparison with NaN is false.
     if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
         low = f"from {least}" if above is None else f"greater than {above}"
         hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
         yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
 
 
-def check_secret(value: str, at: DocumentLocation) -> Iterator[Problem]:
-    """A secret is never written down: a variable is named that holds it."""
+def _check_secret(value: str, at: DocumentLocation) -> Iterator[Problem]:
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     if not is_variable(value):
@@ -110,74 +107,74 @@ _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 def find_config_problems(
     document: DataDocument, table: type[ConfigTable], environ: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """What is wrong with a file that should hold such a table, in the order of the file."""
+    """Return the problems of a file with this table, in the order of the file."""
     return sort_problems(check_table(table, DocumentLocation(document, environ)))
 
 
 def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems in the order of the file."""
+    """Sort problems in the order of the file."""
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
 
 
 def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
-    """What is wrong with the values of a file that should hold such a table."""
+    """Return the problems of a document with this table."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.
-    return _value(inspect.type_info(table), at.document.values, at)
+    return _check_value(inspect.type_info(table), at.document.values, at)
 
 
-def _value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterable[Problem]:
+def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterable[Problem]:
     choices = list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
-        return _day(value, at)
+        return _check_day(value, at)
     for choice in choices:
         # A date with a time is an instance of a date, too.
         if type(value) in _TYPES[type(choice.type)][0]:
-            return _well_typed(choice, value, at)
-    return [_wrong_type(choices, value, at)]
+            return _check_typed(choice, value, at)
+    return [_make_type_problem(choices, value, at)]
 
 
-def _well_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterable[Problem]:
+def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterable[Problem]:
     match choice.type:
         case inspect.StructType() as table:
-            return _table(table, value, at)
+            return _check_struct(table, value, at)
         case inspect.DictType() as table:
-            return _named(table, value, at)
+            return _check_named_values(table, value, at)
         case inspect.VarTupleType() as array:
-            return _array(array, value, at)
+            return _check_array(array, value, at)
         case inspect.EnumType(cls=variants):
-            return _variant([str(variant.value) for variant in variants], value, at)
+            return _check_variant([str(variant.value) for variant in variants], value, at)
         case inspect.AnyType():
-            return _free(value, at)
+            return _check_free(value, at)
         case inspect.CustomType(cls=kind):
-            return check_secret(value, at) if kind is Secret else ()
+            return _check_secret(value, at) if kind is Secret else ()
         case inspect.StrType() if choice.refuses(value):
             message = f"{quote_text(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
             more = f": {reason}" if (reason := choice.fault(value)) else ""
             return [at.problem(rules.CONFIG_BAD_VALUE, message + more)]
         case inspect.IntType() | inspect.FloatType() as number:
-            return check_range(number, value, at)
-    return _template(value, at) if choice.is_template else ()
+            return _check_range(number, value, at)
+    return _check_template(value, at) if choice.is_template else ()
 
 
-def _day(value: str, at: DocumentLocation) -> Iterator[Problem]:
-    """A day between quotes means the same as one without."""
+def _check_day(value: str, at: DocumentLocation) -> Iterator[Problem]:
+    """Check a day in quotes, which means the same as one without."""
     try:
         convert(value, date)
     except ValidationError:
         yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is no day", _DAY)
 
 
-def _wrong_type(choices: list[FieldType], value: Any, at: DocumentLocation) -> Problem:
+def _make_type_problem(choices: list[FieldType], value: Any, at: DocumentLocation) -> Problem:
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
     message = f"invalid type, expected {expected}" if is_secret else fields.describe_invalid_type(value, expected)
-    return at.problem(rules.CONFIG_WRONG_TYPE, message, _rewritten(value, expected, at))
+    return at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
 
 
-def _rewritten(value: Any, expected: str, at: DocumentLocation) -> str:
-    """How to write a list of tables, where one table stands, or the other way around, or a date."""
+def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
+    """Return a hint for a table in place of a list of tables, the reverse, or a date."""
     name = ".".join(key for key in at.keys if isinstance(key, str))
     format = detect_document_format(at.document.path)
     match value, expected:
@@ -192,34 +189,33 @@ def _rewritten(value: Any, expected: str, at: DocumentLocation) -> str:
     return ""
 
 
-def _array(kind: inspect.VarTupleType, values: list[Any], at: DocumentLocation) -> Iterator[Problem]:
+def _check_array(kind: inspect.VarTupleType, values: list[Any], at: DocumentLocation) -> Iterator[Problem]:
     least = kind.min_length or 0
     if len(values) < least:
         yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(values)}, expected at least {least}")
     for index, value in enumerate(values):
-        yield from _value(kind.item_type, value, at / index)
+        yield from _check_value(kind.item_type, value, at / index)
 
 
-def _named(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """Values by names of the user's own."""
+def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     (name_kind,) = list_field_types(kind.key_type)
     pattern = name_kind.type.pattern if isinstance(name_kind.type, inspect.StrType) else None
     for name, value in values.items():
         below = at / name
         if pattern and not re.search(pattern, name):
             yield below.problem(rules.CONFIG_BAD_VALUE, f"this is not {name_kind.wanted}", at_key=True)
-        yield from _value(kind.value_type, value, below)
+        yield from _check_value(kind.value_type, value, below)
 
 
-def _free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """A value of any kind, of which only what TOML and YAML have and JSON doesn't is wrong."""
+def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
+    """Check a value of any type, for which TOML and YAML have more types than JSON."""
     match value:
         case dict():
             for name, inner in value.items():
-                yield from _free(inner, at / name)
+                yield from _check_free(inner, at / name)
         case list():
             for index, inner in enumerate(value):
-                yield from _free(inner, at / index)
+                yield from _check_free(inner, at / index)
         case float() if not isfinite(value):
             yield at.problem(rules.CONFIG_BAD_VALUE, "this is no number")
         case date() | time():
@@ -227,45 +223,49 @@ def _free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "write it between quotes")
 
 
-def _variant(known: list[str], value: str, at: DocumentLocation) -> Iterator[Problem]:
+def _check_variant(known: list[str], value: str, at: DocumentLocation) -> Iterator[Problem]:
     if value not in known:
         hint = fields.did_you_mean(value, known)
         yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
 
 
-def _template(value: str, at: DocumentLocation) -> Iterator[Problem]:
+def _check_template(value: str, at: DocumentLocation) -> Iterator[Problem]:
     try:
         expand_template(value, at.environ)
     except ExpressionError as error:
         yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
 
 
-def _table(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> list[Problem]:
+def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> list[Problem]:
     known = {field.encode_name: field for field in kind.fields}
     wider = list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
-    found = [_missing(name, at) for name, field in known.items() if field.required and name not in values]
+    found = [_make_missing_problem(name, at) for name, field in known.items() if field.required and name not in values]
     for name, value in values.items():
         below = at / name
-        wrong = list(_value(known[name].type, value, below)) if name in known else [_unknown(below, known)]
-        if wrong and name in wider and not any(_value(wider[name].type, value, below)):
+        wrong = (
+            list(_check_value(known[name].type, value, below))
+            if name in known
+            else [_make_unknown_problem(below, known)]
+        )
+        if wrong and name in wider and not any(_check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
         found += wrong
-    return found or list(_refused(kind.cls, values, at))
+    return found or list(_check_whole_table(kind.cls, values, at))
 
 
-def _missing(name: str, at: DocumentLocation) -> Problem:
+def _make_missing_problem(name: str, at: DocumentLocation) -> Problem:
     hint = _BEGIN if name == "$schema" else ""
     return at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint)
 
 
-def _unknown(at: DocumentLocation, known: Iterable[str]) -> Problem:
+def _make_unknown_problem(at: DocumentLocation, known: Iterable[str]) -> Problem:
     name = str(at.keys[-1])
     message = fields.describe_unknown_field(name, list(known))
     return at.problem(rules.CONFIG_UNKNOWN_KEY, message, fields.did_you_mean(name, known), at_key=True)
 
 
-def _refused(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """What a table says of itself when each of its values is right."""
+def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+    """Run the table's own check, once each of its values is valid."""
     try:
         build_table(values, table, dec_hook=lambda kind, value: kind(value))
     except ValidationError as error:

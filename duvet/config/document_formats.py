@@ -16,19 +16,12 @@ from duvet.config.document import (
     DataDocument,
     DocumentDraft,
     DocumentError,
-    PlacedDocument,
-    check_document_size,
-)
-from duvet.config.toml import (
-    DUPLICATE_KEY,
     KeyPath,
     KeySpans,
     TextSpan,
-    TomlDocument,
-    TomlError,
-    collect_spans,
-    parse_toml_bytes,
+    check_document_size,
 )
+from duvet.config.toml import DUPLICATE_KEY, TomlDocument, find_spans, parse_toml
 from duvet.model import Place
 from duvet.text import BOM, find_place
 
@@ -37,11 +30,11 @@ if TYPE_CHECKING:
 
 
 DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")
-"""What the names of files end with that can be read."""
+"""The endings of readable files."""
 
 
 class DocumentFormat(StrEnum):
-    """What files are written in."""
+    """A format that a file name can announce."""
 
     JSON = "json"
     TOML = "toml"
@@ -49,44 +42,31 @@ class DocumentFormat(StrEnum):
 
 
 def find_file_ending(path: str) -> str:
-    """What the name of a file ends with, without the dot."""
+    """Return the ending of a file name in lower case, without the dot."""
     return path.rpartition("/")[2].rpartition(".")[2].lower()
 
 
 def detect_document_format(path: str) -> DocumentFormat:
-    """The format that the name of a file says."""
+    """Return the format of a file by its name; an unknown ending is read as YAML."""
     found = find_file_ending(path)
     return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
 
 
 def read_document(data: bytes, path: str) -> DataDocument:
-    """The values in a file, or DocumentError."""
+    """Parse a file in the format of its name, or raise DocumentError; a blank JSON or YAML file has no values."""
     if len(data) > MAX_DOCUMENT_BYTES:
         raise DocumentError("larger than 1 MiB", path, Place())
-    document = _parsed(_text(data, path), path)
-    check_document_size(document)
-    return document
-
-
-def _parsed(text: str, path: str) -> DataDocument:
-    # Each format costs its imports only where it is met.
-    match detect_document_format(path):
-        case DocumentFormat.JSON:
-            return parse_json(text, path)
-        case DocumentFormat.TOML:
-            return parse_toml(text, path)
-        case DocumentFormat.YAML:
-            return parse_yaml(text, path)
-
-
-def _text(data: bytes, path: str) -> str:
     try:
-        return data.decode().removeprefix(BOM)
+        text = data.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         place = find_place(before, len(before), len(before))
         raise DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
+    parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
+    document = parsers[detect_document_format(path)](text, path)
+    check_document_size(document)
+    return document
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
@@ -94,7 +74,7 @@ _MALFORMED = re.compile(r"JSON is malformed: (?P<reason>.*) \(byte (?P<byte>\d+)
 _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
 
-class _Container(Struct):
+class _OpenJson(Struct):
     """An array or object that isn't closed yet."""
 
     keys: KeyPath
@@ -104,29 +84,24 @@ class _Container(Struct):
     length: int = 0
 
 
-def parse_json(text: str, path: str) -> PlacedDocument:
-    """The document in a text, or DocumentError; a blank text holds nothing."""
-    draft = DocumentDraft(text, path, "JSON")
-    values = _decoded(draft) if text.strip() else {}
-    spans = _Scan(draft).spans()
-    if not isinstance(values, dict):
-        start = len(text) - len(text.lstrip())
-        raise draft.refused("expected a table, the whole file in `{` and `}`", start, start)
-    return PlacedDocument(values, text, path, spans)
-
-
-def _decoded(draft: DocumentDraft) -> Any:
+def _parse_json(text: str, path: str) -> DataDocument:
     from msgspec import DecodeError, json
 
+    draft = DocumentDraft(text, path, "JSON")
     try:
-        return json.decode(draft.text)
+        values = json.decode(text) if text.strip() else {}
     except RecursionError:
         raise draft.broken(TOO_DEEP, 0) from None
     except DecodeError as error:
-        raise _broken(draft, str(error)) from None
+        raise _make_json_error(draft, str(error)) from None
+    spans = _JsonScanner(draft).scan()
+    if not isinstance(values, dict):
+        start = len(text) - len(text.lstrip())
+        raise draft.refused("expected a table, the whole file in `{` and `}`", start, start)
+    return DataDocument(values, text, path, lambda _: spans)
 
 
-def _broken(draft: DocumentDraft, message: str) -> DocumentError:
+def _make_json_error(draft: DocumentDraft, message: str) -> DocumentError:
     if found := _MALFORMED.fullmatch(message):
         return draft.broken(found["reason"], len(draft.text.encode()[: int(found["byte"])].decode(errors="ignore")))
     if "out of range" in message:
@@ -135,56 +110,46 @@ def _broken(draft: DocumentDraft, message: str) -> DocumentError:
     return draft.broken("unexpected end of the file", len(draft.text))
 
 
-class _Scan:
-    """Goes through a text that is known to be JSON."""
+class _JsonScanner:
+    """Finds the places of all values and keys in valid JSON."""
 
     def __init__(self, draft: DocumentDraft) -> None:
         self._draft = draft
         self._found: dict[KeyPath, KeySpans] = {}
-        self._open: list[_Container] = []
+        self._open: list[_OpenJson] = []
         self._keys: KeyPath = ()
         self._key: TextSpan = (0, 0)
         self._awaits_key = False
 
-    def spans(self) -> dict[KeyPath, KeySpans]:
-        """The places of everything, by path of keys and indexes."""
+    def scan(self) -> dict[KeyPath, KeySpans]:
         for token in _TOKEN.finditer(self._draft.text):
             match token[0]:
                 case "{" | "[":
-                    self._enter(token.start(), is_array=token[0] == "[")
+                    if len(self._open) == MAX_DOCUMENT_LEVELS:
+                        raise self._draft.refused(TOO_DEEP, token.start(), token.start())
+                    self._open.append(_OpenJson(self._keys, self._key, token.start(), token[0] == "["))
+                    self._expect_item(token.end())
                 case "}" | "]":
-                    self._leave(token.end())
+                    done = self._open.pop()
+                    self._found[done.keys] = KeySpans(done.key, (done.start, token.end()))
+                    self._awaits_key = False
                 case ",":
-                    self._next(token.end())
+                    self._open[-1].length += 1
+                    self._expect_item(token.end())
                 case ":":
                     self._awaits_key = False
                 case _ if self._awaits_key:
-                    self._name(token)
+                    self._note_key(token)
                 case _:
                     self._found[self._keys] = KeySpans(self._key, token.span())
         return self._found
 
-    def _enter(self, start: int, *, is_array: bool) -> None:
-        if len(self._open) == MAX_DOCUMENT_LEVELS:
-            raise self._draft.refused(TOO_DEEP, start, start)
-        self._open.append(_Container(self._keys, self._key, start, is_array))
-        self._item(start + 1)
-
-    def _leave(self, end: int) -> None:
-        done = self._open.pop()
-        self._found[done.keys] = KeySpans(done.key, (done.start, end))
-        self._awaits_key = False
-
-    def _next(self, start: int) -> None:
-        self._open[-1].length += 1
-        self._item(start)
-
-    def _item(self, start: int) -> None:
+    def _expect_item(self, start: int) -> None:
         within = self._open[-1]
         self._awaits_key = not within.is_array
         self._keys, self._key = (*within.keys, within.length), (start, start)
 
-    def _name(self, token: re.Match[str]) -> None:
+    def _note_key(self, token: re.Match[str]) -> None:
         from msgspec import json
 
         name = json.decode(token[0], type=str)
@@ -195,29 +160,24 @@ class _Scan:
         self._found[keys] = KeySpans(self._key, self._key)
 
 
-def parse_toml(text: str, path: str) -> TomlDocument:
-    """The document in a text, or DocumentError."""
+def _parse_toml(text: str, path: str) -> TomlDocument:
     try:
-        return parse_toml_bytes(text.encode(), path)
-    except TomlError as error:
+        return parse_toml(text, path)
+    except DocumentError as error:
         if error.message.endswith(DUPLICATE_KEY):
-            _tell_both(DocumentDraft(text, path, "TOML"), error.line)
-        raise DocumentError(error.message, path, error.place) from None
+            end = sum(len(one) + 1 for one in text.split("\n")[: error.line])
+            found = _RepeatedKeys()
+            find_spans(text[:end], found)
+            if found.last:
+                name, first, again = found.last
+                raise DocumentDraft(text, path, "TOML").repeated(name, *again, first[0]) from None
+        raise
 
 
-def _tell_both(draft: DocumentDraft, line: int) -> None:
-    end = sum(len(one) + 1 for one in draft.text.split("\n")[:line])
-    found = _Repeated()
-    collect_spans(draft.text[:end], found)
-    if found.last:
-        name, first, again = found.last
-        raise draft.repeated(name, *again, first[0]) from None
+class _RepeatedKeys(dict[KeyPath, KeySpans]):
+    """The places of keys, and the last key that has two of them."""
 
-
-class _Repeated(dict[KeyPath, KeySpans]):
-    """Places, and the last key that stands at two of them."""
-
-    last: tuple[str, tuple[int, int], tuple[int, int]] | None = None
+    last: tuple[str, TextSpan, TextSpan] | None = None
 
     def __setitem__(self, keys: KeyPath, spans: KeySpans) -> None:
         before = self.get(keys)
@@ -236,7 +196,7 @@ _BASES = {"0o": 8, "0x": 16}
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
-    """The value of a word; ValueError where it is a number of too many digits."""
+    """Return the value of an unquoted word; ValueError if it is a number of too many digits."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
     ##% document.
@@ -252,7 +212,7 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
 
 
 def parse_scalar_as_text(word: str) -> str | bool | None:
-    """The same, but that numbers are the words that they are written as."""
+    """Return the value of an unquoted word, with numbers as they are written."""
     if _INTEGER.fullmatch(word) or _FLOAT.fullmatch(word):
         return word
     value = parse_scalar(word)
@@ -264,7 +224,7 @@ _TAGS = {f"{_STANDARD}str", f"{_STANDARD}map", f"{_STANDARD}seq"}
 _IN_QUOTES = "write it between quotes"
 
 
-class _YamlDocumentContainer(Struct):
+class _OpenYaml(Struct):
     """A table or list that isn't complete yet."""
 
     keys: KeyPath
@@ -272,23 +232,19 @@ class _YamlDocumentContainer(Struct):
     value: dict[str, Any] | list[Any]
     event: Any
     name: str | None = None
-    """The key whose value comes next."""
     name_span: TextSpan = (0, 0)
 
 
-def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> PlacedDocument:
-    """The document in a text, or DocumentError; a text without values holds nothing.
-
-    `scalar` says what a word without quotes means.
-    """
+def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> DataDocument:
+    """Parse YAML, or raise DocumentError; `scalar` returns the value of a word without quotes."""
     import yaml
 
-    builder = _Builder(DocumentDraft(text, path, "YAML"), scalar)
+    builder = _YamlBuilder(DocumentDraft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # Event by event: a tree would be nested as deeply as a hostile file wants.
         for event in yaml.parse(text, Loader=loader):
-            builder.take(event)
+            builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         start = error.problem_mark.index if error.problem_mark else len(text)
         raise builder.draft.broken(error.problem or "not understood", start) from None
@@ -296,11 +252,11 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
         # The position is one of bytes where the parser is the one in C.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
         raise builder.draft.broken(str(error.reason), start) from None
-    return PlacedDocument(builder.table(), text, path, builder.spans)
+    return DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
 
 
-class _Builder:
-    """Values and their places, from what the parser tells one after another."""
+class _YamlBuilder:
+    """Builds values and their places from the events of the parser."""
 
     def __init__(self, draft: DocumentDraft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
@@ -308,81 +264,79 @@ class _Builder:
         self.spans: dict[KeyPath, KeySpans] = {}
         self._documents = 0
         self._whole: Any = None
-        self._open: list[_YamlDocumentContainer] = []
+        self._open: list[_OpenYaml] = []
         self._anchors: dict[str, Any] = {}
 
-    def table(self) -> dict[str, Any]:
-        """The values of the whole document."""
+    def get_table(self) -> dict[str, Any]:
         if self._whole is None:
             return {}
         if not isinstance(self._whole, dict):
             raise self.draft.refused("expected a table, lines such as `key: value`", *self.spans[()].value)
         return self._whole
 
-    def take(self, event: yaml.Event) -> None:
-        """One more event."""
+    def add_event(self, event: yaml.Event) -> None:
         import yaml
 
         match event:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    raise self.draft.refused("more than one document in a file", *_span(event))
+                    raise self.draft.refused("more than one document in a file", *_get_span(event))
             case yaml.ScalarEvent() | yaml.AliasEvent() if self._awaits_key():
-                self._name(event)
+                self._set_key(event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._enter(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
+                self._open_container(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._leave(event)
+                self._close_container(event)
             case yaml.ScalarEvent():
-                self._add(self._scalar(event), event)
+                self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
-                self._add(self._aliased(event), event)
+                self._add_value(self._resolve_alias(event), event)
 
     def _awaits_key(self) -> bool:
         return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].name is None
 
-    def _name(self, event: Any) -> None:
+    def _set_key(self, event: Any) -> None:
         within = self._open[-1]
-        name = self._scalar(event) if hasattr(event, "value") else None
+        name = self._parse_scalar(event) if hasattr(event, "value") else None
         if not isinstance(name, str):
-            raise self.draft.refused("a key has to be a string", *_span(event), hint=_IN_QUOTES)
+            raise self.draft.refused("a key has to be a string", *_get_span(event), hint=_IN_QUOTES)
         if name == "<<" and event.implicit[0]:
-            raise self.draft.refused("`<<` merges nothing here", *_span(event), hint="write the keys themselves")
+            raise self.draft.refused("`<<` merges nothing here", *_get_span(event), hint="write the keys themselves")
         if before := self.spans.get((*within.keys, name)):
-            raise self.draft.repeated(name, *_span(event), before.key[0])
-        within.name, within.name_span = name, _span(event)
+            raise self.draft.repeated(name, *_get_span(event), before.key[0])
+        within.name, within.name_span = name, _get_span(event)
         self.spans[(*within.keys, name)] = KeySpans(within.name_span, within.name_span)
 
-    def _enter(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
+    def _open_container(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
         if self._awaits_key():
-            raise self.draft.refused("a key has to be a string", *_span(event))
-        self._require_no_tag(event)
+            raise self.draft.refused("a key has to be a string", *_get_span(event))
+        self._refuse_tag(event)
         if len(self._open) == MAX_DOCUMENT_LEVELS:
-            raise self.draft.refused(TOO_DEEP, *_span(event))
-        keys, key = self._next(event)
-        self.spans[keys] = KeySpans(key, _span(event))
+            raise self.draft.refused(TOO_DEEP, *_get_span(event))
+        keys, key = self._locate_next(event)
+        self.spans[keys] = KeySpans(key, _get_span(event))
         self._put(value)
-        self._open.append(_YamlDocumentContainer(keys, key, value, event))
+        self._open.append(_OpenYaml(keys, key, value, event))
 
-    def _leave(self, event: Any) -> None:
+    def _close_container(self, event: Any) -> None:
         done = self._open.pop()
         if done.event.flow_style:
             self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
         # Not before: nothing may stand within itself.
         self._remember(done.event.anchor, done.value)
 
-    def _add(self, value: Any, event: Any) -> None:
-        keys, key = self._next(event)
-        self.spans[keys] = KeySpans(key, _span(event))
+    def _add_value(self, value: Any, event: Any) -> None:
+        keys, key = self._locate_next(event)
+        self.spans[keys] = KeySpans(key, _get_span(event))
         self._put(value)
         if hasattr(event, "value"):
             self._remember(event.anchor, value)
 
-    def _next(self, event: Any) -> tuple[KeyPath, TextSpan]:
-        """The path of the value that comes next, and where its key stands."""
+    def _locate_next(self, event: Any) -> tuple[KeyPath, TextSpan]:
+        """Return the path of the next value, and the place of its key."""
         if not self._open:
-            return (), _span(event)
+            return (), _get_span(event)
         within = self._open[-1]
         if isinstance(within.value, list):
             return (*within.keys, len(within.value)), (event.start_mark.index,) * 2
@@ -403,24 +357,26 @@ class _Builder:
         if anchor is not None:
             self._anchors[anchor] = value
 
-    def _scalar(self, event: Any) -> Any:
-        self._require_no_tag(event)
+    def _parse_scalar(self, event: Any) -> Any:
+        self._refuse_tag(event)
         if not event.implicit[0]:
             return event.value
         try:
             return self.scalar(event.value)
         except ValueError:
-            raise self.draft.refused("number of too many digits", *_span(event)) from None
+            raise self.draft.refused("number of too many digits", *_get_span(event)) from None
 
-    def _aliased(self, event: Any) -> Any:
+    def _resolve_alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
-            raise self.draft.refused("an alias of nothing that is complete before it", *_span(event))
+            raise self.draft.refused("an alias of nothing that is complete before it", *_get_span(event))
         return self._anchors[event.anchor]
 
-    def _require_no_tag(self, event: Any) -> None:
+    def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag not in _TAGS:
-            raise self.draft.refused("a tag, which begins with `!`, can't stand here", *_span(event), hint=_IN_QUOTES)
+            raise self.draft.refused(
+                "a tag, which begins with `!`, can't stand here", *_get_span(event), hint=_IN_QUOTES
+            )
 
 
-def _span(event: Any) -> TextSpan:
+def _get_span(event: Any) -> TextSpan:
     return (event.start_mark.index, event.end_mark.index)

@@ -1,12 +1,8 @@
 """The tables that a configuration file may hold under our own schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from datetime import date
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -16,6 +12,7 @@ from msgspec.structs import replace
 from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
 from duvet.config.settings import (
+    Config,
     HtmlReport,
     NonBlankText,
     NotApplicableRule,
@@ -26,7 +23,9 @@ from duvet.config.settings import (
     SourceRule,
     Table,
     TableError,
+    doc,
 )
+from duvet.config.toml import TomlDocument
 from duvet.config.upstream_tables import (
     ConfigChoice,
     ConfigTable,
@@ -35,7 +34,6 @@ from duvet.config.upstream_tables import (
     PatternSetting,
     SchemaName,
     SourceTable,
-    make_notes_rule,
     make_pattern_tuple,
     restrict_schema_names,
 )
@@ -63,24 +61,19 @@ class PackName(StrEnum):
 
 
 # Both tables of a server say the same of these.
-SERVER_NAME = Meta(description="What the server is called")
-SERVER_TITLE = Meta(description="What people see as its name")
-SERVER_VERSION = Meta(description="The version that it says it has; by default that of duvet")
-SERVER_DESCRIPTION = Meta(description="What it is for, in a sentence")
+SERVER_NAME = doc("What the server is called")
+SERVER_TITLE = doc("What people see as its name")
+SERVER_VERSION = doc("The version that it says it has; by default that of duvet")
+SERVER_DESCRIPTION = doc("What it is for, in a sentence")
 ProtocolVersionSetting = Annotated[
     ProtocolVersion | None,
-    Meta(
-        description="The version of the protocol that every handshake is answered with; by default it is the one that the "
+    doc(
+        "The version of the protocol that every handshake is answered with; by default it is the one that the "
         "client asks for"
     ),
 ]
 PageSize = Annotated[
-    int,
-    Meta(
-        ge=0,
-        le=10_000,
-        description="How many entries of a list an answer holds unless more are asked for; 0 is all",
-    ),
+    int, doc("How many entries of a list an answer holds unless more are asked for; 0 is all", ge=0, le=10_000)
 ]
 
 
@@ -93,11 +86,10 @@ class ServerTable(Table, frozen=True, kw_only=True):
     description: Annotated[NonBlankText, SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = _DEFAULT.page_size
-    packs: Annotated[tuple[PackName, ...], Meta(description="Which packs of tools are switched on")] = (PackName.TRACE,)
+    packs: Annotated[tuple[PackName, ...], doc("Which packs of tools are switched on")] = (PackName.TRACE,)
 
     @property
     def pack_names(self) -> tuple[str, ...]:
-        """The packs by their names."""
         return tuple(pack.value for pack in self.packs)
 
 
@@ -105,18 +97,17 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
     pattern: Annotated[
-        PatternSetting | None,
-        Meta(description="Which files, as one pattern of paths or several; by default those of the language"),
+        PatternSetting | None, doc("Which files, as one pattern of paths or several; by default those of the language")
     ] = None
     exclude: Excluded = ()
     gitignore: Annotated[
         bool,
-        Meta(
-            description="Leave out what git ignores, by the `.gitignore` files of the repository and its "
+        doc(
+            "Leave out what git ignores, by the `.gitignore` files of the repository and its "
             "`.git/info/exclude`; the `core.excludesFile` of a user doesn't count"
         ),
     ] = False
-    language: Annotated[Language | None, Meta(description="The language, for its files and comments")] = None
+    language: Annotated[Language | None, doc("The language, for its files and comments")] = None
 
     def __post_init__(self) -> None:
         if self.pattern is None and self.language is None:
@@ -148,34 +139,33 @@ class NotApplicableTable(Table, frozen=True, kw_only=True):
 
     target: Annotated[
         NonBlankText,
-        Meta(
-            description="A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
+        doc(
+            "A specification, or a section as SPEC#SECTION; a numbered section of IETF text stands for "
             "those below it, too"
         ),
     ]
-    quote: Annotated[NonBlankText | None, Meta(description="The one requirement of the section that is meant")] = None
-    reason: Annotated[NonBlankText, Meta(description="Why they are not owed")]
-    owner: Annotated[str | None, Meta(description="Who decided that")] = None
-    expiry: Annotated[date | None, Meta(description="The last day on which that holds, as 2027-12-31")] = None
+    quote: Annotated[NonBlankText | None, doc("The one requirement of the section that is meant")] = None
+    reason: Annotated[NonBlankText, doc("Why they are not owed")]
+    owner: Annotated[str | None, doc("Who decided that")] = None
+    expiry: Annotated[date | None, doc("The last day on which that holds, as 2027-12-31")] = None
 
     def __post_init__(self) -> None:
         if self.quote is not None and not self.target.partition("#")[2]:
             raise TableError(CONFIG_BAD_VALUE, "a quote needs a section", "write the target as SPEC#SECTION")
 
     def rule(self) -> NotApplicableRule:
-        """The rule that this table stands for."""
         return NotApplicableRule(self.target, self.reason, self.quote or "", self.owner or "", self.expiry)
 
 
 class PagesTable(Table, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
 
+    # Not `NonBlankText`: with that in a union, msgspec 0.22 sometimes crashes the interpreter at its end.
     pattern: Included
     exclude: Excluded = ()
 
     def rule(self) -> NotesRule:
-        """The rule that this table stands for."""
-        return make_notes_rule(self.pattern, self.exclude)
+        return NotesRule(patterns=make_pattern_tuple(self.pattern), exclude=make_pattern_tuple(self.exclude))
 
 
 class SpecText(ConfigChoice):
@@ -191,27 +181,24 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
     """The page, and the links that every kind of report shares."""
 
     title: Annotated[
-        str | None, Meta(description="The title of the page; by default it names the repository or the specifications")
+        str | None, doc("The title of the page; by default it names the repository or the specifications")
     ] = None
-    logo: Annotated[
-        str | None, Meta(description="Text that stands before the title, such as the name of a company")
-    ] = None
+    logo: Annotated[str | None, doc("Text that stands before the title, such as the name of a company")] = None
     spec_text: Annotated[
         SpecText,
-        Meta(
-            description="Whether the page holds the whole text of specifications without requirements, or only the "
+        doc(
+            "Whether the page holds the whole text of specifications without requirements, or only the "
             "sections that are cited"
         ),
     ] = SpecText.CITED
-    snippet_lines: Annotated[
-        int, Meta(ge=0, le=50, description="How many lines of the code below a comment the page shows")
-    ] = PageRule().snippet_lines
+    snippet_lines: Annotated[int, doc("How many lines of the code below a comment the page shows", ge=0, le=50)] = (
+        PageRule().snippet_lines
+    )
     embed_json: Annotated[
-        bool, Meta(description="Put the JSON report into the page as well, for programs that look for it there")
+        bool, doc("Put the JSON report into the page as well, for programs that look for it there")
     ] = False
 
     def rule(self) -> PageRule:
-        """The rule that this table stands for."""
         return PageRule(
             title=self.title or "",
             logo=self.logo or "",
@@ -224,7 +211,7 @@ class ExtendedHtmlReport(HtmlReport, frozen=True, kw_only=True):
 class ExtendedReport(Report, frozen=True, kw_only=True):
     """The reports that every run writes."""
 
-    html: Annotated[ExtendedHtmlReport, Meta(description="The HTML report")] = ExtendedHtmlReport()
+    html: Annotated[ExtendedHtmlReport, doc("The HTML report")] = ExtendedHtmlReport()
 
 
 # The keywords of JSON Schema for what `__post_init__` checks.
@@ -240,22 +227,20 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
-    source: Annotated[tuple[_Source, ...], Meta(description="Source files to scan")] = ()
+    source: Annotated[tuple[_Source, ...], doc("Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=True)] = field(name="$schema")
-    report: Annotated[ExtendedReport, Meta(description="Reports to write")] = ExtendedReport()
-    not_applicable: Annotated[tuple[_NotApplicable, ...], Meta(description="Requirements that are not owed")] = ()
+    report: Annotated[ExtendedReport, doc("Reports to write")] = ExtendedReport()
+    not_applicable: Annotated[tuple[_NotApplicable, ...], doc("Requirements that are not owed")] = ()
 
-    server: Annotated[ServerTable, Meta(description="The server for agents")] = ServerTable()
+    server: Annotated[ServerTable, doc("The server for agents")] = ServerTable()
     pages: Annotated[
-        tuple[PagesTable, ...],
-        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+        tuple[PagesTable, ...], doc("Notes in Markdown; by default those in `docs` that are no specification")
     ] = ()
 
-    def not_owed(self) -> tuple[NotApplicableRule, ...]:
-        return tuple(one.rule() for one in self.not_applicable)
-
-    def page(self) -> PageRule:
-        return self.report.html.rule()
-
-    def notes(self) -> tuple[NotesRule, ...] | None:
-        return tuple(one.rule() for one in self.pages) or None
+    def resolve(self, path: str, toml: TomlDocument) -> Config:
+        return replace(
+            super().resolve(path, toml),
+            not_applicable=tuple(one.rule() for one in self.not_applicable),
+            page=self.report.html.rule(),
+            notes=tuple(one.rule() for one in self.pages) or None,
+        )

@@ -14,46 +14,46 @@ from duvet.text import quote_text
 
 
 class FieldType(NamedTuple):
-    """One of the types that a value may have."""
+    """One of the types that a field accepts."""
 
     type: inspect.Type
     extra: Mapping[str, Any] = {}
-    """What the type says of itself beside what msgspec knows."""
+    """Attributes of the type that msgspec doesn't know."""
 
     @property
     def is_template(self) -> bool:
-        """Whether `${{ NAME }}` in it stands for an environment variable."""
+        """True if `${{ NAME }}` is replaced by an environment variable."""
         return bool(self.extra.get("template"))
 
     @property
     def expands(self) -> bool:
-        """Whether `$NAME` in it stands for an environment variable."""
+        """True if `$NAME` is replaced by an environment variable."""
         return bool(self.extra.get("expands"))
 
     @property
     def wanted(self) -> str:
-        """What its pattern looks for, in words."""
+        """A description of what its pattern matches."""
         return str(self.extra.get("wanted", ""))
 
     def fault(self, value: str) -> str:
-        """What is wrong with a string, in words, that its pattern doesn't tell."""
+        """Return a fault of a string that the pattern can't detect; empty if there is none."""
         found = self.extra.get("fault")
         return found(value) if found else ""
 
     def refuses(self, value: str) -> bool:
-        """Whether a string is not what is wanted."""
+        """Check a string against the pattern and for further faults."""
         pattern = self.type.pattern if isinstance(self.type, inspect.StrType) else None
         return bool(pattern and not re.search(pattern, value)) or bool(self.fault(value))
 
 
 def list_fields(table: type[Table]) -> dict[str, inspect.Field]:
-    """The fields of a table by their keys in the file."""
+    """Return the fields of a table by their keys in the file."""
     kind = inspect.type_info(table)
     return {field.encode_name: field for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
 
 
 def list_field_types(kind: inspect.Type) -> list[FieldType]:
-    """The types that a field takes, but for null, which stands for the absence of a value."""
+    """Return the types that a field accepts, without null, which means an absent value."""
     match kind:
         case inspect.Metadata(type=inner, extra=extra):
             return [FieldType(option.type, {**(extra or {}), **option.extra}) for option in list_field_types(inner)]
@@ -65,7 +65,7 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
 
 
 def format_key_path(keys: Iterable[str | int]) -> str:
-    """The keys that lead to a value, as `workflows.audit.steps[0].tool`."""
+    """Return the keys that lead to a value, as `workflows.audit.steps[0].tool`."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
 
 
@@ -74,7 +74,7 @@ def _key(key: str) -> str:
 
 
 def is_table_array(kind: inspect.Type) -> bool:
-    """Whether a field is an array of tables."""
+    """Check whether a field is an array of tables."""
     arrays = [choice.type for choice in list_field_types(kind) if isinstance(choice.type, inspect.VarTupleType)]
     return any(
         isinstance(item.type, inspect.StructType) for array in arrays for item in list_field_types(array.item_type)
@@ -82,32 +82,30 @@ def is_table_array(kind: inspect.Type) -> bool:
 
 
 def describe_unknown_field(name: str, known: Sequence[str]) -> str:
-    """A key that doesn't belong here."""
     return f"unknown field `{name}`, {_expected(known)}"
 
 
 def describe_missing_field(name: str) -> str:
-    """A key that has to be here."""
     return f"missing field `{name}`"
 
 
 def describe_duplicate_field(name: str) -> str:
-    """A key that stands here twice, spelt in different ways."""
+    """Describe a key that is written twice, in different spellings."""
     return f"duplicate field `{name}`"
 
 
 def describe_unknown_variant(value: str, known: Sequence[str]) -> str:
-    """A string that isn't one of those that may stand here."""
+    """Describe a string that is not one of the allowed ones."""
     return f"unknown variant `{value}`, {_expected(known)}"
 
 
 def describe_invalid_type(value: Any, expected: str) -> str:
-    """A value of another type than `expected`, which names one with its article: `a string`."""
+    """Describe a value of the wrong type; `expected` names the right one with its article: `a string`."""
     return f"invalid type: {describe_value(value)}, expected {expected}"
 
 
 def describe_value(value: Any) -> str:
-    """A value of a file: its type and, where it is short, itself."""
+    """Return the type of a value and, if it is short, the value itself."""
     match value:
         case None:
             return "null"
@@ -129,7 +127,7 @@ def describe_value(value: Any) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question that names the known word nearest to this one; nothing where none is near."""
+    """Suggest the known word that is nearest to this one; empty if none is near."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.

@@ -11,7 +11,7 @@ from duvet.config.toml import format_one_line_string
 
 
 class CommentMarkers(NamedTuple):
-    """What begins a comment line that names a target, and one that quotes it."""
+    """The beginnings of a comment line that names a target, and of one that quotes it."""
 
     meta: str
     content: str
@@ -97,7 +97,7 @@ class Language(StrEnum):
 
 
 class Starter(NamedTuple):
-    """What `duvet init` writes for a language, and the files that show that a project uses it."""
+    """The configuration that `duvet init` writes for a language, and the files that are signs of it."""
 
     language: Language
     pattern: str
@@ -122,15 +122,14 @@ GITIGNORE = b"reports/\n"
 
 
 def detect_languages(exists: Callable[[str], bool]) -> tuple[Starter, ...]:
-    """The languages whose files stand in a folder."""
+    """Return the languages whose files are in a folder."""
     ##= man/spec/trace.md#configuration
     ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
     ##% folder, and MUST NOT change existing files.
-    return tuple(one for one in STARTERS if any(map(exists, one.signs)))
+    return tuple(starter for starter in STARTERS if any(map(exists, starter.signs)))
 
 
 def render_starting_config(starters: Iterable[Starter], specifications: Iterable[str], *, extended: bool) -> bytes:
-    """The text of the configuration file."""
     engine = templates.environment()
     engine.filters["toml"] = format_one_line_string
     text = engine.get_template("init_config.toml.j2").render(

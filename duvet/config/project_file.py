@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from msgspec import Struct, ValidationError, convert
 
 from duvet import rules
-from duvet.config.settings import BUILT_IN_REQUIREMENTS, Config
-from duvet.config.toml import TomlDocument, TomlEncodingError, TomlError, parse_toml_bytes
+from duvet.config.document import DocumentError
+from duvet.config.settings import Config
+from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig
 from duvet.config.variables import ExpressionError
 from duvet.errors import UnreadableError
@@ -22,7 +23,7 @@ _MOST_FOLDERS = 64
 
 
 def find_config(tree: Tree, given: str | None = None) -> str | None:
-    """The file that is given, or else the one of this very folder; none where there is none."""
+    """Return the given path, or else that of this folder's configuration; None if it has none."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
     ##% belongs when nothing is configured.
@@ -32,7 +33,7 @@ def find_config(tree: Tree, given: str | None = None) -> str | None:
 
 
 def require_config(tree: Tree, given: str | None = None) -> str:
-    """The configuration file, or an error that says where one would be."""
+    """Return the path of the configuration; UnreadableError with a hint if there is none."""
     found = find_config(tree, given)
     if found:
         return found
@@ -42,7 +43,7 @@ def require_config(tree: Tree, given: str | None = None) -> str:
 
 
 def find_parent_project(tree: Tree) -> str:
-    """The nearest parent folder that has a configuration, such as `../..`; empty where none has."""
+    """Return the nearest parent folder that has a configuration, such as `../..`; empty if none has."""
     folder, seen = "..", tree.identity(".")
     for _ in range(_MOST_FOLDERS):
         if not tree.exists(folder) or tree.identity(folder) == seen:
@@ -57,27 +58,18 @@ RecordType = TypeVar("RecordType", bound=Struct)
 
 
 def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
-    """The configuration in a file, or ProblemsError with everything that is wrong with it."""
-    toml = _document(data, path)
-    table = read_tables(toml, environ)
-    return Config(
-        path=path,
-        schema=table.schema.value,
-        extended=table.schema.means,
-        sources=tuple(source.rule() for source in table.source),
-        requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in table.requirement),
-        specifications=tuple(specification.rule() for specification in table.specification),
-        report=table.report,
-        toml=toml,
-        not_applicable=table.not_owed(),
-        page=table.page(),
-        notes=table.notes(),
-    )
+    """Parse a configuration file, or raise ProblemsError with all of its problems."""
+    try:
+        toml = parse_toml_bytes(data, path)
+    except DocumentError as error:
+        rule, hint = (rules.CONFIG_SYNTAX, "") if error.is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
+        raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
+    return read_tables(toml, environ).resolve(path, toml)
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
-    """The tables of a configuration, their defaults and variables filled in."""
-    table = _table_type(toml)
+    """Return the tables of a configuration, their defaults and variables filled in."""
+    table = _select_table_type(toml)
     try:
         return build_table(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
@@ -89,21 +81,12 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
 def build_table(
     values: dict[str, Any], table: type[RecordType], dec_hook: Callable[[type, Any], Any] | None = None
 ) -> RecordType:
-    """The values of a table as its record; ValidationError where they don't fit."""
+    """Convert the values of a table to its record; ValidationError if they don't fit."""
     return convert(values, table, dec_hook=dec_hook)
 
 
-def _document(data: bytes, path: str) -> TomlDocument:
-    try:
-        return parse_toml_bytes(data, path)
-    except TomlError as error:
-        is_text = not isinstance(error, TomlEncodingError)
-        rule, hint = (rules.CONFIG_SYNTAX, "") if is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
-        raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
-
-
-def _table_type(toml: TomlDocument) -> type[ConfigTable]:
-    """The tables of the file's schema; a file that names none is held against all that we know."""
+def _select_table_type(toml: TomlDocument) -> type[ConfigTable]:
+    """Return the tables of the file's schema; a file that names no schema is checked against our own."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
     ##% in its own schema.

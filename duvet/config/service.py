@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -29,30 +29,42 @@ from duvet.tree.files import Tree
 
 SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
-"""What is looked for in the working directory."""
+"""The files that are looked for in the working directory."""
 
 ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
-    """A file, and how it came to be that one."""
+    """The path of the configuration, and why that file is the one."""
 
     path: str
-    """Empty where there is none, and the defaults are in force."""
+    """Empty if there is none, and the defaults are in force."""
     origin: str
     """`--config`, the name of a variable, `found` or `defaults`."""
 
 
 def find_service_file(tree: Tree, environ: Mapping[str, str], given: str | None = None) -> ServiceFile:
-    """The file that is given, else the one of a variable, else the one of this folder, else none."""
+    """Return the given file, else that of a variable, else that of this folder."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
     ##% defaults.
-    if given:
-        return _named(tree, given, ORIGIN_OPTION)
-    if variable := _variable(environ):
-        return _named(tree, environ[variable], variable)
+    path, origin = given or "", ORIGIN_OPTION
+    if not path:
+        naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
+        if len({environ[name] for name in naming}) > 1:
+            both = " and ".join(f"`{name}` names `{environ[name]}`" for name in naming)
+            raise DuvetError(f"two configurations: {both}", hint="unset one of the variables")
+        path, origin = (environ[naming[0]], naming[0]) if naming else ("", ORIGIN_FOUND)
+    if path:
+        if not tree.exists(path):
+            raise UnreadableError(f"no such file, though `{origin}` names it", path=path, hint="name another, or none")
+        if find_file_ending(path) not in DOCUMENT_ENDINGS:
+            known = ", ".join(f"`.{one}`" for one in DOCUMENT_ENDINGS)
+            raise UnreadableError(
+                f"`{origin}` names a file of an unknown format", path=path, hint=f"it ends in {known}"
+            )
+        return ServiceFile(path, origin)
     present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
     if len(present) > 1:
         ##= man/spec/service.md#configuration
@@ -63,29 +75,11 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], given: str | None 
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
 
-def _variable(environ: Mapping[str, str]) -> str:
-    """The variable that names a file; a variable that is empty names none."""
-    naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
-    if len({environ[name] for name in naming}) > 1:
-        both = " and ".join(f"`{name}` names `{environ[name]}`" for name in naming)
-        raise DuvetError(f"two configurations: {both}", hint="unset one of the variables")
-    return naming[0] if naming else ""
-
-
-def _named(tree: Tree, path: str, origin: str) -> ServiceFile:
-    if not tree.exists(path):
-        raise UnreadableError(f"no such file, though `{origin}` names it", path=path, hint="name another, or none")
-    if find_file_ending(path) not in DOCUMENT_ENDINGS:
-        known = ", ".join(f"`.{one}`" for one in DOCUMENT_ENDINGS)
-        raise UnreadableError(f"`{origin}` names a file of an unknown format", path=path, hint=f"it ends in {known}")
-    return ServiceFile(path, origin)
-
-
 _TABLES = tuple(name.encode() for name in ServiceConfig.__struct_encode_fields__ if name != "$schema")
 
 
-def read_project_file(tree: Tree, config_path: str | None) -> TomlDocument | None:
-    """The configuration of the project in our schema; none where there is none, or it can't be read."""
+def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | None:
+    """Return the project's configuration if it is in our own schema and can be read."""
     with suppress(DuvetError):
         path = find_config(tree, config_path)
         data = tree.read(path) if path else b""
@@ -96,21 +90,20 @@ def read_project_file(tree: Tree, config_path: str | None) -> TomlDocument | Non
     return None
 
 
-def find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -> Iterator[Problem]:
-    """The tables that stand in both files."""
-    both = at.document.values.keys() & project.values.keys() - {"$schema"} if project else set()
-    for name in sorted(both):
+def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -> Iterator[Problem]:
+    """Report the tables that both the service's file and the project's define."""
+    for name in sorted(at.document.values.keys() & project.values.keys() - {"$schema"} if project else ()):
         ##= man/spec/service.md#configuration
         ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be
         ##% read from the one that has it.
-        place = project.key_place(name) if project else None
-        where = f"`{project.path}:{place.line}:{place.column}`" if project and place else ""
-        message = f"this stands in {where}, too"
+        assert project is not None
+        place = project.key_place(name)
+        message = f"this stands in `{project.path}:{place.line}:{place.column}`, too"
         yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "keep one of them", at_key=True)
 
 
-def read_server_table(project: TomlDocument | None) -> ServerTable | None:
-    """The table `server` of the project; none where it has none, or one that can't be read."""
+def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
+    """Return the table `server` of the project, if it has a valid one."""
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
         ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even
@@ -120,132 +113,99 @@ def read_server_table(project: TomlDocument | None) -> ServerTable | None:
     return None
 
 
-def convert_server_table(table: ServerTable) -> ServerSection:
-    """What the table says as the table of the service's file."""
-    return replace(
-        ServerSection(),
-        name=table.name,
-        title=table.title,
-        version=table.version,
-        description=table.description,
-        protocol_version=table.protocol_version,
-        page_size=table.page_size,
-    )
-
-
 class Service(Struct, frozen=True, kw_only=True):
-    """The configuration that is in force, and where it comes from."""
+    """The configuration of the service that is in force, and the file that it is from."""
 
     config: ServiceConfig
     path: str = ""
-    """Empty where the defaults are in force."""
+    """Empty if the defaults are in force."""
     origin: str
     """`--config`, the name of a variable, `found` or `defaults`."""
     document: DataDocument | None = None
-    """The file, to find places in."""
     packs: tuple[str, ...] = ServerRule().packs
     """The packs that are switched on."""
 
     @property
     def rule(self) -> ServerRule:
-        """What the server says of itself, and how much it offers."""
+        """The identity and the limits of the server."""
         return self.config.server.rule(self.packs)
 
     def says_the_same_as(self, other: Service) -> bool:
-        """Whether nothing else is in force then, however it is written."""
+        """Compare the values in force, however they are written."""
         return replace(self, document=None) == replace(other, document=None)
 
 
 def load_service(
     tree: Tree, environ: Mapping[str, str], given: str | None = None, project_path: str | None = None
 ) -> Service:
-    """The configuration of the service, or ProblemsError with everything that is wrong with it.
+    """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `given` is the file that `--config` names; `project_path` is the configuration of the project where it isn't the
+    `given` is the file that `--config` names; `project_path` is the configuration of the project if it isn't the
     usual one.
     """
     found = find_service_file(tree, environ, given)
-    project = read_project_file(tree, project_path)
+    project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     if found.path:
         # Most projects have no such file, and an answer waits.
-        document = read_service_document(tree, found.path)
-        config = resolve_service_config(document, environ, project)
-    table = read_server_table(project)
+        document = _read_service_document(tree, found.path)
+        config = _resolve_tables(ServiceConfig, document, environ, project)
+    packs, table = config.packs(), _read_server_table(project)
     if table is not None:
-        config = replace(config, server=convert_server_table(table))
-    packs = config.packs() if table is None else config.packs(table.pack_names)
+        config = replace(config, server=ServerSection.from_project(table))
+        packs = config.packs(table.pack_names)
     return Service(config=config, path=found.path, origin=found.origin, document=document, packs=packs)
 
 
-class VariableExpander:
-    """Goes through values beside the types that they should have, and notes what has no value."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    def expanded(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
-        """The value with its variables filled in; what is of another type stays as it is."""
-        for choice in list_field_types(kind):
-            match choice.type, value:
-                case inspect.StructType(fields=fields), dict():
-                    kinds = {field.encode_name: field.type for field in fields}
-                    return {
-                        name: self.expanded(kinds[name], inner, at / name) if name in kinds else inner
-                        for name, inner in value.items()
-                    }
-                case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
-                    return {name: self.expanded(inner_kind, inner, at / name) for name, inner in value.items()}
-                case inspect.VarTupleType(item_type=item), list():
-                    return [self.expanded(item, inner, at / index) for index, inner in enumerate(value)]
-                case inspect.CustomType(cls=kind_of), str() if kind_of is Secret:
-                    return self._secret(value, at)
-                case _ if choice.expands:
-                    return self._free(value, choice, at)
-        return value
-
-    def _free(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
-        match value:
-            case dict():
-                return {name: self._free(inner, choice, at / name) for name, inner in value.items()}
-            case list():
-                return [self._free(inner, choice, at / index) for index, inner in enumerate(value)]
-            case str():
-                return self._text(value, choice, at)
-        return value
-
-    def _text(self, text: str, choice: FieldType, at: DocumentLocation) -> str:
-        filled = self._filled(text, at)
-        if filled != text:
-            what = f"not {choice.wanted}" if choice.wanted else "blank"
-            self._note(choice.refuses(filled), f"once its variables are filled in, this is {what}", at)
-        return filled
-
-    def _secret(self, text: str, at: DocumentLocation) -> Secret | str:
-        """What isn't a variable stays what it is: that is a problem already."""
-        if not is_variable(text):
-            return text
-        filled = self._filled(text, at)
-        ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
-        wrong = filled != text and not (filled.strip() and filled.isprintable())
-        self._note(wrong, "the variable holds nothing, or characters that no key has", at)
-        return Secret(filled)
-
-    def _filled(self, text: str, at: DocumentLocation) -> str:
-        try:
-            return expand_variables(text, at.environ)
-        except VariableError as error:
-            self.problems.append(at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint))
-            return text
-
-    def _note(self, wrong: bool, message: str, at: DocumentLocation) -> None:
-        if wrong:
-            self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to another value"))
+TablesType = TypeVar("TablesType", bound=Struct)
 
 
-def read_service_document(tree: Tree, path: str) -> DataDocument:
-    """The file as it is written; ProblemsError where it is not in its format."""
+def load_service_tables(
+    kind: type[TablesType],
+    tree: Tree,
+    environ: Mapping[str, str],
+    project_path: str | None = None,
+    given: str | None = None,
+) -> TablesType | None:
+    """Read the tables that are the fields of this type; None if there is no file, ProblemsError if they are wrong."""
+    found = find_service_file(tree, environ, given)
+    if not found.path:
+        return None
+    document = _read_service_document(tree, found.path)
+    return _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
+
+
+class _PageTables(Struct, frozen=True):
+    pages: tuple[PagesSection, ...] = ()
+
+
+def load_service_pages(
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None
+) -> tuple[NotesRule, ...] | None:
+    """Return the files that are pages, None if the service's file names none; ProblemsError if the table is wrong."""
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    ##= man/spec/pages.md#files
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
+    found = load_service_tables(_PageTables, tree, environ, project_path)
+    return tuple(one.rule() for one in found.pages) or None if found else None
+
+
+class _IngestTables(Struct, frozen=True):
+    ingest: IngestSection = IngestSection()
+    store: StoreSection = StoreSection()
+
+
+def load_service_ingest(
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
+) -> tuple[IngestRule, StoreRule]:
+    """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are wrong."""
+    found = load_service_tables(_IngestTables, tree, environ, project_path, given) or _IngestTables()
+    return found.ingest.rule(environ), found.store.rule()
+
+
+def _read_service_document(tree: Tree, path: str) -> DataDocument:
     try:
         return read_document(tree.read(path), path)
     except DocumentError as error:
@@ -254,76 +214,138 @@ def read_service_document(tree: Tree, path: str) -> DataDocument:
         raise ProblemsError((replace(problem, is_private=True),)) from None
 
 
-def resolve_service_config(
-    document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
-) -> ServiceConfig:
-    """What it says, with its variables filled in; ProblemsError with all that is wrong."""
-    at = DocumentLocation(document, environ, is_private=True)
-    expansion = VariableExpander()
-    kind = inspect.type_info(ServiceConfig)
-    values = expansion.expanded(kind, document.values, at)
-    found = [
-        *check_table(ServiceConfig, at),
-        *find_unresolved_names(at),
-        *find_duplicate_tables(at, project),
-        *expansion.problems,
+def _resolve_tables(
+    kind: type[TablesType], document: DataDocument, environ: Mapping[str, str], project: TomlDocument | None
+) -> TablesType:
+    """Return the tables of this type with their variables expanded, or raise ProblemsError with all problems."""
+    is_whole = kind is ServiceConfig
+    tables = document if is_whole else document.select(kind.__struct_encode_fields__)
+    at = DocumentLocation(tables, environ, is_private=True)
+    expander = VariableExpander()
+    values = expander.expand(inspect.type_info(kind), tables.values, at)
+    problems = [
+        *check_table(kind, at),
+        *(find_unresolved_names(at) if is_whole else ()),
+        *_find_duplicate_tables(at, project),
+        *expander.problems,
     ]
-    if found:
-        raise ProblemsError(sort_problems(redact_secrets(found, kind, document.values)))
-    return build_table(values, ServiceConfig)
+    if problems:
+        raise ProblemsError(sort_problems(_redact_secrets(problems, inspect.type_info(ServiceConfig), document.values)))
+    return build_table(values, kind)
+
+
+class VariableExpander:
+    """Expands the variables in values of known types, and collects the problems with them."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def expand(self, kind: inspect.Type, value: Any, at: DocumentLocation) -> Any:
+        """Return the value with its variables expanded; a value of another type is returned as it is."""
+        for choice in list_field_types(kind):
+            match choice.type, value:
+                case inspect.StructType(fields=fields), dict():
+                    kinds = {field.encode_name: field.type for field in fields}
+                    return {
+                        name: self.expand(kinds[name], inner, at / name) if name in kinds else inner
+                        for name, inner in value.items()
+                    }
+                case inspect.DictType(value_type=inner_kind), dict() if not choice.expands:
+                    return {name: self.expand(inner_kind, inner, at / name) for name, inner in value.items()}
+                case inspect.VarTupleType(item_type=item), list():
+                    return [self.expand(item, inner, at / index) for index, inner in enumerate(value)]
+                case inspect.CustomType(cls=kind_of), str() if kind_of is Secret:
+                    return self._expand_secret(value, at)
+                case _ if choice.expands:
+                    return self._expand_leaves(value, choice, at)
+        return value
+
+    def _expand_leaves(self, value: Any, choice: FieldType, at: DocumentLocation) -> Any:
+        match value:
+            case dict():
+                return {name: self._expand_leaves(inner, choice, at / name) for name, inner in value.items()}
+            case list():
+                return [self._expand_leaves(inner, choice, at / index) for index, inner in enumerate(value)]
+            case str():
+                text = self._expand_text(value, at)
+                if text != value and choice.refuses(text):
+                    what = f"not {choice.wanted}" if choice.wanted else "blank"
+                    self._report(f"once its variables are filled in, this is {what}", at)
+                return text
+        return value
+
+    def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
+        if not is_variable(text):
+            # `check_secret` reports this.
+            return text
+        value = self._expand_text(text, at)
+        ##= man/spec/service.md#configuration
+        ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+        if value != text and not (value.strip() and value.isprintable()):
+            self._report("the variable holds nothing, or characters that no key has", at)
+        return Secret(value)
+
+    def _expand_text(self, text: str, at: DocumentLocation) -> str:
+        try:
+            return expand_variables(text, at.environ)
+        except VariableError as error:
+            self.problems.append(at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint))
+            return text
+
+    def _report(self, message: str, at: DocumentLocation) -> None:
+        self.problems.append(at.problem(rules.CONFIG_BAD_VALUE, message, "set the variable to another value"))
 
 
 _HIDDEN = "***"
 _SHORTEST = 4
-"""Anything shorter stands in many words; it is a value where it stands between quotes alone."""
+"""A shorter secret is part of many words; it is hidden only between quotes."""
 _SHOWN_BITS = 64
-"""Larger integers are not told."""
-_MOST = 100
-"""To look for more of them would take long."""
-_UNTOLD = "what is wrong here is told once fewer secrets are written down in this file"
+"""Messages don't show larger integers."""
+_MOST_SECRETS = 100
+"""To search for more of them would take long."""
+_WITHHELD = "what is wrong here is told once fewer secrets are written down in this file"
 
 
-def redact_secrets(found: Iterable[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
-    """The problems, without what the values of a file of that type have for secrets."""
-    problems = list(found)
-    secrets = set(_secrets(kind, values)) if problems else set()
+def _redact_secrets(problems: list[Problem], kind: inspect.Type, values: Any) -> list[Problem]:
+    """Hide what is written in a file of that type in place of secrets."""
+    secrets = set(_find_secrets(kind, values))
     if not secrets:
         return problems
-    if len(secrets) > _MOST:
-        return [replace(one, message=_UNTOLD, hint="") for one in problems]
-    written = {piece for secret in secrets for piece in _spellings(secret)}
+    if len(secrets) > _MOST_SECRETS:
+        return [replace(one, message=_WITHHELD, hint="") for one in problems]
+    written = {piece for secret in secrets for piece in _list_spellings(secret)}
     pieces = re.compile("|".join(map(re.escape, sorted(written, key=len, reverse=True))))
     return [
         replace(one, message=pieces.sub(_HIDDEN, one.message), hint=pieces.sub(_HIDDEN, one.hint)) for one in problems
     ]
 
 
-def _secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
-    """The texts and numbers that stand where the types want a secret."""
+def _find_secrets(kind: inspect.Type, value: Any) -> Iterator[str]:
+    """Yield the texts and numbers in place of secrets."""
     for choice in list_field_types(kind):
         match choice.type, value:
             case inspect.CustomType(cls=wanted), _ if wanted is Secret:
-                yield from _leaves(value)
+                yield from _list_leaves(value)
             case inspect.StructType(fields=fields), dict():
                 for field in fields:
-                    yield from _secrets(field.type, value.get(field.encode_name))
+                    yield from _find_secrets(field.type, value.get(field.encode_name))
             case inspect.DictType(value_type=inner), dict():
                 for one in value.values():
-                    yield from _secrets(inner, one)
+                    yield from _find_secrets(inner, one)
             case inspect.VarTupleType(item_type=item), list():
                 for one in value:
-                    yield from _secrets(item, one)
+                    yield from _find_secrets(item, one)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _list_leaves(value: Any) -> Iterator[str]:
     match value:
         case dict():
             for name, inner in value.items():
                 yield name
-                yield from _leaves(inner)
+                yield from _list_leaves(inner)
         case list():
             for inner in value:
-                yield from _leaves(inner)
+                yield from _list_leaves(inner)
         case str() if value and not is_named(value):
             yield value
         case int() if value.bit_length() < _SHOWN_BITS and not isinstance(value, bool):
@@ -332,76 +354,9 @@ def _leaves(value: Any) -> Iterator[str]:
             yield str(value)
 
 
-def _spellings(secret: str) -> Iterator[str]:
-    """How messages write it."""
+def _list_spellings(secret: str) -> Iterator[str]:
+    """Yield the ways in which messages write a secret."""
     shown = quote_text(secret)
     yield from (shown, f"`{secret}`")
     if len(secret) >= _SHORTEST:
         yield from (secret, shown[1:-1])
-
-
-TablesType = TypeVar("TablesType", bound=Struct)
-
-
-class _Part:
-    """A document less the tables that nobody asks for, with the places in all of it."""
-
-    def __init__(self, tree: Tree, path: str, names: tuple[str, ...]) -> None:
-        self._whole = read_service_document(tree, path)
-        self.path = path
-        self.written = self._whole.values
-        self.values = {name: value for name, value in self.written.items() if name in names}
-        self.value_place = self._whole.value_place
-        self.key_place = self._whole.key_place
-
-
-def load_service_part(
-    kind: type[TablesType],
-    tree: Tree,
-    environ: Mapping[str, str],
-    project_path: str | None = None,
-    given: str | None = None,
-) -> TablesType | None:
-    """The tables that are the fields of this type, None where there is no file; ProblemsError where they are wrong."""
-    found = find_service_file(tree, environ, given)
-    if not found.path:
-        return None
-    part = _Part(tree, found.path, kind.__struct_encode_fields__)
-    at = DocumentLocation(part, environ, is_private=True)
-    expansion = VariableExpander()
-    values = expansion.expanded(inspect.type_info(kind), part.values, at)
-    project = read_project_file(tree, project_path)
-    problems = [*check_table(kind, at), *find_duplicate_tables(at, project), *expansion.problems]
-    if problems:
-        raise ProblemsError(sort_problems(redact_secrets(problems, inspect.type_info(ServiceConfig), part.written)))
-    return build_table(values, kind)
-
-
-class _Noted(Struct, frozen=True):
-    pages: tuple[PagesSection, ...] = ()
-
-
-def load_service_pages(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None
-) -> tuple[NotesRule, ...] | None:
-    """Which files are pages, None where nothing is said of that; ProblemsError where that can't be told."""
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
-    ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
-    found = load_service_part(_Noted, tree, environ, project_path)
-    return tuple(one.rule() for one in found.pages) or None if found else None
-
-
-class _Taken(Struct, frozen=True):
-    ingest: IngestSection = IngestSection()
-    store: StoreSection = StoreSection()
-
-
-def load_service_ingest(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
-) -> tuple[IngestRule, StoreRule]:
-    """What is taken in, and where it is kept; ProblemsError where that can't be told."""
-    found = load_service_part(_Taken, tree, environ, project_path, given) or _Taken()
-    return found.ingest.rule(environ), found.store.rule()

@@ -1,13 +1,10 @@
 """The whole configuration of the service, and checks of references between its tables."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
 from collections.abc import Iterable, Iterator
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from typing import Annotated, Any
 
-from msgspec import Meta, field
+from msgspec import field
 
 from duvet import rules
 from duvet.config.check import DocumentLocation
@@ -25,7 +22,7 @@ from duvet.config.service_tables import (
     StoreSection,
     UploadsSection,
 )
-from duvet.config.settings import NotesRule, ServerRule
+from duvet.config.settings import NotesRule, ServerRule, doc
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
 
@@ -33,74 +30,64 @@ from duvet.model import Problem
 class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     """The configuration of `duvet mcp` and of the commands that call tools."""
 
-    schema: Annotated[str | None, Meta(description="Where the schema of this file is, for editors")] = field(
+    schema: Annotated[str | None, doc("Where the schema of this file is, for editors")] = field(
         default=None, name="$schema"
     )
-    server: Annotated[ServerSection, Meta(description="The server")] = ServerSection()
-    providers: Annotated[dict[Name, ProviderSection], Meta(description="Who answers for models, by name")] = field(
+    server: Annotated[ServerSection, doc("The server")] = ServerSection()
+    providers: Annotated[dict[Name, ProviderSection], doc("Who answers for models, by name")] = field(
         default_factory=dict
     )
-    tool_packs: Annotated[dict[Name, PackSection], Meta(description="Packs of tools, by name")] = field(
-        default_factory=dict
-    )
-    workflows: Annotated[dict[Name, WorkflowSection], Meta(description="Workflows, by name")] = field(
-        default_factory=dict
-    )
-    routing: Annotated[dict[Name, RouteSection], Meta(description="The model for each kind of task")] = field(
-        default_factory=dict
-    )
+    tool_packs: Annotated[dict[Name, PackSection], doc("Packs of tools, by name")] = field(default_factory=dict)
+    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows, by name")] = field(default_factory=dict)
+    routing: Annotated[dict[Name, RouteSection], doc("The model for each kind of task")] = field(default_factory=dict)
     pages: Annotated[
-        tuple[PagesSection, ...],
-        Meta(description="Notes in Markdown; by default those in `docs` that are no specification"),
+        tuple[PagesSection, ...], doc("Notes in Markdown; by default those in `docs` that are no specification")
     ] = ()
-    ingest: Annotated[IngestSection, Meta(description="What is taken in of the project")] = IngestSection()
-    store: Annotated[StoreSection, Meta(description="Where that is kept")] = StoreSection()
-    search: Annotated[SearchSection, Meta(description="What counts in a search in it, besides the words")] = (
-        SearchSection()
+    ingest: Annotated[IngestSection, doc("What is taken in of the project")] = IngestSection()
+    store: Annotated[StoreSection, doc("Where that is kept")] = StoreSection()
+    search: Annotated[SearchSection, doc("What counts in a search in it, besides the words")] = SearchSection()
+    uploads: Annotated[UploadsSection, doc("Files that are handed in by `km-upload` and `km-storetext`")] = (
+        UploadsSection()
     )
-    uploads: Annotated[
-        UploadsSection, Meta(description="Files that are handed in by `km-upload` and `km-storetext`")
-    ] = UploadsSection()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
-        """Which files are pages; None where nothing is said of that."""
+        """Return the files that are pages; None if the tables name none."""
         return tuple(one.rule() for one in self.pages) or None
 
     def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
-        """The packs that are switched on, where these are when nothing is said of them."""
+        """Return the packs that are switched on; the default ones need no table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
 
 
 _Names = Iterable[tuple[str, DocumentLocation]]
-_NAMED = ("providers", "toolPacks", "workflows", "routing")
+_TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
-    """What is wrong with the names of a whole file; whatever else is wrong with it is passed over."""
+    """Return the problems with names across tables; other problems are skipped."""
     values = at.document.values
-    for table in _NAMED:
-        yield from _alike(_tables(values.get(table)), at / table)
-    providers, tasks = (dict(_tables(values.get(name))) for name in ("providers", "routing"))
+    for table in _TABLES_OF_NAMES:
+        yield from _find_similar_names(_list_tables(values.get(table)), at / table)
+    providers, tasks = (dict(_list_tables(values.get(name))) for name in ("providers", "routing"))
     for task, route in tasks.items():
-        yield from _route(task, route, providers, at / "routing" / task)
-    for name, workflow in _tables(values.get("workflows")):
-        yield from _workflow(workflow, providers, tasks, at / "workflows" / name)
+        yield from _check_route(task, route, providers, at / "routing" / task)
+    for name, workflow in _list_tables(values.get("workflows")):
+        yield from _check_workflow(workflow, providers, tasks, at / "workflows" / name)
 
 
-def _tables(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tables in a table by their names."""
+def _list_tables(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, inner in value.items() if isinstance(value, dict) else ():
         if isinstance(inner, dict):
             yield name, inner
 
 
-def _items(value: Any) -> Iterator[tuple[int, Any]]:
+def _list_items(value: Any) -> Iterator[tuple[int, Any]]:
     yield from enumerate(value) if isinstance(value, list) else ()
 
 
-def _alike(tables: Iterable[tuple[str, Any]], at: DocumentLocation) -> Iterator[Problem]:
+def _find_similar_names(tables: Iterable[tuple[str, Any]], at: DocumentLocation) -> Iterator[Problem]:
     seen: dict[str, str] = {}
     for name, _ in tables:
         other = seen.setdefault(name.lower().replace("-", "_"), name)
@@ -110,16 +97,20 @@ def _alike(tables: Iterable[tuple[str, Any]], at: DocumentLocation) -> Iterator[
             yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
 
 
-def _route(task: str, route: dict[str, Any], providers: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+def _check_route(
+    task: str, route: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
+) -> Iterator[Problem]:
     if task in providers:
         message = f"`{task}` is a provider, too: nobody could tell which is meant"
         yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-    yield from _model(route.get("model"), providers, {}, at / "model")
-    for index, model in _items(route.get("fallbacks")):
-        yield from _model(model, providers, {}, at / "fallbacks" / index)
+    yield from _check_model(route.get("model"), providers, {}, at / "model")
+    for index, model in _list_items(route.get("fallbacks")):
+        yield from _check_model(model, providers, {}, at / "fallbacks" / index)
 
 
-def _model(model: Any, providers: dict[str, Any], tasks: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+def _check_model(
+    model: Any, providers: dict[str, Any], tasks: dict[str, Any], at: DocumentLocation
+) -> Iterator[Problem]:
     if not isinstance(model, str) or not model.strip():
         return
     name, slash, _ = model.partition("/")
@@ -132,30 +123,34 @@ def _model(model: Any, providers: dict[str, Any], tasks: dict[str, Any], at: Doc
         yield at.problem(rules.CONFIG_BAD_VALUE, f"there is no provider `{name}`", hint)
 
 
-def _workflow(
+def _check_workflow(
     workflow: dict[str, Any], providers: dict[str, Any], tasks: dict[str, Any], at: DocumentLocation
 ) -> Iterator[Problem]:
-    steps = [(step, at / "steps" / index) for index, step in _items(workflow.get("steps")) if isinstance(step, dict)]
+    steps = [
+        (step, at / "steps" / index) for index, step in _list_items(workflow.get("steps")) if isinstance(step, dict)
+    ]
     for step, here in steps:
-        yield from _model(step.get("model"), providers, tasks, here / "model")
+        yield from _check_model(step.get("model"), providers, tasks, here / "model")
     yield from find_repeated_names(workflow, at)
 
 
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """The names of steps, and of what they capture, that are those of others before them."""
-    steps = [(step, at / "steps" / index) for index, step in _items(workflow.get("steps")) if isinstance(step, dict)]
+    """Return problems with the names of steps and captures that are used twice."""
+    steps = [
+        (step, at / "steps" / index) for index, step in _list_items(workflow.get("steps")) if isinstance(step, dict)
+    ]
     ids = [(step.get("id"), here / "id") for step, here in steps]
     captures = [
         (capture.get("name"), here / "capture" / index / "name")
         for step, here in steps
-        for index, capture in _items(step.get("capture"))
+        for index, capture in _list_items(step.get("capture"))
         if isinstance(capture, dict)
     ]
-    yield from _repeated((name, here) for name, here in ids if isinstance(name, str))
-    yield from _repeated((name, here) for name, here in captures if isinstance(name, str))
+    yield from _find_repeated((name, here) for name, here in ids if isinstance(name, str))
+    yield from _find_repeated((name, here) for name, here in captures if isinstance(name, str))
 
 
-def _repeated(names: _Names) -> Iterator[Problem]:
+def _find_repeated(names: _Names) -> Iterator[Problem]:
     seen: dict[str, DocumentLocation] = {}
     for name, at in names:
         first = seen.setdefault(name, at)

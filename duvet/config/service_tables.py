@@ -1,19 +1,9 @@
 """Tables of the service's configuration: server, providers, packs, pages, ingest, search, uploads."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict
@@ -24,22 +14,22 @@ from duvet.config.duvet_tables import (
     SERVER_TITLE,
     SERVER_VERSION,
     PageSize,
+    PagesTable,
     ProtocolVersionSetting,
+    ServerTable,
 )
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from duvet.config.settings import (
     EDITOR_FIELDS,
     IngestRule,
     NonBlankText,
-    NotesRule,
     SearchRule,
     Secret,
     ServerRule,
     StoreRule,
     UploadRule,
+    doc,
 )
-from duvet.config.upstream_tables import Excluded, Included, PatternSetting, make_notes_rule, make_pattern_tuple
+from duvet.config.upstream_tables import Excluded, PatternSetting, make_pattern_tuple
 from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 
@@ -52,7 +42,7 @@ PATTERN_END = r"$(?!\n)"
 _NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
 Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
-"""What things in this file are called."""
+"""A name in this file."""
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -97,25 +87,36 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     description: Annotated[ExpandedText, SERVER_DESCRIPTION] = _DEFAULT.description
     protocol_version: ProtocolVersionSetting = None
     page_size: PageSize = _DEFAULT.page_size
-    mode: Annotated[Mode, Meta(description="How clients reach the server")] = Mode.STDIO
-    host: Annotated[ExpandedText, Meta(description="With `http`, the address to listen at")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65_535, description="With `http`, the port to listen at")] = 8931
+    mode: Annotated[Mode, doc("How clients reach the server")] = Mode.STDIO
+    host: Annotated[ExpandedText, doc("With `http`, the address to listen at")] = "127.0.0.1"
+    port: Annotated[int, doc("With `http`, the port to listen at", ge=1, le=65_535)] = 8931
     allowed_hosts: Annotated[
-        tuple[ExpandedText, ...],
-        Meta(description="With `http`, names that the server goes by, such as that of a proxy"),
+        tuple[ExpandedText, ...], doc("With `http`, names that the server goes by, such as that of a proxy")
     ] = ()
-    rate: Annotated[
-        float, Meta(ge=0, le=1_000_000, description="With `http`, requests a second of a client; 0 is any number")
-    ] = 1000.0
-    log_level: Annotated[LogLevel, Meta(description="What is logged: this and what is worse")] = LogLevel.WARN
-    log_format: Annotated[LogFormat, Meta(description="How it is logged")] = LogFormat.TEXT
-    tool_timeout: Annotated[Seconds, Meta(description="How many seconds a tool of a further pack may take")] = 30.0
+    rate: Annotated[float, doc("With `http`, requests a second of a client; 0 is any number", ge=0, le=1_000_000)] = (
+        1000.0
+    )
+    log_level: Annotated[LogLevel, doc("What is logged: this and what is worse")] = LogLevel.WARN
+    log_format: Annotated[LogFormat, doc("How it is logged")] = LogFormat.TEXT
+    tool_timeout: Annotated[Seconds, doc("How many seconds a tool of a further pack may take")] = 30.0
     shutdown_timeout: Annotated[
-        Seconds, Meta(description="How many seconds what is at work may take when the server is told to end")
+        Seconds, doc("How many seconds what is at work may take when the server is told to end")
     ] = 3.0
 
+    @classmethod
+    def from_project(cls, table: ServerTable) -> Self:
+        """Return the table `server` of the project's configuration as one of the service's."""
+        return cls(
+            name=table.name,
+            title=table.title,
+            version=table.version,
+            description=table.description,
+            protocol_version=table.protocol_version,
+            page_size=table.page_size,
+        )
+
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
-        """The rule that this table and the packs that are switched on stand for."""
+        """Return the resolved settings, with the packs that are switched on."""
         version = self.protocol_version
         return ServerRule(
             name=self.name,
@@ -149,37 +150,28 @@ class ProviderSection(ServiceSection, frozen=True, kw_only=True):
     """Who answers for models."""
 
     kind: Annotated[
-        ProviderKind,
-        Meta(description="The protocol: `openai` for all that are compatible with it, `client` for the client's model"),
+        ProviderKind, doc("The protocol: `openai` for all that are compatible with it, `client` for the client's model")
     ] = ProviderKind.OPENAI
-    enabled: Annotated[bool, Meta(description="Whether it may be used")] = True
+    enabled: Annotated[bool, doc("Whether it may be used")] = True
     base_url: Annotated[
-        ExpandedText | None, Meta(description="The URL below which it answers; by default that of OpenAI or Anthropic")
+        ExpandedText | None, doc("The URL below which it answers; by default that of OpenAI or Anthropic")
     ] = None
     api_key: Annotated[
         Secret | None,
-        Meta(
-            description="The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"
-        ),
+        doc("The variable with its key, as `$NAME`; by default OPENAI_API_KEY or ANTHROPIC_API_KEY where that is set"),
     ] = None
-    default_model: Annotated[ExpandedText | None, Meta(description="The model where only the provider is named")] = None
-    timeout: Annotated[Seconds, Meta(description="How many seconds an answer may take")] = 60.0
-    retries: Annotated[
-        int, Meta(ge=0, le=10, description="How often a call is tried again that was refused for now")
-    ] = 2
-    discover: Annotated[bool, Meta(description="Whether to ask it which models it has, by `GET /models`")] = False
-    llms_txt: Annotated[
-        bool, Meta(description="Whether to read hints about its models from `/llms.txt` of its origin")
-    ] = False
+    default_model: Annotated[ExpandedText | None, doc("The model where only the provider is named")] = None
+    timeout: Annotated[Seconds, doc("How many seconds an answer may take")] = 60.0
+    retries: Annotated[int, doc("How often a call is tried again that was refused for now", ge=0, le=10)] = 2
+    discover: Annotated[bool, doc("Whether to ask it which models it has, by `GET /models`")] = False
+    llms_txt: Annotated[bool, doc("Whether to read hints about its models from `/llms.txt` of its origin")] = False
 
 
 class RouteSection(ServiceSection, frozen=True, kw_only=True):
     """The model for one kind of task."""
 
-    model: Annotated[ModelName, Meta(description="The model as PROVIDER/MODEL, or PROVIDER for its default model")]
-    fallbacks: Annotated[
-        tuple[ModelName, ...], Meta(description="Those to take in this order where that one doesn't answer")
-    ] = ()
+    model: Annotated[ModelName, doc("The model as PROVIDER/MODEL, or PROVIDER for its default model")]
+    fallbacks: Annotated[tuple[ModelName, ...], doc("Those to take in this order where that one doesn't answer")] = ()
 
 
 class Access(StrEnum):
@@ -192,26 +184,16 @@ class Access(StrEnum):
 class PackSection(ServiceSection, frozen=True, kw_only=True):
     """Tools that belong together."""
 
-    enabled: Annotated[bool, Meta(description="Whether the pack is switched on")] = True
-    mode: Annotated[Access, Meta(description="`read-only` leaves out the tools that write")] = Access.READ_WRITE
-    tools: Annotated[dict[str, bool], Meta(description="Tools by name, each switched on or off")] = field(
+    enabled: Annotated[bool, doc("Whether the pack is switched on")] = True
+    mode: Annotated[Access, doc("`read-only` leaves out the tools that write")] = Access.READ_WRITE
+    tools: Annotated[dict[str, bool], doc("Tools by name, each switched on or off")] = field(default_factory=dict)
+    settings: Annotated[dict[str, Any], doc("What the pack itself wants to know", extra={"expands": True})] = field(
         default_factory=dict
     )
-    settings: Annotated[
-        dict[str, Any], Meta(description="What the pack itself wants to know", extra={"expands": True})
-    ] = field(default_factory=dict)
 
 
-class PagesSection(ServiceSection, frozen=True, kw_only=True):
+class PagesSection(PagesTable, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
-
-    # Not `Text`: with that in a union, msgspec 0.22 now and then takes the interpreter down with it when that ends.
-    pattern: Included
-    exclude: Excluded = ()
-
-    def rule(self) -> NotesRule:
-        """The rule that this table stands for."""
-        return make_notes_rule(self.pattern, self.exclude)
 
 
 _INGEST_DEFAULT = IngestRule()
@@ -245,38 +227,35 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 
     include: Annotated[
         PatternSetting,
-        Meta(
-            description="Which files, or folders with all that is in them; what git ignores never, and secrets and "
+        doc(
+            "Which files, or folders with all that is in them; what git ignores never, and secrets and "
             "dependencies only where their very paths are named"
         ),
     ] = "**"
     exclude: Excluded = ()
     max_file_bytes: Annotated[
-        int, Meta(ge=1, le=1 << 26, description="Of files that are larger, nothing but the name is taken in")
+        int, doc("Of files that are larger, nothing but the name is taken in", ge=1, le=1 << 26)
     ] = _INGEST_DEFAULT.max_file_bytes
     symbols: Annotated[
-        _Switch,
-        Meta(description="Whether to look for classes and functions; `auto` is where the extra `symbols` is installed"),
+        _Switch, doc("Whether to look for classes and functions; `auto` is where the extra `symbols` is installed")
     ] = Auto.AUTO
-    semantic: Annotated[
-        _Switch, Meta(description="Whether to make vectors; `auto` is where the extra `semantic` is installed")
-    ] = Auto.AUTO
+    semantic: Annotated[_Switch, doc("Whether to make vectors; `auto` is where the extra `semantic` is installed")] = (
+        Auto.AUTO
+    )
     profile: Annotated[
         IngestProfile | None,
-        Meta(
-            description="What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"
-        ),
+        doc("What a run is called that is called nothing else; by default `local`, or `manual` where a tool begins it"),
     ] = None
-    stale_days: Annotated[
-        int, Meta(ge=0, le=36_500, description="After so many days without a change a document is old")
-    ] = _INGEST_DEFAULT.stale_days
+    stale_days: Annotated[int, doc("After so many days without a change a document is old", ge=0, le=36_500)] = (
+        _INGEST_DEFAULT.stale_days
+    )
     editor_uri: Annotated[
         EditorUriTemplate | None,
-        Meta(description=f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
+        doc(f"What opens a place in an editor, with the fields {_FIELDS}; `{{{{` stands for a brace"),
     ] = None
 
     def rule(self, environ: Mapping[str, str]) -> IngestRule:
-        """The rule that this table stands for, with the variables beside it."""
+        """Return the settings of this table, with variables for those that it leaves open."""
         ##= man/spec/knowledge.md#files
         ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
         ##% `ingest.editorUri` is not set.
@@ -297,18 +276,15 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
 class StoreSection(ServiceSection, frozen=True, kw_only=True):
     """Where all of that is kept."""
 
-    path: Annotated[ExpandedText, Meta(description="The file; sqlite puts others beside it")] = StoreRule().path
-    backups: Annotated[
-        ExpandedText | None, Meta(description="The folder for backups; by default `backups` beside that file")
-    ] = None
+    path: Annotated[ExpandedText, doc("The file; sqlite puts others beside it")] = StoreRule().path
+    backups: Annotated[ExpandedText | None, doc("The folder for backups; by default `backups` beside that file")] = None
 
     def rule(self) -> StoreRule:
-        """The rule that this table stands for."""
         return StoreRule(path=self.path, backups=self.backups or "")
 
 
 def read_boolean_variable(environ: Mapping[str, str], name: str) -> bool | None:
-    """What a variable says that is true or false; None where it says nothing."""
+    """Return the value of a variable that is true or false; None if it is not set."""
     word = environ.get(name, "").strip().lower()
     if word and word not in (*_YES, *_NO):
         raise DuvetError(f"the variable `{name}` is neither true nor false", hint="set it to `true` or `false`")
@@ -331,30 +307,23 @@ class WeightsSection(ServiceSection, frozen=True, kw_only=True):
     """How much each thing counts, where it isn't what the profile says."""
 
     subsystem: Annotated[
-        _Weight,
-        Meta(
-            description="That the query names the subsystem; here and below, the profile counts where nothing is said"
-        ),
+        _Weight, doc("That the query names the subsystem; here and below, the profile counts where nothing is said")
     ] = None
-    relationship: Annotated[_Weight, Meta(description="That much hangs together with the file")] = None
-    support: Annotated[_Weight, Meta(description="That there are documents and tests for it")] = None
-    criticality: Annotated[_Weight, Meta(description="How critical the subsystem is")] = None
+    relationship: Annotated[_Weight, doc("That much hangs together with the file")] = None
+    support: Annotated[_Weight, doc("That there are documents and tests for it")] = None
+    criticality: Annotated[_Weight, doc("How critical the subsystem is")] = None
 
 
 class SearchSection(ServiceSection, frozen=True, kw_only=True):
     """How results that match equally well are ordered."""
 
     profile: Annotated[
-        ProfileName,
-        Meta(description="The weights, by what is looked for mostly; each answer of `km-search` tells them"),
+        ProfileName, doc("The weights, by what is looked for mostly; each answer of `km-search` tells them")
     ] = ProfileName.DEFAULT
-    weights: Annotated[WeightsSection, Meta(description="Single weights, from 0 to 1")] = WeightsSection()
-    feedback: Annotated[bool, Meta(description="Whether the votes given by `km-feedback-submit` count, a little")] = (
-        False
-    )
+    weights: Annotated[WeightsSection, doc("Single weights, from 0 to 1")] = WeightsSection()
+    feedback: Annotated[bool, doc("Whether the votes given by `km-feedback-submit` count, a little")] = False
 
     def rule(self) -> SearchRule:
-        """The rule that this table stands for."""
         said = {name: value for name, value in asdict(self.weights).items() if value is not None}
         return SearchRule(profile=self.profile.value, weights=said, feedback=self.feedback)
 
@@ -368,7 +337,7 @@ ROOT_VARIABLE, OVERWRITE_VARIABLE, INGEST_VARIABLE = (
 
 _UPLOADS_DEFAULT = UploadRule()
 _PART = rf"(?:\.|[^./{SPECIAL_CHARACTERS}\s][^/{SPECIAL_CHARACTERS}]*)"
-"""A name in a path, as far as a pattern tells what every system can have."""
+"""A part of a path, as far as a pattern can tell which names every system allows."""
 
 
 class UploadsSection(ServiceSection, frozen=True, kw_only=True):
@@ -376,8 +345,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
 
     root: Annotated[
         ExpandedText | None,
-        Meta(
-            description="The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
+        doc(
+            "The folder that files which are handed in stay in; by default the project, and what is elsewhere is not taken in"
         ),
     ] = None
     ##= man/spec/gateway.md#uploads
@@ -385,8 +354,8 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
     ##% content root, also by `..` or through a link.
     docs_subdir: Annotated[
         str,
-        Meta(
-            description="The folder in it for those that nobody says a place for",
+        doc(
+            "The folder in it for those that nobody says a place for",
             pattern=rf"^{_PART}(?:/+{_PART})*/*{PATTERN_END}",
             extra={
                 "expands": True,
@@ -396,17 +365,15 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         ),
     ] = _UPLOADS_DEFAULT.docs_subdir
     overwrite: Annotated[
-        bool | None, Meta(description="Whether one replaces another where the call doesn't say; false by default")
+        bool | None, doc("Whether one replaces another where the call doesn't say; false by default")
     ] = None
     ingest: Annotated[
-        bool | None, Meta(description="Whether one is taken in at once where the call doesn't say; false by default")
+        bool | None, doc("Whether one is taken in at once where the call doesn't say; false by default")
     ] = None
-    max_bytes: Annotated[int, Meta(ge=1, le=1 << 30, description="Larger ones are refused")] = (
-        _UPLOADS_DEFAULT.max_bytes
-    )
+    max_bytes: Annotated[int, doc("Larger ones are refused", ge=1, le=1 << 30)] = _UPLOADS_DEFAULT.max_bytes
 
     def rule(self, environ: Mapping[str, str]) -> UploadRule:
-        """The rule that this table stands for, with the variables beside it."""
+        """Return the settings of this table, with variables for those that it leaves open."""
         ##= man/spec/gateway.md#uploads
         ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
         ##% sets nothing, and be refused at the start if they are invalid.

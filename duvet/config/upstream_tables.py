@@ -1,8 +1,6 @@
 """The tables of a configuration file under awslabs duvet's schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -11,25 +9,26 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from duvet.config.settings import (
+    BUILT_IN_REQUIREMENTS,
     DEFAULT_CONTENT,
     DEFAULT_META,
     EXTENDED_SCHEMA,
-    NotApplicableRule,
-    NotesRule,
-    PageRule,
+    Config,
     Report,
     SourceRule,
     SpecificationRule,
     Table,
     TemplateText,
+    doc,
 )
+from duvet.config.toml import TomlDocument
 from duvet.config.variables import expand_template
 from duvet.model import Format, Kind
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, Meta(description="Which files, as one pattern of paths or several")]
+Included = Annotated[PatternSetting, doc("Which files, as one pattern of paths or several")]
 Excluded = Annotated[
-    str | tuple[str, ...], Meta(description="Which of these files to leave out, or folders with all that is in them")
+    str | tuple[str, ...], doc("Which of these files to leave out, or folders with all that is in them")
 ]
 
 
@@ -84,24 +83,24 @@ class FormatName(ConfigChoice):
 class StyleTable(Table, frozen=True, kw_only=True):
     """What comments begin with."""
 
-    meta: Annotated[str | None, Meta(description="What begins a line that names a target; `//=` by default")] = None
-    content: Annotated[str | None, Meta(description="What begins a line that quotes it; `//#` by default")] = None
+    meta: Annotated[str | None, doc("What begins a line that names a target; `//=` by default")] = None
+    content: Annotated[str | None, doc("What begins a line that quotes it; `//#` by default")] = None
 
 
 class SourceTable(Table, frozen=True, kw_only=True):
     """Source files, in either schema."""
 
-    pattern: Annotated[str | tuple[str, ...] | None, Meta(description="Which files, as one pattern or several")] = None
-    comment_style: Annotated[StyleTable, Meta(description="What comments begin with")] = StyleTable()
-    type: Annotated[SourceType, Meta(description="The type of comments that name none")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[TemplateText | None, Meta(description="The URL below which these sources can be read")] = None
+    pattern: Annotated[str | tuple[str, ...] | None, doc("Which files, as one pattern or several")] = None
+    comment_style: Annotated[StyleTable, doc("What comments begin with")] = StyleTable()
+    type: Annotated[SourceType, doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[TemplateText | None, doc("The URL below which these sources can be read")] = None
 
     def style(self) -> tuple[str, str]:
-        """The prefixes of comments whose style is not written."""
+        """Return the prefixes of comments if the table has none."""
         return DEFAULT_META, DEFAULT_CONTENT
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """This table with its defaults and variables filled in."""
+        """Return this table with its defaults and variables filled in."""
         meta, content = self.style()
         written = self.comment_style
         style = StyleTable(
@@ -111,7 +110,7 @@ class SourceTable(Table, frozen=True, kw_only=True):
         return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
 
     def rule(self) -> SourceRule:
-        """The rule that this table, settled, stands for."""
+        """Return the resolved settings; the table has to be settled."""
         return SourceRule(
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
@@ -124,37 +123,36 @@ class SourceTable(Table, frozen=True, kw_only=True):
 class UpstreamSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
-    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
 
 
 class RequirementTable(Table, frozen=True, kw_only=True):
     """Requirement files beside the built-in ones."""
 
-    pattern: Annotated[str, Meta(description="Which files: a pattern of paths")]
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
 
 
 class SpecificationTable(Table, frozen=True, kw_only=True):
     """A specification whose requirements are extracted."""
 
-    source: Annotated[str, Meta(description="A URL, or a path in the project")] = ""
-    format: Annotated[FormatName | None, Meta(description="How it is written; found out by default")] = None
+    source: Annotated[str, doc("A URL, or a path in the project")] = ""
+    format: Annotated[FormatName | None, doc("How it is written; found out by default")] = None
 
     def rule(self) -> SpecificationRule:
-        """The rule that this table stands for."""
         return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
 class ConfigTable(Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
-    source: Annotated[tuple[SourceTable, ...], Meta(description="Source files to scan")] = ()
-    requirement: Annotated[tuple[RequirementTable, ...], Meta(description="Requirement files to read")] = ()
-    report: Annotated[Report, Meta(description="Reports to write")] = Report()
-    specification: Annotated[tuple[SpecificationTable, ...], Meta(description="Specifications to trace")] = ()
-    schema: Annotated[SchemaName, Meta(description="The schema of this file")] = field(name="$schema")
+    source: Annotated[tuple[SourceTable, ...], doc("Source files to scan")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], doc("Requirement files to read")] = ()
+    report: Annotated[Report, doc("Reports to write")] = Report()
+    specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
+    schema: Annotated[SchemaName, doc("The schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
-        """This configuration with its defaults and variables filled in."""
+        """Return this configuration with its defaults and variables filled in."""
         html = self.report.html
         links = {
             "blob_link": _expanded(html.blob_link, environ),
@@ -166,38 +164,34 @@ class ConfigTable(Table, frozen=True, kw_only=True):
             report=replace(self.report, html=replace(html, **links)),
         )
 
-    def not_owed(self) -> tuple[NotApplicableRule, ...]:
-        """What this configuration says is not applicable."""
-        return ()
-
-    def page(self) -> PageRule:
-        """What this configuration says about the page."""
-        return PageRule()
-
-    def notes(self) -> tuple[NotesRule, ...] | None:
-        """What this configuration says of pages; None where that is nothing."""
-        return None
+    def resolve(self, path: str, toml: TomlDocument) -> Config:
+        """Return the configuration of this table, which has to be settled."""
+        return Config(
+            path=path,
+            schema=self.schema.value,
+            extended=self.schema.means,
+            sources=tuple(source.rule() for source in self.source),
+            requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in self.requirement),
+            specifications=tuple(specification.rule() for specification in self.specification),
+            report=self.report,
+            toml=toml,
+        )
 
 
 def restrict_schema_names(*, extended: bool) -> Meta:
-    """For editors: the names of one schema alone."""
+    """Return a schema for editors with the names of one schema alone."""
     return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
 
 
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
-    source: Annotated[tuple[UpstreamSource, ...], Meta(description="Source files to scan")] = ()
+    source: Annotated[tuple[UpstreamSource, ...], doc("Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
 
 
-def make_notes_rule(pattern: str | tuple[str, ...], exclude: str | tuple[str, ...]) -> NotesRule:
-    """The rule that a table of pages stands for, in whichever file."""
-    return NotesRule(patterns=make_pattern_tuple(pattern), exclude=make_pattern_tuple(exclude))
-
-
 def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """The patterns of a key that takes one or several."""
+    """Return the patterns of a key that takes one or several."""
     if pattern is None:
         return ()
     return (pattern,) if isinstance(pattern, str) else pattern

@@ -14,18 +14,18 @@ _OPEN, _CLOSE, _OR, _QUOTE = "${{", "}}", "||", "'"
 
 
 class ExpressionError(DuvetError):
-    """A template that has no value."""
+    """A template can't be evaluated."""
 
 
 class TemplateExpansion(Struct, frozen=True):
-    """The text that a template stands for, and the variables that it was made of."""
+    """The value of a template, and the variables that it was made of."""
 
     text: str
     variables: tuple[str, ...] = ()
 
 
 def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpansion:
-    """The template with the value of each expression in its place."""
+    """Replace each expression in a template by its value."""
     head, *parts = template.split(_OPEN)
     texts, variables = [head], []
     for part in parts:
@@ -39,7 +39,7 @@ def expand_template(template: str, environ: Mapping[str, str]) -> TemplateExpans
 
 
 def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The value of the first alternative that has one, and the variable it comes from."""
+    """Return the first alternative that has a value, and the variable that it is from."""
     names = []
     ##= man/spec/trace.md#configuration
     ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
@@ -51,11 +51,14 @@ def _evaluate(expression: str, environ: Mapping[str, str]) -> tuple[str, str]:
         if value is not None and _is_text(value):
             return value, name
         names.append(f"`{name}`")
-    raise _undefined(expression, names)
+    hint = f"set the environment variable {' or '.join(names)}, or end with a text in quotes: `|| 'text'`"
+    if names == ["``"]:
+        hint = "name an environment variable or a text: `${{ NAME || 'text' }}`"
+    raise ExpressionError(f"failed to evaluate expression: {quote_text(expression)}", hint=hint)
 
 
 def _is_text(value: str) -> bool:
-    """Whether the value is Unicode; bytes that aren't reach Python as lone surrogates."""
+    # Bytes that aren't UTF-8 reach Python as lone surrogates.
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -63,37 +66,30 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _undefined(expression: str, names: list[str]) -> ExpressionError:
-    hint = f"set the environment variable {' or '.join(names)}, or end with a text in quotes: `|| 'text'`"
-    if names == ["``"]:
-        hint = "name an environment variable or a text: `${{ NAME || 'text' }}`"
-    return ExpressionError(f"failed to evaluate expression: {quote_text(expression)}", hint=hint)
-
-
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
 VARIABLE_PATTERN = rf"^\$({_NAME}|\{{{_NAME}\}})$(?!\n)"
-"""What a text is that is one variable; in JavaScript, too, which has no other sign for the end."""
+"""Matches exactly one variable; also in JavaScript, which has no other sign for the end of the text."""
 
 _DOLLAR = re.compile(rf"\$(?:(?P<dollar>\$)|(?P<name>{_NAME})|\{{(?P<braced>{_NAME})\}}|)")
 _CUSTOMARY = re.compile("[A-Z][A-Z0-9_]*")
 
 
 class VariableError(DuvetError):
-    """A text that has no value."""
+    """A variable can't be expanded."""
 
 
 def is_variable(text: str) -> bool:
-    """Whether a text is one variable and nothing else."""
+    """Check for a text that is one variable and nothing else."""
     return re.search(VARIABLE_PATTERN, text) is not None
 
 
 def is_named(text: str) -> bool:
-    """Whether a text is one variable with a name as people give it, rather than a password with a dollar."""
+    """Check for a variable with a customary name, rather than a password that begins with a dollar."""
     return is_variable(text) and _CUSTOMARY.fullmatch(text.strip("${}")) is not None
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """The text with the values of its variables, which are not looked through again."""
+    """Replace the variables in a text by their values, in which nothing is replaced again."""
 
     def value(found: re.Match[str]) -> str:
         if found["dollar"]:
@@ -101,12 +97,12 @@ def expand_variables(text: str, environ: Mapping[str, str]) -> str:
         name = found["name"] or found["braced"]
         if not name:
             raise VariableError("a `$` with no name after it", hint="write `$$` for a dollar, or `${NAME}`")
-        return _value(name, environ)
+        return _look_up(name, environ)
 
     return _DOLLAR.sub(value, text)
 
 
-def _value(name: str, environ: Mapping[str, str]) -> str:
+def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
     ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
     ##% that is not set with its place.
@@ -115,8 +111,6 @@ def _value(name: str, environ: Mapping[str, str]) -> str:
     value = environ.get(name)
     if value is None:
         raise VariableError(f"the environment variable{shown} is not set", hint="set it, or write `$$` for a dollar")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise VariableError(f"the environment variable{shown} is not UTF-8", hint="set it to text") from None
+    if not _is_text(value):
+        raise VariableError(f"the environment variable{shown} is not UTF-8", hint="set it to text")
     return value

@@ -1,8 +1,6 @@
 """The `workflows` table of the service's configuration."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from duvet.config.fields import describe_missing_field
 from duvet.config.service_tables import Name, Seconds, ServiceSection
-from duvet.config.settings import NonBlankText, TableError
+from duvet.config.settings import NonBlankText, TableError, doc
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 
@@ -25,7 +23,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
     def takes(self, value: Any) -> bool:
-        """Whether a value is of this type, as JSON Schema means it."""
+        """Check a value against this type of JSON Schema."""
         if isinstance(value, bool):
             return self is VariableType.BOOLEAN
         if isinstance(value, float) and value.is_integer() and self is VariableType.INTEGER:
@@ -44,7 +42,7 @@ _VALUES: dict[VariableType, tuple[type, ...]] = {
 
 
 def check_exactly_one(given: list[str], known: list[str]) -> None:
-    """Exactly one of some keys has to be there."""
+    """Raise TableError unless exactly one of the keys is given."""
     named = ", ".join(f"`{name}`" for name in known)
     if not given:
         raise TableError(CONFIG_MISSING_KEY, f"one of {named} has to be here", "")
@@ -55,9 +53,9 @@ def check_exactly_one(given: list[str], known: list[str]) -> None:
 class VariableSection(ServiceSection, frozen=True, kw_only=True):
     """What a workflow is told. Without a default it has to be."""
 
-    type: Annotated[VariableType, Meta(description="What it can be")] = VariableType.STRING
-    description: Annotated[str, Meta(description="What it is for")] = ""
-    default: Annotated[Any, Meta(description="What it is where nothing is said")] = UNSET
+    type: Annotated[VariableType, doc("What it can be")] = VariableType.STRING
+    description: Annotated[str, doc("What it is for")] = ""
+    default: Annotated[Any, doc("What it is where nothing is said")] = UNSET
 
     def __post_init__(self) -> None:
         if self.default is not UNSET and not self.type.takes(self.default):
@@ -68,10 +66,10 @@ class VariableSection(ServiceSection, frozen=True, kw_only=True):
 class CheckSection(ServiceSection, frozen=True, kw_only=True):
     """Something that has to hold of a result; one of the three is given."""
 
-    path: Annotated[NonBlankText, Meta(description="Where to look, as in `result.items[0].status`")]
-    equals: Annotated[Any, Meta(description="What stands there")] = UNSET
-    not_equals: Annotated[Any, Meta(description="What doesn't stand there")] = UNSET
-    exists: Annotated[bool | UnsetType, Meta(description="Whether anything stands there")] = UNSET
+    path: Annotated[NonBlankText, doc("Where to look, as in `result.items[0].status`")]
+    equals: Annotated[Any, doc("What stands there")] = UNSET
+    not_equals: Annotated[Any, doc("What doesn't stand there")] = UNSET
+    exists: Annotated[bool | UnsetType, doc("Whether anything stands there")] = UNSET
 
     def __post_init__(self) -> None:
         ##= man/spec/workflows.md#checks
@@ -103,45 +101,39 @@ _Variable = Annotated[VariableSection, Meta(extra_json_schema=_OF_ITS_TYPE)]
 class CaptureSection(ServiceSection, frozen=True, kw_only=True):
     """Something to keep of a result."""
 
-    name: Annotated[Name, Meta(description="What it is called from then on, as in `${captures.NAME}`")]
-    path: Annotated[NonBlankText, Meta(description="Where it stands")]
+    name: Annotated[Name, doc("What it is called from then on, as in `${captures.NAME}`")]
+    path: Annotated[NonBlankText, doc("Where it stands")]
 
 
 class WaitSection(ServiceSection, frozen=True, kw_only=True):
     """A tool to be called until its result is as wanted."""
 
-    tool: Annotated[NonBlankText, Meta(description="Which tool")]
-    params: Annotated[dict[str, Any], Meta(description="Its arguments")] = field(default_factory=dict)
-    until: Annotated[_Check, Meta(description="What has to hold")]
-    interval_seconds: Annotated[
-        float, Meta(ge=0.5, le=3600, description="Seconds from the end of a call to the next")
-    ] = 5.0
-    timeout_seconds: Annotated[Seconds, Meta(description="Seconds after which the step has failed")] = 300.0
+    tool: Annotated[NonBlankText, doc("Which tool")]
+    params: Annotated[dict[str, Any], doc("Its arguments")] = field(default_factory=dict)
+    until: Annotated[_Check, doc("What has to hold")]
+    interval_seconds: Annotated[float, doc("Seconds from the end of a call to the next", ge=0.5, le=3600)] = 5.0
+    timeout_seconds: Annotated[Seconds, doc("Seconds after which the step has failed")] = 300.0
 
 
 class StepSection(ServiceSection, frozen=True, kw_only=True):
     """A step: one of `tool`, `model` and `wait`."""
 
-    id: Annotated[Name, Meta(description="What later steps call it, as in `${steps.ID.result}`")]
-    description: Annotated[str, Meta(description="What it is for")] = ""
-    tool: Annotated[NonBlankText | None, Meta(description="The tool to call")] = None
-    model: Annotated[
-        NonBlankText | None, Meta(description="The model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")
-    ] = None
-    wait: Annotated[WaitSection | None, Meta(description="The tool to call until its result is as wanted")] = None
-    params: Annotated[
-        dict[str, Any], Meta(description="Arguments of the tool, or `maxTokens` and `temperature` for a model")
-    ] = field(default_factory=dict)
-    prompt: Annotated[NonBlankText | None, Meta(description="What the model is asked")] = None
-    system: Annotated[NonBlankText | None, Meta(description="What the model is told before")] = None
-    expect: Annotated[dict[str, Any], Meta(description="By path, what has to stand in the result")] = field(
-        default_factory=dict
+    id: Annotated[Name, doc("What later steps call it, as in `${steps.ID.result}`")]
+    description: Annotated[str, doc("What it is for")] = ""
+    tool: Annotated[NonBlankText | None, doc("The tool to call")] = None
+    model: Annotated[NonBlankText | None, doc("The model to ask: PROVIDER/MODEL, PROVIDER, or a task of `routing`")] = (
+        None
     )
-    asserts: Annotated[tuple[_Check, ...], Meta(description="What else has to hold of it")] = field(
-        default=(), name="assert"
+    wait: Annotated[WaitSection | None, doc("The tool to call until its result is as wanted")] = None
+    params: Annotated[dict[str, Any], doc("Arguments of the tool, or `maxTokens` and `temperature` for a model")] = (
+        field(default_factory=dict)
     )
-    capture: Annotated[tuple[CaptureSection, ...], Meta(description="What to keep of it")] = ()
-    timeout_seconds: Annotated[Seconds | None, Meta(description="Seconds after which the step has failed")] = None
+    prompt: Annotated[NonBlankText | None, doc("What the model is asked")] = None
+    system: Annotated[NonBlankText | None, doc("What the model is told before")] = None
+    expect: Annotated[dict[str, Any], doc("By path, what has to stand in the result")] = field(default_factory=dict)
+    asserts: Annotated[tuple[_Check, ...], doc("What else has to hold of it")] = field(default=(), name="assert")
+    capture: Annotated[tuple[CaptureSection, ...], doc("What to keep of it")] = ()
+    timeout_seconds: Annotated[Seconds | None, doc("Seconds after which the step has failed")] = None
 
     def __post_init__(self) -> None:
         given = {"tool": self.tool, "model": self.model, "wait": self.wait}
@@ -163,12 +155,8 @@ _Step = Annotated[StepSection, Meta(extra_json_schema=_ONE_ACTION)]
 class WorkflowSection(ServiceSection, frozen=True, kw_only=True):
     """Steps, one after another."""
 
-    description: Annotated[NonBlankText, Meta(description="What it does, for who chooses it")]
-    variables: Annotated[dict[Name, _Variable], Meta(description="What it is told, by name")] = field(
-        default_factory=dict
-    )
-    steps: Annotated[tuple[_Step, ...], Meta(min_length=1, description="What it does, in this order")]
-    outputs: Annotated[dict[str, Any], Meta(description="What it answers, such as `${captures.NAME}`")] = field(
-        default_factory=dict
-    )
-    timeout_seconds: Annotated[Seconds, Meta(description="Seconds after which it has failed")] = 600.0
+    description: Annotated[NonBlankText, doc("What it does, for who chooses it")]
+    variables: Annotated[dict[Name, _Variable], doc("What it is told, by name")] = field(default_factory=dict)
+    steps: Annotated[tuple[_Step, ...], doc("What it does, in this order", min_length=1)]
+    outputs: Annotated[dict[str, Any], doc("What it answers, such as `${captures.NAME}`")] = field(default_factory=dict)
+    timeout_seconds: Annotated[Seconds, doc("Seconds after which it has failed")] = 600.0

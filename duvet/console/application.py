@@ -31,7 +31,7 @@ from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
 from duvet.tools.plugins import PluginPacks, find_entry_point_stamps, find_plugins, load_plugins
 from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
 from duvet.trace.catalogue import Catalogue
-from duvet.tree.cache import Cache, make_cache_key
+from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Application(ToolSelection):
         from duvet.server.messages import load_instructions, render_instructions
 
         tokens = None if self.line is None else self.line.gateway.tokens
-        how = make_cache_key(self.rule, self.service.config, self._more, find_entry_point_stamps(sys.path), tokens)
+        how = make_cache_key((self.rule, self.service.config, self._more, find_entry_point_stamps(sys.path), tokens))
         return load_instructions(how, lambda: render_instructions(self.rule, self.registry), open_blobs(self._shown))
 
     @cached_property
@@ -474,17 +474,17 @@ def make_maintenance(
 def _opener(where: Mapping[str, Any], shown: TerminalSettings) -> Callable[[Progress], OpenedProject]:
     root = os.getcwd()
     # A server that runs is told of its settings by nobody else.
-    how = make_cache_key(root, shown.config_path, sorted(where.items()))
+    how = (root, shown.config_path, sorted(where.items()))
 
     def opened(progress: Progress) -> OpenedProject:
-        cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
+        cache = DiskCache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
         project = open_project(cache, progress, shown=shown, root=root, **where)
 
         def read() -> Catalogue:
             require_contents(project)
             return project.catalogue
 
-        return OpenedProject(project, lambda: cache.remembered(CATALOGUE_KEY, Catalogue, how, read))
+        return OpenedProject(project, lambda: cache.compute(CATALOGUE_KEY, Catalogue, how, read, whole_run=True))
 
     return opened
 

@@ -23,7 +23,7 @@ from duvet.server.staleness import ChangeDetector, open_descriptor
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import make_tool_error
 from duvet.trace.catalogue import Catalogue
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
 
@@ -34,12 +34,12 @@ def open_live_project(
     shown, root, how = current_settings(), os.getcwd(), make_options_key(where)
 
     def opened() -> Project:
-        cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
+        cache = DiskCache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
         return open_project(cache, QuietProgress(shown), shown=shown, root=root, notes=notes, **where)
 
     def read(project: Project) -> Catalogue:
-        assert isinstance(project.memory, Cache)
-        return project.memory.remembered(CATALOGUE_KEY, Catalogue, how, lambda: _read(project))
+        assert isinstance(project.memory, DiskCache)
+        return project.memory.compute(CATALOGUE_KEY, Catalogue, how, lambda: _read(project), whole_run=True)
 
     return LiveProject(
         opened, page_size, read=read, today=lambda: shown.today, doubt=ChangeDetector(open_descriptor(shown.environ))

@@ -22,7 +22,7 @@ from duvet.specs.fetch import Policy
 from duvet.specs.library import Library
 from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
 from duvet.trace.records import Status
-from duvet.tree.cache import Cache, make_cache_key
+from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.cache_files import BlobStore, NoBlobStore
 from duvet.tree.files import CACHE_FOLDER, DiskTree
 
@@ -157,20 +157,20 @@ def _source_rules(patterns: tuple[str, ...]) -> tuple[SourceRule, ...]:
     return tuple(map(parse_legacy_pattern, patterns))
 
 
-def open_cache(shown: TerminalSettings, pinned: Mapping[str, FileContent] | None = None) -> Cache | None:
+def open_cache(shown: TerminalSettings, pinned: Mapping[str, FileContent] | None = None) -> DiskCache | None:
     """The cache of the project in the working directory; none where there is no project, or none is wanted."""
     if not wants_cache(shown):
         return None
-    return Cache(DiskTree(), shown.environ, today=shown.today, pinned=pinned)
+    return DiskCache(DiskTree(), shown.environ, today=shown.today, pinned=pinned)
 
 
 def make_options_key(where: Mapping[str, Any], *more: object) -> str:
     """Everything that the command line says about an answer."""
-    return make_cache_key(os.getcwd(), current_settings().config_path, sorted(where.items()), *more)
+    return make_cache_key((os.getcwd(), current_settings().config_path, sorted(where.items()), *more))
 
 
 def open_project(
-    cache: Cache | None = None,
+    cache: DiskCache | None = None,
     progress: Progress | None = None,
     *,
     shown: TerminalSettings | None = None,
@@ -335,11 +335,11 @@ def cached_query(
     if cache is None:
         return answer(open_project_quietly(None, where, notes))
     how = make_options_key(where) if notes is None else make_options_key(where, notes)
-    return cache.remembered(name, kind, how, lambda: answer(open_project_quietly(cache, where, notes)))
+    return cache.compute(name, kind, how, lambda: answer(open_project_quietly(cache, where, notes)), whole_run=True)
 
 
 def open_project_quietly(
-    cache: Cache | None, where: Mapping[str, Any], notes: tuple[NotesRule, ...] | None = None
+    cache: DiskCache | None, where: Mapping[str, Any], notes: tuple[NotesRule, ...] | None = None
 ) -> Project:
     """The project that these options describe, for a question to it; an error where nothing says what is in it."""
     from duvet.console.progress import QuietProgress
@@ -368,7 +368,7 @@ def load_catalogue(where: Mapping[str, Any]) -> Catalogue:
 
 def load_last_catalogue(folder: str) -> Catalogue | None:
     """What the last question about the project in this folder has found out, however old it is."""
-    return Cache(DiskTree(folder), {}).last(CATALOGUE_KEY, Catalogue)
+    return DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
 
 
 def require_catalogue(where: Mapping[str, Any]) -> Catalogue:

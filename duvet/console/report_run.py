@@ -37,7 +37,7 @@ from duvet.specs.extraction import (
 from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Finished, Requirement
-from duvet.tree.cache import Cache, ResultCache
+from duvet.tree.cache import Cache, DiskCache
 from duvet.tree.outputs import store_changed, store_together
 from duvet.tree.recorder import FileChangedError, FileContent
 
@@ -293,11 +293,11 @@ def write_requirements(project: Project, extraction: Extraction, *, prune: bool)
     """Write the files whose bytes differ; a warning for each stale one, unless it is to be removed."""
     memory = project.memory
     with store_together() as write:
-        doubtful = [path for path, data in extraction.files.items() if not memory.holds(path, data)]
+        doubtful = [path for path, data in extraction.files.items() if not memory.has_content(path, data)]
         for path in doubtful:
             store_changed(project.disk.at(path), extraction.files[path], write)
     for path in doubtful:
-        memory.wrote(path, extraction.files[path])
+        memory.note_written(path, extraction.files[path])
     stale = {path: make_stale_problem(path) for path in find_stale_files(extraction, project.tree)}
     stale |= {
         path: make_orphaned_problem(path, name) for path, name in find_orphaned_files(extraction, project.library)
@@ -317,7 +317,7 @@ def _remove(project: Project, path: str) -> None:
         os.unlink(project.disk.at(path))
     except OSError as error:
         raise OutputError(f"can't remove this file: {describe_os_error(error)}", path=path) from error
-    project.memory.removed(path)
+    project.memory.note_removed(path)
     project.progress.end(f"Removed {path}")
 
 
@@ -391,7 +391,7 @@ def _write(project: Project, files: ReportFiles) -> list[Problem]:
                 progress.begin(f"Writing {path}")
                 data = make()
                 # Two names may lead to one file, and what is written last stays.
-                if not is_stream_output(path) and _identity(path) not in replaced and memory.holds(path, data):
+                if not is_stream_output(path) and _identity(path) not in replaced and memory.has_content(path, data):
                     progress.end(f"Kept {path}, which is the same")
                 else:
                     write(path, data)
@@ -412,13 +412,13 @@ def _identity(path: str) -> object:
     return info.st_dev, info.st_ino
 
 
-def _note(memory: ResultCache, path: str, data: bytes) -> None:
+def _note(memory: Cache, path: str, data: bytes) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST give the same answer with and without the cache.
     if is_stream_output(path):
-        memory.for_now()
+        memory.forgo()
     else:
-        memory.wrote(path, data)
+        memory.note_written(path, data)
 
 
 def _unwritable(error: OutputError) -> Problem:
@@ -439,7 +439,9 @@ def run_cached_report(where: Mapping[str, Any], wishes: ReportOptions, answer: P
         return output_failure(error, answer)
 
 
-def run_report_with_cache(cache: Cache, where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> int:
+def run_report_with_cache(
+    cache: DiskCache, where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput
+) -> int:
     """The same with what is in this cache, which then holds what is new."""
     notes = load_page_rules(where)
     how = make_report_key(where, wishes, notes)
@@ -459,14 +461,14 @@ def make_report_key(where: Mapping[str, Any], wishes: ReportOptions, notes: Page
     return make_options_key(where, wishes) if notes is None else make_options_key(where, wishes, notes)
 
 
-def save_outcome(cache: Cache, how: str, outcome: ReportOutcome) -> None:
+def save_outcome(cache: DiskCache, how: str, outcome: ReportOutcome) -> None:
     """Leave for later runs what this one has come to."""
     if is_cacheable(outcome.problems):
-        cache.keep(_NAME, how, outcome)
+        cache.store(_NAME, how, outcome)
     cache.save()
 
 
-def _recalled(cache: Cache, how: str) -> ReportOutcome | None:
+def _recalled(cache: DiskCache, how: str) -> ReportOutcome | None:
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
     ##% alone, and `duvet validate` MUST NOT read the sources again.
@@ -480,8 +482,8 @@ def _recalled(cache: Cache, how: str) -> ReportOutcome | None:
 
 
 def _run_of_one_moment(
-    cache: Cache, where: Mapping[str, Any], wishes: ReportOptions, notes: PageRules | None
-) -> tuple[ReportOutcome, Cache]:
+    cache: DiskCache, where: Mapping[str, Any], wishes: ReportOptions, notes: PageRules | None
+) -> tuple[ReportOutcome, DiskCache]:
     """What comes of it, where no file is read as two different ones; and the cache that knows of it."""
     pinned: dict[str, FileContent] = {}
     while True:
@@ -494,7 +496,7 @@ def _run_of_one_moment(
 
 
 def _run(
-    cache: Cache | None, where: Mapping[str, Any], wishes: ReportOptions, notes: PageRules | None
+    cache: DiskCache | None, where: Mapping[str, Any], wishes: ReportOptions, notes: PageRules | None
 ) -> ReportOutcome:
     return run_report(open_project(cache, notes=notes, **where), wishes)
 

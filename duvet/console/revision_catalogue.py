@@ -19,7 +19,7 @@ from duvet.project.project import Project
 from duvet.queries.revisions import DiffBase
 from duvet.specs.locator import locate_specification
 from duvet.trace.catalogue import Catalogue
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.git import GitCommand, GitRevisions, GitTree
 
 _NAME = "earlier"
@@ -34,7 +34,7 @@ class EarlierCatalogue(Struct, frozen=True):
 
 
 def load_earlier_catalogue(
-    cache: Cache | None, where: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
+    cache: DiskCache | None, where: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
 ) -> EarlierCatalogue:
     """The catalogue of a commit: commits don't change, so what is known of one is known for good."""
     today = open_project(cache, QuietProgress(current_settings()), **where)
@@ -45,7 +45,7 @@ def load_earlier_catalogue(
             return _read(today, tree, files)
 
     how = make_options_key(where, base.commit, revisions.prefix, files)
-    return today.memory.of_tree(_NAME, EarlierCatalogue, how, work)
+    return today.memory.compute(_NAME, EarlierCatalogue, how, work)
 
 
 def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> EarlierCatalogue:
@@ -64,7 +64,7 @@ def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> EarlierCatal
     for entry in project.not_applicable:
         # A commit doesn't change, and yet what it says may end.
         if entry.expiry:
-            today.memory.dated(entry.expiry.isoformat(), entry.has_expired)
+            today.memory.note_day(entry.expiry.isoformat(), entry.has_expired)
     return EarlierCatalogue(catalogue, True, tuple(tree.taken))
 
 

@@ -125,7 +125,7 @@ class ModelDiscovery:
 
     async def _looked_up(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _Kept:
         section = backend.section
-        name = f"models-{make_cache_key(endpoint.base, section.discover, section.llms_txt)}"
+        name = f"models-{make_cache_key((endpoint.base, section.discover, section.llms_txt))}"
         kept = self._blobs.load(name, _Kept)
         if kept is None or not self._counts(kept):
             kept = await self._found(backend, endpoint, log)

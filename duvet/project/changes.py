@@ -15,7 +15,7 @@ from msgspec import Struct
 from duvet.errors import UnreadableError
 from duvet.project.inputs import InputFiles
 from duvet.project.project import Project
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
 from duvet.tree.files import DiskTree
 from duvet.tree.record import TreeRecord
@@ -23,10 +23,10 @@ from duvet.tree.recorder import RecordedTree, find_altered_paths, find_refilled_
 
 
 class RecordedAnswers:
-    """All that a run has asked until now."""
+    """Everything that a run has asked until now."""
 
     def __init__(self, project: Project, *, recalled: bool = False) -> None:
-        """Of a run that was recalled it is not known which patterns there are, so that each name counts that comes."""
+        """With `recalled`, the run's patterns are unknown, so that every new name counts as a change."""
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the tree of the project has to be a RecordedTree")
         self.tree = project.tree
@@ -37,38 +37,40 @@ class RecordedAnswers:
         self._unmatched = {""} if recalled else set()
 
     def altered(self) -> set[str]:
-        """Every path that something else would be heard of."""
+        """Return every path with another answer now."""
         found = set(find_altered_paths(self.record, self.tree))
         if any(True for _ in find_refilled_folders(self.record, self.tree)):
             found |= self.listed_otherwise()
         return found
 
     def altered_among(self, paths: Collection[str]) -> set[str]:
-        """Those of these paths that something else would be heard of."""
+        """Return those of these paths with another answer now."""
         return set(find_altered_paths(self.record.about(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
-        """The files that have other names, too."""
+        """Yield the files that have other names, too."""
         for path in self.record.files:
-            # What is gone is told of.
+            # A missing file is a change of its own.
             with suppress(OSError, ValueError):
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:
                     yield path
 
     def listed_otherwise(self) -> set[str]:
-        """The files that patterns match now and did not, or no more; folders that are new are on the record then."""
+        """Return the files that patterns match only now, or no longer; new folders are added to the record."""
         if self.matched is None:
-            return self._unmatched or self._listed_elsewhere()
+            return self._unmatched or self._find_changed_listings()
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
-        now = patterns.match(tree, NoResultCache())
+        now = patterns.match(tree, Cache())
         self.record.renew(tree.record)
-        if others := self._listed_elsewhere():
+        if others := self._find_changed_listings():
             return others
-        return set() if _told(now) == _told(before) else _paths(now) ^ _paths(before) or {""}
+        if _describe_inputs(now) == _describe_inputs(before):
+            return set()
+        return _list_input_paths(now) ^ _list_input_paths(before) or {""}
 
-    def _listed_elsewhere(self) -> set[str]:
-        """The same for what is read beside the trace."""
+    def _find_changed_listings(self) -> set[str]:
+        """Return the same for files that are read beside the trace."""
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
@@ -76,51 +78,51 @@ class RecordedAnswers:
         return found
 
 
-def _told(inputs: InputFiles) -> object:
-    """All of it; in what order problems are found depends on the order of names on disk."""
+def _describe_inputs(inputs: InputFiles) -> object:
+    """Return all of it, but problems without their order, which depends on the order of names on disk."""
     return inputs.sources, inputs.requirements, frozenset(inputs.problems)
 
 
-def _paths(inputs: InputFiles) -> set[str]:
+def _list_input_paths(inputs: InputFiles) -> set[str]:
     found = {path for _, paths in inputs.sources for path in paths}
     return found.union(inputs.requirements, (problem.path for problem in inputs.problems))
 
 
 class EventHints(Struct):
-    """What events are about."""
+    """The possible effects of some events."""
 
     paths: set[str]
-    """What may be answered otherwise now, as it was asked."""
+    """Paths whose answers may have changed, as they were asked."""
     listing: bool = False
-    """Whether something came or went in a folder that was listed."""
+    """True if an entry was added to or removed from a folder that was listed."""
     whole: bool = False
-    """Whether that happened to a folder around what was asked, so that all that is in it has come or gone."""
+    """True if a folder around the answers was added or removed, with everything in it."""
 
 
 class WatchedPlaces:
-    """The real folders, links followed, that hold what was asked, and those around them up to the project."""
+    """The real folders, links followed, that contain what was asked, and their parents up to the project."""
 
     def __init__(self, record: TreeRecord, disk: DiskTree) -> None:
         self.folders: set[str] = set()
         self._missing: list[str] = []
-        """Folders around what was asked that are not there."""
+        """Parent folders that don't exist."""
         self._at = disk.at
         self._listed = record.folders
         self._around: set[str] = set()
-        """Every folder by its own name and by that of a link that leads to it."""
+        """Every parent folder by its own name and by that of a link that leads to it."""
         self._spelled: dict[str, list[str]] = defaultdict(list)
-        """How each real folder was called when it was asked for."""
+        """The paths by which each real folder was asked for."""
         self._linked: dict[str, list[str]] = defaultdict(list)
         """The links that lead to each real file."""
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
-        self._add_folders({*record.folders, *record.unlisted, *record.identities, *map(_parent, paths)})
+        self._add_folders({*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)})
         self._add_links(paths)
 
     def _add_folders(self, asked: set[str]) -> None:
-        root = _real(self._at(""))
+        root = _resolve_path(self._at(""))
         found: dict[str, str] = {}
-        for folder in sorted({one for path in asked for one in _enclosing(path, root)}):
-            real = found[folder] = self._resolved(folder, found)
+        for folder in sorted({one for path in asked for one in _list_enclosing_folders(path, root)}):
+            real = found[folder] = self._resolve_folder(folder, found)
             self._around.add(real)
             self._spelled[real].append(folder)
             if not os.path.isdir(real):
@@ -133,94 +135,94 @@ class WatchedPlaces:
         while root and not os.path.isdir(root):
             # It may come back.
             self._around.add(root)
-            root = _parent(root)
+            root = _get_parent(root)
         self.folders.add(root)
 
-    def _resolved(self, folder: str, found: dict[str, str]) -> str:
-        """The real folder; those around it have been found."""
-        above = found.get(_parent(folder))
+    def _resolve_folder(self, folder: str, found: dict[str, str]) -> str:
+        """Return the real folder; its parents have been resolved."""
+        above = found.get(_get_parent(folder))
         name = folder.rpartition("/")[2]
         if above is None or name in ("", ".", ".."):
-            return _real(self._at(folder))
-        path = _joined(above, name)
+            return _resolve_path(self._at(folder))
+        path = _join(above, name)
         if not os.path.islink(path):
             return path
         self._around.add(path)
-        return _real(path)
+        return _resolve_path(path)
 
     def _add_links(self, paths: Iterable[str]) -> None:
         for path in paths:
             if os.path.islink(self._at(path)):
-                real = _real(self._at(path))
+                real = _resolve_path(self._at(path))
                 self._linked[real].append(path)
-                if os.path.isdir(_parent(real)):
-                    self.folders.add(_parent(real))
+                if os.path.isdir(_get_parent(real)):
+                    self.folders.add(_get_parent(real))
 
     def grown(self) -> bool:
-        """Whether a folder has come since."""
+        """Check whether a missing folder exists by now."""
         return any(map(os.path.isdir, self._missing))
 
     def hints(self, events: Iterable[FolderEvent]) -> EventHints:
-        """What these events are about."""
+        """Return the possible effects of these events."""
         found = EventHints(set())
         for kind, event in events:
-            path = _slashed(event)
+            path = _use_slashes(event)
             found.whole = found.whole or path in self._around
             found.paths.update(self._linked.get(path, ()))
             name = path.rpartition("/")[2]
-            for folder in self._spelled.get(_parent(path), ()):
-                found.paths.add(_joined(folder, name))
+            for folder in self._spelled.get(_get_parent(path), ()):
+                found.paths.add(_join(folder, name))
                 found.listing = found.listing or (kind != MODIFIED_EVENT and folder in self._listed)
         return found
 
 
-def _enclosing(folder: str, root: str) -> Iterator[str]:
-    """The folder and those around it, up to the project or to a folder that holds the project."""
+def _list_enclosing_folders(folder: str, root: str) -> Iterator[str]:
+    """Yield the folder and its parents, up to the project or to a folder that contains the project."""
     yield folder
     while folder not in ("", "/") and not f"{root}/".startswith(f"{folder}/"):
-        folder = _parent(folder)
+        folder = _get_parent(folder)
         yield folder
 
 
-def _parent(path: str) -> str:
+def _get_parent(path: str) -> str:
     return path.rpartition("/")[0] or ("/" if path.startswith("/") and path != "/" else "")
 
 
-def _joined(folder: str, name: str) -> str:
+def _join(folder: str, name: str) -> str:
     return f"{folder}{name}" if folder in ("", "/") else f"{folder}/{name}"
 
 
-def _real(path: str) -> str:
-    return _slashed(os.path.realpath(path))
+def _resolve_path(path: str) -> str:
+    return _use_slashes(os.path.realpath(path))
 
 
-def _slashed(path: str) -> str:
+def _use_slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
 class ChangeSource(Protocol):
-    """Hears of what happens in folders."""
+    """Notifications about folders."""
 
     folders: set[str]
 
     def open(self, folders: set[str]) -> None:
-        """Hear of these folders from now on, and of no others."""
+        """Watch these folders and no others."""
 
 
 class FollowedReading:
-    """The answers of one reading, and what becomes of them."""
+    """The answers of one reading, and how they change."""
 
-    def __init__(self, answers: RecordedAnswers, teller: ChangeSource) -> None:
+    def __init__(self, answers: RecordedAnswers, source: ChangeSource) -> None:
         self.answers = answers
-        self._teller = teller
+        self._source = source
 
     @property
     def folders(self) -> set[str]:
-        """Where everything is that it is about."""
+        """The folders with everything that was asked."""
         return self._places.folders
 
     def about(self, events: Iterable[FolderEvent]) -> set[str] | None:
-        """What of it these events are about, changed or not; None where that can't be told."""
+        """Return the paths that were asked and that these events affect, changed or not; None if unknown."""
         if events is UNKNOWN_EVENTS:
             return None
         hints = self._places.hints(events)
@@ -229,12 +231,12 @@ class FollowedReading:
         return {path for path in hints.paths if self.answers.record.knows(path)}
 
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
-        """What has changed, as far as these events are about it."""
+        """Return the changed paths, as far as these events affect them."""
         hints = self._places.hints(events)
         unclear = events is UNKNOWN_EVENTS or hints.whole
-        return self.everything(anew=True) if unclear else self._hinted(hints)
+        return self.everything(anew=True) if unclear else self._check_hints(hints)
 
-    def _hinted(self, hints: EventHints) -> set[str]:
+    def _check_hints(self, hints: EventHints) -> set[str]:
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
         ##% patterns match other files, until it is interrupted.
@@ -247,7 +249,7 @@ class FollowedReading:
         return self.everything() if grown and not changed else changed
 
     def everything(self, *, anew: bool = False) -> set[str]:
-        """Ask to hear of all that may change, and only then look at all of it."""
+        """Watch all folders, and only then compare everything that was asked."""
         while True:
             self._listen(anew=anew)
             known = len(self.answers.record.folders)
@@ -262,20 +264,20 @@ class FollowedReading:
             self._places = WatchedPlaces(answers.record, answers.tree.disk)
         except FileNotFoundError as error:
             raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
-        if anew or self._places.folders != self._teller.folders:
-            self._teller.open(self._places.folders)
+        if anew or self._places.folders != self._source.folders:
+            self._source.open(self._places.folders)
 
 
 class ChangeWatcher:
-    """Tells when a project would be read otherwise than it was.
+    """Waits until a project would be read differently.
 
-    After each reading, `follow` the project; then `wait`. Nothing that changes in between is missed. One thread does
-    both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a Cache, whose
-    `settle` has been called if the run has written anything.
+    After each reading, `follow` the project; then `wait`. Nothing that changes in between is missed. One thread
+    does both, and any thread may `stop` it. The tree of the project has to be a RecordedTree, such as that of a
+    DiskCache whose `settle` has been called if the run has written anything.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._notices = FolderWatcher(environ or {})
+        self._watcher = FolderWatcher(environ or {})
         self._stop = Event()
         self._changed: set[str] = set()
 
@@ -285,30 +287,30 @@ class ChangeWatcher:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._notices.close()
+        self._watcher.close()
 
     def stop(self) -> None:
-        """End the waiting."""
+        """End `wait`."""
         self._stop.set()
 
     def follow(self, project: Project) -> None:
-        """From now on, changes are those to what this project was read from."""
+        """Watch for changes to everything that this project was read from."""
         self._answers = RecordedAnswers(project)
-        self._followed = FollowedReading(self._answers, self._notices)
+        self._followed = FollowedReading(self._answers, self._watcher)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without
         ##% an effect.
         self._changed = self._followed.everything()
 
     def are_outputs(self, paths: Iterable[str]) -> bool:
-        """Whether the project's reading has written all of these itself."""
+        """Check whether the project's run has written all of these paths itself."""
         return self._answers.tree.written.issuperset(paths)
 
     def wait(self) -> tuple[str, ...] | None:
-        """The paths that have changed, as soon as any has; None once it is stopped."""
+        """Return the changed paths as soon as there are any; None after `stop`."""
         changed, self._changed = self._changed, set()
         while not changed:
-            events = self._notices.wait(self._stop)
+            events = self._watcher.wait(self._stop)
             if events is None:
                 return None
             changed = self._followed.among(events)

@@ -25,7 +25,7 @@ from duvet.sources.scan import (
 from duvet.specs.extraction import Extraction
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
-from duvet.tree.cache import ResultCache, make_cache_key
+from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree, Tree
 
 StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
@@ -70,13 +70,13 @@ class InputPatterns(Struct, frozen=True):
     root: str
     """The working directory."""
 
-    def match(self, tree: Tree, memory: ResultCache) -> InputFiles:
+    def match(self, tree: Tree, memory: Cache) -> InputFiles:
         """All that there is."""
         listed = self._listed(tree, memory)
         found = self._found(tree, memory)
         return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
 
-    def _listed(self, tree: Tree, memory: ResultCache) -> SourceListing:
+    def _listed(self, tree: Tree, memory: Cache) -> SourceListing:
         rules = self._rules()
 
         def work() -> SourceListing:
@@ -86,10 +86,10 @@ class InputPatterns(Struct, frozen=True):
                 groups.setdefault(wanted.styles, []).append(wanted.path)
             return SourceListing(list(groups.items()), problems)
 
-        how = make_cache_key(self.root, [rule for rule, _ in rules], *self._problem_places)
-        return memory.of_tree("sources", SourceListing, how, work)
+        key = (self.root, [rule for rule, _ in rules], *self._problem_places)
+        return memory.compute("sources", SourceListing, key, work)
 
-    def _found(self, tree: Tree, memory: ResultCache) -> MatchedPaths:
+    def _found(self, tree: Tree, memory: Cache) -> MatchedPaths:
         config = self.config
         configured = config.requirements if config else ()
 
@@ -103,8 +103,8 @@ class InputPatterns(Struct, frozen=True):
             found += find_matching_files("pattern", self.requirements, view, problems.append, RuleOrigin())
             return MatchedPaths(list(dict.fromkeys(found)), problems)
 
-        how = make_cache_key(list(self.extracted), configured, self.requirements, *self._problem_places)
-        return memory.of_tree("requirement-files", MatchedPaths, how, work)
+        key = (list(self.extracted), configured, self.requirements, *self._problem_places)
+        return memory.compute("requirement-files", MatchedPaths, key, work)
 
     @property
     def _problem_places(self) -> tuple[str, str]:
@@ -127,7 +127,7 @@ class InputReader:
     """Reads the inputs; files that are what they were are not read again."""
 
     def __init__(
-        self, tree: Tree, memory: ResultCache, extraction: Extraction, report: ProblemSink, progress: Progress
+        self, tree: Tree, memory: Cache, extraction: Extraction, report: ProblemSink, progress: Progress
     ) -> None:
         self.tree = tree
         self.memory = memory
@@ -147,7 +147,7 @@ class InputReader:
         return found
 
     def _scan(self, styles: tuple[SourceStyle, ...], paths: Iterable[str]) -> None:
-        self._take(paths, make_cache_key(styles), lambda path: scan_file(SourceFile(path, styles), self.tree))
+        self._take(paths, (styles,), lambda path: scan_file(SourceFile(path, styles), self.tree))
 
     def _read_requirements(self, paths: Iterable[str]) -> None:
         extracted = self.extraction.annotations
@@ -156,7 +156,7 @@ class InputReader:
         unread = [path for path in paths if path not in extracted]
         self._take(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
 
-    def _take(self, paths: Iterable[str], how: str, read: Callable[[str], ScannedFile]) -> None:
+    def _take(self, paths: Iterable[str], key: object, read: Callable[[str], ScannedFile]) -> None:
         def readable(path: str) -> ScannedFile | None:
             try:
                 return read(path)
@@ -164,7 +164,7 @@ class InputReader:
                 self.report(make_unreadable_problem(error))
                 return None
 
-        for path, scanned in self.memory.of_files("annotations", ScannedFile, paths, how, readable):
+        for path, scanned in self.memory.parse_files("annotations", ScannedFile, paths, key, readable):
             for problem in scanned.problems:
                 self.report(problem)
             self._add(path, scanned.annotations)

@@ -25,7 +25,7 @@ from duvet.specs.library import Library
 from duvet.specs.locator import locate_specification
 from duvet.trace.build import add_problems, build_trace
 from duvet.trace.records import Finished, NotApplicable, Requirement, SettledRequirements, Trace, list_requirements
-from duvet.tree.cache import NoResultCache, ResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, Tree
 from duvet.tree.recorder import RecordedTree
 
@@ -76,7 +76,7 @@ class Project:
         environ: Mapping[str, str] | None = None,
         tree: Tree | None = None,
         progress: Progress | None = None,
-        memory: ResultCache | None = None,
+        memory: Cache | None = None,
         today: date | None = None,
     ) -> None:
         self.root = os.path.abspath(root).replace(os.sep, "/")
@@ -86,7 +86,7 @@ class Project:
         self.disk = _disk_of(tree) or DiskTree(self.root if root else "")
         self.tree = self.disk if tree is None else tree
         self.on_disk = tree is None or _disk_of(tree) is not None
-        self.memory = memory or NoResultCache()
+        self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
         """The day to hold against last days; where there is none, no day is over."""

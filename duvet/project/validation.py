@@ -22,7 +22,7 @@ from duvet.sources.editor import apply_edits
 from duvet.sources.literals import lines_in_literals, may_have_literals
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
-from duvet.tree.cache import NoResultCache, ResultCache, make_cache_key
+from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree, Tree
 from duvet.tree.outputs import store_together
 
@@ -245,7 +245,7 @@ def _in_literals(project: Project, by_path: dict[str, list[int]], places: Annota
 
     for styles, paths in project.inputs.sources:
         wanted = [path for path in paths if path in by_path and may_have_literals(path)]
-        for path, lines in project.memory.of_files("literals", LiteralLines, wanted, make_cache_key(styles), read):
+        for path, lines in project.memory.parse_files("literals", LiteralLines, wanted, (styles,), read):
             for id in by_path[path] if lines.inside else ():
                 if annotations[id].line in lines.inside:
                     yield Finding(make_string_problem(annotations[id], places), id)
@@ -340,24 +340,24 @@ def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
     )
 
 
-class _Elsewhere(NoResultCache):
+class _Elsewhere(Cache):
     """Knows what another memory knows, but for some files, and tells it nothing of these."""
 
-    def __init__(self, memory: ResultCache, files: Mapping[str, bytes]) -> None:
+    def __init__(self, memory: Cache, files: Mapping[str, bytes]) -> None:
         self.memory = memory
         self.files = files
 
-    def of_files(
-        self, name: str, kind: type[Value], paths: Iterable[str], how: str, read: Callable[[str], Value | None]
+    def parse_files(
+        self, name: str, kind: type[Value], paths: Iterable[str], key: object, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
         wanted = list(paths)
-        yield from self.memory.of_files(name, kind, [path for path in wanted if path not in self.files], how, read)
-        yield from super().of_files(name, kind, [path for path in wanted if path in self.files], how, read)
+        yield from self.memory.parse_files(name, kind, [path for path in wanted if path not in self.files], key, read)
+        yield from super().parse_files(name, kind, [path for path in wanted if path in self.files], key, read)
 
-    def of_text(
-        self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]
+    def parse_text(
+        self, name: str, kind: type[Value], path: str, key: object, data: bytes, parse: Callable[[], Value]
     ) -> Value:
-        return parse() if path in self.files else self.memory.of_text(name, kind, path, how, data, parse)
+        return parse() if path in self.files else self.memory.parse_text(name, kind, path, key, data, parse)
 
 
 # A mend makes its annotation valid, so that a second look finds little to do, and a third one nothing.

@@ -13,7 +13,7 @@ from msgspec import Struct, msgpack
 
 from duvet.errors import DuvetError, QueryError
 from duvet.trace.catalogue import Catalogue
-from duvet.tree.cache import ResultCache, make_cache_key
+from duvet.tree.cache import Cache
 from duvet.tree.record import digest_content
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ _UNMARKED = str.maketrans("\0\1\2", "   ")
 class RequirementIndex:
     """The requirements of a catalogue by the words that they hold."""
 
-    def __init__(self, catalogue: Catalogue, memory: ResultCache) -> None:
+    def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
         self._texts = _texts(catalogue)
-        how = make_cache_key(_sqlite().sqlite_version, digest_content(msgpack.encode(self._texts)))
-        self._data = memory.of_tree("search", bytes, how, self._built)
+        key = (_sqlite().sqlite_version, digest_content(msgpack.encode(self._texts)))
+        self._data = memory.compute("search", bytes, key, self._built)
 
     def _built(self) -> bytes:
         with _opened() as table:

@@ -29,7 +29,7 @@ from duvet.store.records import VectorSegment
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.trace.names import find_section, find_sections, match_whole_specifications
-from duvet.tree.cache import ResultCache, make_cache_key
+from duvet.tree.cache import Cache
 from duvet.tree.record import digest_content
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ class _Kept(Struct, array_like=True):
 class RequirementVectors:
     """The vectors of the requirements of a catalogue."""
 
-    def __init__(self, catalogue: Catalogue, memory: ResultCache, embedder: Embedder) -> None:
+    def __init__(self, catalogue: Catalogue, memory: Cache, embedder: Embedder) -> None:
         self._texts = _texts(catalogue)
         self._embedder = embedder
-        how = make_cache_key(embedder.name, digest_content(msgpack.encode(self._texts)))
-        self._kept = memory.of_tree("vectors", _Kept, how, self._made)
+        key = (embedder.name, digest_content(msgpack.encode(self._texts)))
+        self._kept = memory.compute("vectors", _Kept, key, self._made)
 
     def _made(self) -> _Kept:
         space = self._embedder.fitted(self._texts)
@@ -214,7 +214,7 @@ class _Matches(Struct, frozen=True):
 def search_requirements(
     catalogue: Catalogue,
     asked: SearchQuery,
-    memory: ResultCache,
+    memory: Cache,
     files: ProjectFiles | None = None,
     embedder: Embedder | None = None,
 ) -> SearchAnswer:
@@ -290,7 +290,7 @@ def describe_answer(answer: SearchAnswer | SearchHits) -> Iterator[str]:
         yield "nothing has all words; these have some"
 
 
-def _meanings(catalogue: Catalogue, memory: ResultCache, embedder: Embedder) -> RequirementVectors:
+def _meanings(catalogue: Catalogue, memory: Cache, embedder: Embedder) -> RequirementVectors:
     # Most searches are for words alone.
     return RequirementVectors(catalogue, memory, embedder)
 

@@ -121,7 +121,7 @@ def _extract(config: Config, library: Library, specification: Specification, roo
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
     all.folders[folder] = f"{name}#"
     how = f"{name}\n{folder}\n{specification.locator.format.name}"
-    asked = library.memory.of_text(
+    asked = library.memory.parse_text(
         "requirements", _Asked, path, how, specification.data, lambda: _asked(specification, name, folder)
     )
     lost = [

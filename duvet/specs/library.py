@@ -15,7 +15,7 @@ from duvet.specs.anchors import make_anchor
 from duvet.specs.fetch import DownloadOutcome
 from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, strip_extension
 from duvet.text import decode_utf8
-from duvet.tree.cache import NoResultCache, ResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
 _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
@@ -113,13 +113,13 @@ class Library:
     """Loads specifications; what was read or parsed once is kept."""
 
     def __init__(
-        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: ResultCache | None = None
+        self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Cache | None = None
     ) -> None:
         self.tree = tree
         self.folder = folder
         self.fetcher = fetcher
         self.cwd = cwd
-        self.memory = memory or NoResultCache()
+        self.memory = memory or Cache()
         self.failures: dict[Locator, DuvetError] = {}
         """Why specifications could not be loaded; nothing is tried twice."""
         self._loaded: dict[Locator, Specification] = {}
@@ -151,12 +151,12 @@ class Library:
             self._fetched.update(found)
             for url, outcome in found.items():
                 if isinstance(outcome, bytes):
-                    self.memory.wrote(missing[url], outcome)
+                    self.memory.note_written(missing[url], outcome)
                 else:
                     ##= man/spec/cache.md#freshness
                     ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
                     ##% that changed during the run.
-                    self.memory.for_now()
+                    self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
@@ -178,7 +178,7 @@ class Library:
 
     def _made(self, locator: Locator, path: str, data: bytes) -> Specification:
         how = locator.format.name
-        parsed = self.memory.of_text(
+        parsed = self.memory.parse_text(
             "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
         )
         return Specification(

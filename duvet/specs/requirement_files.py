@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.config import fields
-from duvet.config.toml import TomlDocument, TomlEncodingError, TomlError, has_control_characters, parse_toml_bytes
+from duvet.config.document import DocumentError
+from duvet.config.toml import TomlDocument, has_control_characters, parse_toml_bytes
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.text import WHITESPACE, quote_text
 
@@ -300,11 +301,11 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
     """The annotations of a requirement file in its order, and every problem of those that can't be read."""
     try:
         toml = parse_toml_bytes(data, path)
-    except TomlEncodingError as error:
+    except DocumentError as error:
+        if error.is_text:
+            return [], [rules.REQUIREMENT_SYNTAX.problem(error.message, path, error.place)]
         hint = "save the file as UTF-8"
         return [], [rules.FILE_NOT_UTF8.problem(error.message, path, error.place, hint=hint)]
-    except TomlError as error:
-        return [], [rules.REQUIREMENT_SYNTAX.problem(error.message, path, error.place)]
     return _read(toml)
 
 

@@ -16,7 +16,7 @@ from duvet.queries.details import DetailMaterial
 from duvet.queries.references import ResolvedReference, resolve_reference
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
-from duvet.tree.cache import ResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import leads_into_folder
 
 
@@ -112,7 +112,7 @@ class ProjectSnapshot:
             self._earlier = {}
 
     @property
-    def memory(self) -> ResultCache:
+    def memory(self) -> Cache:
         return self.project.memory
 
     @cached_property

@@ -40,7 +40,7 @@ from duvet.trace.records import (
     Tally,
     Trace,
 )
-from duvet.tree.cache import ResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
 _IMPLEMENTED = CITATION | EXCEPTION | IMPLICATION
@@ -244,7 +244,7 @@ _Spot = tuple[str, str]
 
 
 def resolve_not_applicable(
-    config: Config, scopes: RequirementsByTarget, today: date | None, memory: ResultCache
+    config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
 ) -> SettledRequirements:
     """What becomes of the requirements; where there is no today, no day is over."""
     problems: list[Problem] = []
@@ -271,12 +271,12 @@ def resolve_not_applicable(
     return SettledRequirements(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems), freed)
 
 
-def _is_over(day: date, today: date | None, memory: ResultCache) -> bool:
+def _is_over(day: date, today: date | None, memory: Cache) -> bool:
     ##= man/spec/gates.md#not-applicable
     ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
     ##% and require its requirements again.
     is_over = today is not None and day < today
-    memory.dated(day.isoformat(), is_over)
+    memory.note_day(day.isoformat(), is_over)
     return is_over
 
 

@@ -1,1 +1,1 @@
-"""Where files come from: disk, memory, a git revision, a recording. What was read before, and what has changed since."""
+"""Trees of files (disk, memory, a git revision), what a run asked of them, and the cache of its results."""

@@ -27,19 +27,19 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @cache
 def compute_build_id() -> bytes:
-    """A name for this very duvet, its Python and the packages that are installed beside it, in this user's hands."""
+    """Return a digest of this duvet, its Python, the packages beside it, and the user."""
     try:
         # What is installed changes as a whole, and so does the folder that it is in.
-        own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _files(_PACKAGE)
-        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_libraries(), *_reader()]
+        own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
+        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_list_libraries(), *_describe_user()]
     except OSError:
         # What can't be told is like nothing else.
         return os.urandom(32)
     return digest_content("\n".join(parts).encode(errors="surrogateescape"))
 
 
-def _files(folder: str) -> Iterator[str]:
-    """Every module and template with its time: while duvet itself is worked on, its version stays the same."""
+def _list_modules(folder: str) -> Iterator[str]:
+    """Yield every module and template with its time: during development, the version stays the same."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -47,19 +47,19 @@ def _files(folder: str) -> Iterator[str]:
             info = entry.stat()
             yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
         elif entry.name != "__pycache__":
-            yield from _files(entry.path)
+            yield from _list_modules(entry.path)
 
 
-def _libraries() -> Iterator[str]:
-    """The folders that packages are installed into: they change with every package."""
+def _list_libraries() -> Iterator[str]:
+    """Yield the folders that packages are installed into: they change with every package."""
     beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
     for folder in dict.fromkeys([beside, *sys.path]):
         if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
             yield f"{folder} {os.stat(folder).st_mtime_ns}"
 
 
-def _reader() -> Iterator[str]:
-    """Who reads, and how the names of files are understood."""
+def _describe_user() -> Iterator[str]:
+    """Yield the user, and the encoding of file names."""
     yield sys.getfilesystemencoding()
     if sys.platform != "win32":
         yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
@@ -68,20 +68,20 @@ def _reader() -> Iterator[str]:
 BLOB_MAGIC = b"duvet cache\n"
 _DIGEST, _SIZE = 32, 8
 _HEAD = len(BLOB_MAGIC) + _DIGEST + _SIZE + _DIGEST
-"""Whose it is, how much follows, and a digest of that."""
+"""The length of magic bytes, a digest of build and name, the size of the payload, and its digest."""
 IGNORE_FILE, IGNORE_ALL = ".gitignore", b"*\n"
 
 Value = TypeVar("Value")
 
 
 class BlobStore:
-    """A folder of files that only duvet reads; whatever is wrong with one, it counts as absent."""
+    """A folder of files that only duvet reads; a file with any fault counts as absent."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
-        """What was saved under the name."""
+        """Return the value that was saved under the name."""
         ##= man/spec/cache.md#storage
         ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
         with suppress(OSError, UnreadableError):
@@ -89,13 +89,15 @@ class BlobStore:
             with FileIO(handle) as file:
                 start = file.read(_HEAD)
                 # What is none of ours may be larger than memory.
-                if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + _size(start):
+                if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + int.from_bytes(
+                    start[-_DIGEST - _SIZE : -_DIGEST]
+                ):
                     payload = file.read()
                     return decode_blob(payload, kind) if start.endswith(digest_content(payload)) else None
         return None
 
     def start(self, name: str) -> bytes:
-        """How a file begins; nothing where it can't be read."""
+        """Return the header of a file; empty if it can't be read."""
         with suppress(OSError, UnreadableError):
             handle, _ = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
@@ -103,19 +105,20 @@ class BlobStore:
         return b""
 
     def save(self, name: str, value: object) -> None:
-        """Replace what is saved under the name; where that can't be done, it is left."""
+        """Replace the value under the name, if the folder can be written to."""
         path = os.path.join(self.folder, name)
         ##= man/spec/cache.md#storage
         ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            data = _encoded(name, value)
-            if self._prepare() and _is_free(path):
+            data = _encode_blob(name, value)
+            # Something that is not a file is left alone, and so is what it leads to.
+            if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
                 # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
                 store_file(path, data)
 
     def _prepare(self) -> bool:
-        """Make the folder, which git is to ignore; a link may lead anywhere, and is not written to."""
+        """Make the folder, and hide it from git; False if it is a link, which may lead anywhere."""
         if os.path.islink(self.folder) or os.path.islink(os.path.dirname(self.folder)):
             return False
         ignore = os.path.join(self.folder, IGNORE_FILE)
@@ -128,7 +131,7 @@ class BlobStore:
         return True
 
     def names(self, *, unfinished: bool = False) -> list[str]:
-        """The files in the folder, those that are whole or those that nobody finished."""
+        """List the files in the folder, either complete ones or those left unfinished."""
         try:
             found = os.listdir(self.folder)
         except OSError:
@@ -136,13 +139,8 @@ class BlobStore:
         return sorted(name for name in found if name != IGNORE_FILE and is_unfinished(name) == unfinished)
 
 
-def _is_free(path: str) -> bool:
-    """Whether a file may be put there; what is something else is left alone, and so is what it leads to."""
-    return not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)
-
-
 class NoBlobStore(BlobStore):
-    """Keeps nothing."""
+    """A store that keeps nothing."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -155,16 +153,12 @@ class NoBlobStore(BlobStore):
 
 
 def make_blob_header(name: str) -> bytes:
-    """How a file begins that this very build has saved under that name."""
+    """Return the magic bytes and the digest of this build and the name."""
     return BLOB_MAGIC + digest_content(compute_build_id() + os.fsencode(name))
 
 
-def _size(start: bytes) -> int:
-    return int.from_bytes(start[-_DIGEST - _SIZE : -_DIGEST])
-
-
-def _encoded(name: str, value: object) -> bytearray:
-    """The whole file; what may be many megabytes is put where it stays."""
+def _encode_blob(name: str, value: object) -> bytearray:
+    """Return the whole file, without a second copy of what may be many megabytes."""
     data = bytearray(_HEAD)
     msgpack.Encoder().encode_into(value, data, _HEAD)
     payload = memoryview(data)[_HEAD:]
@@ -173,14 +167,14 @@ def _encoded(name: str, value: object) -> bytearray:
 
 
 def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
-    """The value, if it is one of that kind."""
+    """Return the value, or None if it is of another type."""
     with suppress(DecodeError, RecursionError):
         return msgpack.decode(data, type=kind)
     return None
 
 
 class CacheFileState(StrEnum):
-    """Whether a file of the cache is any good."""
+    """The state of a file in the cache folder; only a good one is used."""
 
     GOOD = "good"
     OTHER_BUILD = "of another build or user"
@@ -189,27 +183,25 @@ class CacheFileState(StrEnum):
 
 
 class CacheFile(Struct, frozen=True):
-    """One file of a cache."""
-
     name: str
     size: int
     state: CacheFileState
 
 
 def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Every file, by name."""
-    return tuple(_item(blobs, name) for name in blobs.names())
+    """List every file of the cache by name."""
+    return tuple(_inspect_file(blobs, name) for name in blobs.names())
 
 
-def _item(blobs: BlobStore, name: str) -> CacheFile:
+def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
     start, size = blobs.start(name), 0
     if start:
         with suppress(OSError):
             size = os.stat(os.path.join(blobs.folder, name)).st_size
-    return CacheFile(name, size, _state(blobs, name, start))
+    return CacheFile(name, size, _find_state(blobs, name, start))
 
 
-def _state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
+def _find_state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
     if not start.startswith(BLOB_MAGIC):
         return CacheFileState.FOREIGN
     if not start.startswith(make_blob_header(name)):
@@ -218,23 +210,18 @@ def _state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """Remove the cache; a file that is none of ours stays, and its folder too."""
+    """Remove the cache; files that are not duvet's stay, and their folder too."""
     ##= man/spec/cache.md#storage
     ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
     found = tuple(item for item in list_cache_files(blobs) if item.state is not CacheFileState.FOREIGN)
-    for path in _ours(blobs, found):
-        # Another one may be clearing it, too.
+    names = [item.name for item in found] + blobs.names(unfinished=True)
+    with suppress(UnreadableError):
+        if DiskTree(blobs.folder).read(IGNORE_FILE) == IGNORE_ALL:
+            names.append(IGNORE_FILE)
+    for name in names:
+        # Another process may be clearing it, too.
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            os.unlink(os.path.join(blobs.folder, name))
     with suppress(OSError):
         os.rmdir(blobs.folder)
     return found
-
-
-def _ours(blobs: BlobStore, found: tuple[CacheFile, ...]) -> Iterator[str]:
-    names = [item.name for item in found] + blobs.names(unfinished=True)
-    yield from (os.path.join(blobs.folder, name) for name in names)
-    ignore = os.path.join(blobs.folder, IGNORE_FILE)
-    with suppress(UnreadableError):
-        if DiskTree().read(ignore) == IGNORE_ALL:
-            yield ignore

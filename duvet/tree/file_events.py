@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 
 
 FolderEvent = tuple[int, str]
-"""What happened, and the absolute path that it happened to."""
+"""The kind of event, and the absolute path."""
 UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()
-"""Something has happened, or may have."""
+"""Something has changed, or may have."""
 MODIFIED_EVENT = 2
 """Neither added nor deleted."""
 
 _QUIET = 25
-"""Milliseconds without an event after which those that have come count as one change."""
+"""Milliseconds without an event after which the events so far count as one change."""
 _LONGEST = 400
-"""Milliseconds after which events that don't end count as one, too."""
+"""Milliseconds after which events that keep coming count as one change, too."""
 _BETWEEN_POLLS = 0.3
 _NO_POLLS = ("", "false", "disable", "disabled")
 _ATTEMPTS = 5
 
 
 class FolderWatcher:
-    """Hears of everything that happens in some folders."""
+    """Waits for changes in folders, through watchfiles or by polling."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.polling = wants_polling(environ)
         delay = environ.get("WATCHFILES_POLL_DELAY_MS", "")
         self.seconds = int(delay) / 1000 if delay.isdecimal() else _BETWEEN_POLLS
         self.folders: set[str] = set()
-        self._told: RustNotify | None = None
+        self._notifier: RustNotify | None = None
 
     def open(self, folders: set[str]) -> None:
-        """Hear of these folders from now on, and of no others; what has not been waited for is forgotten."""
+        """Watch these folders and no others; events not yet read are dropped."""
         self.close()
         ##= man/spec/watch.md#noticing-changes
         ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
@@ -59,7 +59,7 @@ class FolderWatcher:
             return
         for _ in range(_ATTEMPTS):
             try:
-                self._told = self._opened([one for one in folders if _can_be_watched(one)])
+                self._notifier = self._create_notifier([one for one in folders if _can_be_watched(one)])
             except (FileNotFoundError, PermissionError):
                 # Gone, or closed to us, since it was looked at.
                 continue
@@ -67,7 +67,7 @@ class FolderWatcher:
             return
         raise DuvetError("can't watch for changes: folders come and go too fast")
 
-    def _opened(self, folders: list[str]) -> RustNotify:
+    def _create_notifier(self, folders: list[str]) -> RustNotify:
         from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
         try:
@@ -75,40 +75,39 @@ class FolderWatcher:
         except (FileNotFoundError, PermissionError):
             raise
         except (OSError, WatchfilesRustInternalError) as error:
-            raise _refusal(str(error), len(folders)) from error
+            raise _make_limit_error(str(error), len(folders)) from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
-        """What has happened since the last time, which may be unknown; None once that is asked to stop."""
+        """Wait for events; UNKNOWN_EVENTS if they can't be named, None after `stop`."""
         if self.polling:
             # watchfiles has a way of its own to poll, but what is changed twice in a second escapes it.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
         from watchfiles._rust_notify import WatchfilesRustInternalError
 
-        assert self._told is not None
+        assert self._notifier is not None
         try:
             ##= man/spec/watch.md#reporting-again
             ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
             ##% changed files first.
-            told = self._told.watch(_LONGEST, _QUIET, 0, stop)
+            events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
             # Such as a name that is not UTF-8. From then on it says nothing else.
             self.close()
             return UNKNOWN_EVENTS
-        if told == "signal":
+        if events == "signal":
             # Python's own handler has been called, and what it raised was caught.
             raise KeyboardInterrupt
-        return None if isinstance(told, str) else told
+        return None if isinstance(events, str) else events
 
     def close(self) -> None:
-        """Hear of nothing any more."""
-        if self._told is not None:
-            self._told.close()
-        self._told = None
+        if self._notifier is not None:
+            self._notifier.close()
+        self._notifier = None
         self.folders = set()
 
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
-    """Whether files are to be looked at again and again."""
+    """Check whether the environment asks for polling."""
     # The names are those of watchfiles, for file systems that don't tell, such as network drives.
     return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
 
@@ -121,7 +120,7 @@ def _can_be_watched(folder: str) -> bool:
     return os.access(folder, os.R_OK)
 
 
-def _refusal(reason: str, count: int) -> DuvetError:
+def _make_limit_error(reason: str, count: int) -> DuvetError:
     ##= man/spec/watch.md#noticing-changes
     ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
     if "watch limit" in reason:
@@ -140,14 +139,14 @@ def _refusal(reason: str, count: int) -> DuvetError:
 _BLIND = re.compile(
     r"(nfs\d?|9p|fuse.*|virtiofs|cifs|smb.*|vboxsf|vmhgfs|prl_fs|drvfs|ceph|afs|lustre|beegfs|ocfs2|gfs2?)\Z"
 )
-"""Others than this machine write there, or this machine past the system that we ask."""
+"""File systems that other machines write to, or that this machine changes without notifications."""
 _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
 _MOUNTED = "/proc/self/mountinfo"
 
 
 class Mount(Struct, frozen=True):
-    """A file system, and where it begins."""
+    """A mounted file system."""
 
     folder: str
     kind: str
@@ -155,48 +154,43 @@ class Mount(Struct, frozen=True):
 
 
 class MountTable:
-    """All that are mounted."""
+    """The mounted file systems."""
 
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
         # What was mounted last hides what was there before.
         self._mounts = {mount.folder: mount for mount in mounts}
 
     def are_blind(self, folders: Iterable[str]) -> bool:
-        """Whether changes in one of these real folders may be made without being told of."""
-        found = {mount.folder: mount for mount in map(self._mount_of, folders) if mount}
+        """Check whether changes in one of these real folders may come without a notification."""
+        found = {mount.folder: mount for mount in map(self._find_mount, folders) if mount}
         return any(map(self._is_blind, found.values()))
 
     def _is_blind(self, mount: Mount) -> bool:
         if mount.kind != "overlay":
             return bool(_BLIND.match(mount.kind))
         layers = [layer for listed in _LAYERS.findall(mount.options) for layer in listed.split(":")]
-        below = [self._mount_of(_plain(layer)) for layer in layers]
+        below = [self._find_mount(_unescape(layer)) for layer in layers]
         return any(_BLIND.match(one.kind) for one in below if one)
 
-    def _mount_of(self, folder: str) -> Mount | None:
+    def _find_mount(self, folder: str) -> Mount | None:
         path = PurePosixPath(folder)
         return next((self._mounts[str(one)] for one in (path, *path.parents) if str(one) in self._mounts), None)
 
 
 def parse_mounts(table: str) -> MountTable:
-    """What a table of the system says."""
-    return MountTable(_mounts(table))
+    """Parse the system's table of mounts."""
+    rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
+    return MountTable(
+        Mount(_unescape(place[4]), kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2
+    )
 
 
-def _mounts(table: str) -> Iterable[Mount]:
-    for line in table.splitlines():
-        place, _, kind = line.partition(" - ")
-        places, kinds = place.split(" "), kind.split(" ")
-        if len(places) > 4 and len(kinds) > 2:
-            yield Mount(_plain(places[4]), kinds[0], kinds[2])
-
-
-def _plain(written: str) -> str:
+def _unescape(written: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), written)
 
 
 def read_mounts() -> MountTable:
-    """Those of this process; none where the system has no such table."""
+    """Read the mounts of this process; empty if the system has no such table."""
     try:
         with open(_MOUNTED, encoding="utf-8", errors="surrogateescape") as table:
             return parse_mounts(table.read())
@@ -216,15 +210,15 @@ _GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class InotifyDescriptor:
-    """Hears of everything that happens in some folders.
+    """Watches folders through inotify.
 
-    The system has put a change in here before the call that made it returns: while the descriptor is silent, there was
-    none. OSError where the system has no room for another one, or for so many folders.
+    The system queues a change before the call that made it returns: while the descriptor is silent, there was none.
+    OSError if the system allows no further descriptor, or not so many folders.
     """
 
     def __init__(self) -> None:
         self._system = ctypes.CDLL(None, use_errno=True)
-        self.handle = self._asked("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
+        self.handle = self._call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
         self.folders: set[str] = set()
         self._watched: dict[int, set[str]] = {}
         self._readable = select.poll()
@@ -232,51 +226,48 @@ class InotifyDescriptor:
         self._closed = finalize(self, os.close, self.handle)
 
     def is_silent(self, milliseconds: int = 0) -> bool:
-        """Whether nothing has happened that has not been read, and nothing does within this time."""
+        """Check that no event is queued, and that none comes within this time."""
         return self._closed.alive and not self._readable.poll(milliseconds)
 
     def open(self, folders: set[str]) -> None:
-        """Hear of these folders from now on, and of no others; FileNotFoundError where one of them has gone."""
+        """Watch these folders and no others; FileNotFoundError if one of them no longer exists."""
         watched: dict[int, set[str]] = {}
         for folder in folders:
             try:
                 mask = _CONTENT | _NAMES | _ONLY_FOLDERS
-                number = self._asked("inotify_add_watch", self.handle, os.fsencode(folder), mask)
+                number = self._call("inotify_add_watch", self.handle, os.fsencode(folder), mask)
             except PermissionError:
                 # Who may not read a folder hears from the one around it when that changes.
                 continue
             watched.setdefault(number, set()).add(folder)
         for number in self._watched.keys() - watched.keys():
-            self._asked("inotify_rm_watch", self.handle, number)
+            self._call("inotify_rm_watch", self.handle, number)
         self._watched = watched
         self.folders = folders
 
     def read(self) -> Iterable[FolderEvent]:
-        """What has happened since the last time, which may be unknown; none of it is waited for."""
+        """Return the queued events without waiting; UNKNOWN_EVENTS if the queue overflowed."""
         found: list[FolderEvent] = []
         while self._closed.alive and not self.is_silent():
-            for number, kind, name in _parts(os.read(self.handle, _SIZE)):
+            for number, kind, name in _parse_events(os.read(self.handle, _SIZE)):
                 if kind & _OVERFLOW:
                     ##= man/spec/mcp.md#freshness
                     ##% The server MUST rely on the system's notifications of changes, and look for changes itself only
                     ##% where they are missing or unreliable, as on network file systems.
-                    self._drop()
+                    while not self.is_silent():
+                        os.read(self.handle, _SIZE)
                     return UNKNOWN_EVENTS
                 folders = self._watched.get(number, set())
-                found += [(_kind(kind), f"{folder}/{name}" if name else folder) for folder in folders]
+                event = MODIFIED_EVENT if kind & _CONTENT else _ADDED
+                found += [(event, f"{folder}/{name}" if name else folder) for folder in folders]
                 if kind & _IGNORED:
                     self.folders = self.folders - self._watched.pop(number, set())
         return found
 
-    def _drop(self) -> None:
-        while not self.is_silent():
-            os.read(self.handle, _SIZE)
-
     def close(self) -> None:
-        """Hear of nothing any more."""
         self._closed()
 
-    def _asked(self, name: str, *arguments: object) -> int:
+    def _call(self, name: str, *arguments: object) -> int:
         answer = int(getattr(self._system, name)(*arguments))
         if answer < 0:
             number = ctypes.get_errno()
@@ -287,12 +278,8 @@ class InotifyDescriptor:
         return answer
 
 
-def _kind(kind: int) -> int:
-    return MODIFIED_EVENT if kind & _CONTENT else _ADDED
-
-
-def _parts(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Each event in what the system writes: which watch it is from, what happened, and to which name there."""
+def _parse_events(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield the watch, kind and file name of each event in the system's buffer."""
     start = 0
     while start < len(data):
         number, kind, _, size = _HEAD.unpack_from(data, start)

@@ -1,4 +1,4 @@
-"""The reading protocol, and its trees of files on disk and in memory."""
+"""The protocol for reading files, and its implementations on disk and in memory."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from duvet.errors import NotRegularError, UnreadableError, describe_os_error
 from duvet.text import quote_text, shorten_text
 
 IS_FOLDER = "Is a directory (os error 21)"
-"""What is said where a file is wanted and a folder stands."""
+"""The message for a folder in place of a file."""
 
 
 class TreeEntry(Protocol):
-    """A name in a folder; os.DirEntry is one."""
+    """A name in a folder; os.DirEntry implements it."""
 
     @property
     def name(self) -> str:
         """The last part of the path."""
 
     def is_dir(self) -> bool:
-        """Whether it is a folder, or a link to one."""
+        """Check for a folder, or a link to one."""
 
     def is_symlink(self) -> bool:
-        """Whether it is a link."""
+        """Check for a link."""
 
 
 def is_folder(entry: TreeEntry) -> bool:
-    """Whether it is a folder or a link to one; what can't be told is none."""
+    """Check for a folder or a link to one; False on a system error."""
     try:
         return entry.is_dir()
     except OSError:
@@ -42,24 +42,24 @@ class Tree(Protocol):
     """Files below a root. Paths are relative to the root, or absolute, with forward slashes."""
 
     def read(self, path: str) -> bytes:
-        """The bytes of a regular file; UnreadableError where there is none."""
+        """Return the bytes of a regular file; UnreadableError if there is none."""
 
     def is_file(self, path: str) -> bool:
-        """Whether a regular file is there."""
+        """Check for a regular file."""
 
     def exists(self, path: str) -> bool:
-        """Whether anything is there, be it a link that leads nowhere."""
+        """Check for anything at all, even a broken link."""
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        """What a folder holds, in no order; nothing where there is no folder."""
+        """Yield the entries of a folder in no order; nothing if there is no such folder."""
 
     def identity(self, folder: str) -> object:
-        """What two paths to one folder have in common, to see loops."""
+        """Return a value that all paths to one folder share, to detect loops."""
 
 
 CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
 OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)
-"""What duvet keeps there for itself is no part of any tree."""
+"""The folders of duvet's own data, which no tree contains."""
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
@@ -81,17 +81,17 @@ class DiskTree:
         return self.read_with_marks(path)[0]
 
     def read_with_marks(self, path: str) -> tuple[bytes, os.stat_result]:
-        """The bytes of a file, and what it looked like just before they were read."""
+        """Return the bytes of a file, and its status just before they were read."""
         handle, info = self.opened(path)
         try:
-            return _content(handle, info), info
+            return _read_all(handle, info), info
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=path) from error
         finally:
             os.close(handle)
 
     def opened(self, path: str) -> tuple[int, os.stat_result]:
-        """A handle to read a regular file with, and what the file looks like."""
+        """Open a regular file, and return its handle and status."""
         try:
             ##= man/spec/trace.md#sources
             ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is
@@ -109,7 +109,7 @@ class DiskTree:
         return os.path.isfile(self.at(path))
 
     def is_own(self, path: str) -> bool:
-        """Whether a folder is duvet's own, in this project or in another, by this name or by that of a link."""
+        """Check for a folder of duvet's own data, in this project or another, also behind a link."""
         if path.rpartition("/")[2] not in _NAMES:
             return False
         real = os.path.realpath(self.at(path)).replace(os.sep, "/")
@@ -137,7 +137,7 @@ class DiskTree:
         return (info.st_dev, info.st_ino)
 
     def marks(self, path: str) -> os.stat_result:
-        """What a file or folder looks like."""
+        """Return the status of a file or folder."""
         try:
             return os.stat(self.at(path))
         except (OSError, ValueError) as error:
@@ -145,7 +145,7 @@ class DiskTree:
 
 
 def is_own_folder(path: str) -> bool:
-    """Whether a folder of this path is one of those that duvet keeps for itself."""
+    """Check whether the path is that of a folder of duvet's own data."""
     ##= man/spec/cache.md#storage
     ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
     ##% link there.
@@ -153,7 +153,7 @@ def is_own_folder(path: str) -> bool:
 
 
 def find_read_fault(disk: DiskTree, path: str) -> str:
-    """Why a path can't be read as a file; empty where it can."""
+    """Return the reason why a file can't be read; empty if it can."""
     try:
         disk.read(path)
     except UnreadableError as error:
@@ -161,7 +161,7 @@ def find_read_fault(disk: DiskTree, path: str) -> str:
     return ""
 
 
-def _content(handle: int, info: os.stat_result) -> bytes:
+def _read_all(handle: int, info: os.stat_result) -> bytes:
     # A file object would ask for the size again, and where it stands.
     data = os.read(handle, info.st_size + 1)
     if len(data) == info.st_size:
@@ -176,7 +176,7 @@ _NOTHING = "No such file or directory (os error 2)"
 
 
 class MemoryEntry:
-    """A name in a folder that is held in memory."""
+    """A name in a folder in memory."""
 
     def __init__(self, name: str, is_folder: bool) -> None:
         self.name = name
@@ -190,16 +190,16 @@ class MemoryEntry:
 
 
 class MemoryTree:
-    """Files held in memory, laid over another tree or alone."""
+    """Files in memory, alone or in front of another tree."""
 
     def __init__(self, files: Mapping[str, bytes], below: Tree | None = None) -> None:
-        self.files = {_plain(path): data for path, data in files.items()}
+        self.files = {_normalise(path): data for path, data in files.items()}
         self.below = below
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self.files:
-            self._place(path)
+            self._add_parents(path)
 
-    def _place(self, path: str) -> None:
+    def _add_parents(self, path: str) -> None:
         is_folder = False
         while path not in ("", "/"):
             folder, name = posixpath.split(path)
@@ -209,7 +209,7 @@ class MemoryTree:
             path, is_folder = folder, True
 
     def read(self, path: str) -> bytes:
-        plain = _plain(path)
+        plain = _normalise(path)
         found = self.files.get(plain)
         if found is not None:
             return found
@@ -220,15 +220,15 @@ class MemoryTree:
         raise UnreadableError(_NOTHING, path=path)
 
     def is_file(self, path: str) -> bool:
-        return _plain(path) in self.files or (self.below is not None and self.below.is_file(path))
+        return _normalise(path) in self.files or (self.below is not None and self.below.is_file(path))
 
     def exists(self, path: str) -> bool:
-        plain = _plain(path)
+        plain = _normalise(path)
         here = plain in self.files or plain in self._folders
         return here or (self.below is not None and self.below.exists(path))
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        own = self._folders.get(_plain(folder), {})
+        own = self._folders.get(_normalise(folder), {})
         for name, is_folder in own.items():
             yield MemoryEntry(name, is_folder)
         if self.below is not None:
@@ -237,11 +237,11 @@ class MemoryTree:
     def identity(self, folder: str) -> object:
         if self.below is not None and self.below.exists(folder):
             return self.below.identity(folder)
-        return _plain(folder)
+        return _normalise(folder)
 
 
-def _plain(path: str) -> str:
-    """One spelling for each path; the empty one for the root."""
+def _normalise(path: str) -> str:
+    """Return one spelling for each path; empty for the root."""
     if path.startswith(".") or path.endswith("/") or "//" in path or "/." in path:
         plain = posixpath.normpath(path)
         return "" if plain == "." else plain
@@ -249,13 +249,13 @@ def _plain(path: str) -> str:
 
 
 def leads_into_folder(root: str, path: str) -> bool:
-    """Whether a path leads to a folder, or to something in it."""
+    """Check whether a path leads to a folder or into it."""
     top, real = os.path.realpath(root), os.path.realpath(path)
     return real == top or real.startswith(os.path.join(top, ""))
 
 
 class FolderMembership:
-    """Which paths of a disk lead into a folder; each folder around them is looked at once."""
+    """Checks which paths lead into a folder; each parent folder is resolved once."""
 
     def __init__(self, root: str, disk: DiskTree) -> None:
         self.root = os.path.realpath(root)
@@ -263,37 +263,37 @@ class FolderMembership:
         self._folders: dict[str, bool] = {}
 
     def has(self, path: str) -> bool:
-        """Whether this path does."""
+        """Check whether this path leads into the folder."""
         at = self.disk.at(path)
-        return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._leads(path))
+        return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
     def has_folder(self, folder: str) -> bool:
-        """The same of a folder, be it a link."""
+        """Check whether this folder or link leads into the folder."""
         if folder not in self._folders:
-            self._folders[folder] = self._leads(folder)
+            self._folders[folder] = self._is_inside(folder)
         return self._folders[folder]
 
     def know(self, folder: str) -> None:
-        """Take it that this folder is one of them."""
+        """Record that a folder is inside without a check."""
         self._folders[folder] = True
 
-    def _leads(self, path: str) -> bool:
+    def _is_inside(self, path: str) -> bool:
         return leads_into_folder(self.root, self.disk.at(path))
 
 
 SPECIAL_CHARACTERS = r'\x00-\x1f\x7f\\:*?"<>|'
-"""Characters that some systems don't take, as a class of a pattern."""
+"""Characters that some systems don't allow in names, as a class of a pattern."""
 _RESERVED = r"(?i:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)"
 _LONGEST, _LONGEST_NAME = 1024, 255
 
 
 def is_reserved(name: str) -> bool:
-    """Whether some systems keep a name for themselves."""
+    """Check for a name that some systems reserve."""
     return re.match(_RESERVED, name) is not None
 
 
 def find_path_fault(path: str) -> str:
-    """What is wrong with a path that is to lead to something below a folder; empty where nothing is."""
+    """Return why a path is not a portable one below a folder; empty if it is."""
     if path.startswith("/"):
         return "it is absolute"
     if len(path) > _LONGEST or re.search(f"[{SPECIAL_CHARACTERS}]", path):
@@ -303,7 +303,7 @@ def find_path_fault(path: str) -> str:
 
 
 def find_name_fault(part: str) -> str:
-    """The same of a name in a path."""
+    """Return why a name is not portable; empty if it is."""
     if part == "..":
         return "it has .. in it"
     if part.startswith("."):

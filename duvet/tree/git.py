@@ -49,18 +49,18 @@ class GitCommand:
         self.environ = {**kept, **_READ_ONLY}
 
     def ask(self, *args: str) -> str | None:
-        """What git answers, less the end of its last line; None where the answer is no."""
+        """Return git's output less its last line end; None if git fails."""
         out = self.content(*args)
         return None if out is None else os.fsdecode(out).removesuffix("\n")
 
     def content(self, *args: str) -> bytes | None:
-        """The very bytes of an answer; None where the answer is no."""
+        """Return git's output as bytes; None if git fails."""
         process = self._start(*args)
         out, _ = process.communicate()
         return out if process.returncode == 0 else None
 
     def require(self, *args: str) -> str:
-        """What git answers; a DuvetError in its words where it can't."""
+        """Return git's output; DuvetError with git's message if it fails."""
         process = self._start(*args, complaints=True)
         out, complaints = process.communicate()
         if process.returncode == 0:
@@ -69,7 +69,7 @@ class GitCommand:
         raise DuvetError(words or f"git {args[0]} failed", path=self.folder)
 
     def open(self, *args: str) -> Popen[bytes]:
-        """A git that answers questions until its input is closed."""
+        """Start a git process that answers requests until its input is closed."""
         return self._start(*args, questions=True)
 
     def _start(self, *args: str, questions: bool = False, complaints: bool = False) -> Popen[bytes]:
@@ -83,10 +83,10 @@ class GitCommand:
         try:
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
-            raise _not_started(error, self.folder) from error
+            raise _make_start_error(error, self.folder) from error
 
 
-def _not_started(error: OSError | ValueError, folder: str) -> DuvetError:
+def _make_start_error(error: OSError | ValueError, folder: str) -> DuvetError:
     if isinstance(error, ValueError):
         return DuvetError("the name of a revision can't hold a NUL")
     ##= man/spec/diff.md#output
@@ -101,7 +101,7 @@ _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
 
 
 class GitNode(Struct, frozen=True):
-    """A name in a folder of git: what it is, and the object that holds it."""
+    """An entry of a git tree: its mode and object."""
 
     mode: str
     object: str
@@ -116,21 +116,21 @@ class GitNode(Struct, frozen=True):
 
     @property
     def is_folder(self) -> bool:
-        """A submodule is a folder; what is in it belongs to another repository."""
+        """True for a folder or a submodule, whose files belong to another repository."""
         return self.mode in (_FOLDER, _SUBMODULE)
 
 
 class GitObjects:
-    """Reads objects by their names; the process that does it ends with `close`, or with this one."""
+    """Reads objects by name, through a git process that ends with `close` or with this process."""
 
     def __init__(self, git: GitCommand, digest_size: int) -> None:
         self.git = git
         self.digest_size = digest_size
-        """The bytes of the name of an object: 20, or 32 in a repository with SHA-256."""
+        """The bytes in the name of an object: 20, or 32 in a repository with SHA-256."""
         self._process: Popen[bytes] | None = None
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of an object; None where this clone lacks it."""
+        """Return the bytes of an object; None if this clone lacks it."""
         process = self._process = self._process or self.git.open("cat-file", "--batch")
         assert process.stdin and process.stdout
         try:
@@ -151,7 +151,7 @@ class GitObjects:
         return None
 
     def nodes(self, data: bytes) -> Iterator[tuple[str, GitNode]]:
-        """What a folder holds, by name."""
+        """Parse a git tree into names and nodes."""
         start = 0
         while start < len(data):
             blank = data.index(b" ", start)
@@ -161,7 +161,6 @@ class GitObjects:
             start = after
 
     def close(self) -> None:
-        """End the process."""
         process, self._process = self._process, None
         if process is not None:
             # What it was about to say is of no interest any more.
@@ -175,7 +174,7 @@ _MOST_REFERENCES = 5
 
 
 class GitRepository:
-    """The repository around a folder, whose tree has paths that are relative to the folder."""
+    """The repository around a folder, read as files; the paths of its tree are relative to the folder."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -183,11 +182,11 @@ class GitRepository:
         """The folder, with a slash at its end."""
 
     def spelt(self, path: str) -> str:
-        """An absolute path as the tree is asked for it."""
+        """Return an absolute path as the tree expects it."""
         return path.removeprefix(self.start)
 
     def top(self, folder: str) -> str | None:
-        """The top of the working tree that a folder is in; both end with a slash."""
+        """Return the top of the working tree that contains a folder; both end with a slash."""
         at = folder
         while not self.tree.exists(self.spelt(f"{at}.git")):
             if at == "/":
@@ -196,17 +195,17 @@ class GitRepository:
         return at
 
     def own(self, top: str) -> str:
-        """The folder in which git keeps what is of this working tree alone; empty where there is none."""
+        """Return the git folder of this working tree; empty if there is none."""
         path = f"{top}.git"
         # Of a submodule, and of a further working tree.
         return self._named_in(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
-        """The folder that all working trees share."""
+        """Return the git folder that all working trees share."""
         return self._named_in(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
-        """The commit that is checked out; empty where there is none, or where its name can't be read."""
+        """Return the commit that is checked out; empty if there is none, or its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
@@ -220,12 +219,12 @@ class GitRepository:
         return found if _COMMIT.fullmatch(found) else ""
 
     def _packed(self, shared: str, name: str) -> str:
-        """A branch that has no file of its own."""
+        """Return the commit of a branch without a file of its own."""
         lines = self._text(f"{shared}/packed-refs").splitlines()
         return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
 
     def _named_in(self, file: str, start: str) -> str:
-        """The folder that a file of git names, relative to its own."""
+        """Return the folder that a file of git names, relative to its own."""
         text = self._text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
@@ -241,7 +240,7 @@ _MOST_LINKS = 40
 
 
 class GitPlace(Struct, frozen=True):
-    """Where a path leads: the real path, from the top of the repository, and what is there."""
+    """A real path, from the top of the repository, and its node."""
 
     path: str
     node: GitNode
@@ -256,25 +255,25 @@ class OutsideRepositoryError(Exception):
 
 
 class GitPaths:
-    """Finds what is where in one commit."""
+    """Resolves paths in one commit."""
 
     def __init__(self, objects: GitObjects, commit: str, tops: tuple[str, ...], prefix: str) -> None:
         self.objects = objects
         self.tops = tops
-        """The working tree, by each name that it may go by; none of a bare repository."""
+        """The names of the working tree's top; none in a bare repository."""
         self.prefix = prefix
         """The folder that paths are relative to, below the top."""
         self.lacks: list[str] = []
-        """What could not be read, because the clone is not whole."""
+        """Paths that could not be read because the clone is incomplete."""
         self._root = GitPlace("", GitNode("40000", f"{commit}^{{tree}}"))
         self._folders: dict[str, dict[str, GitNode]] = {}
 
     def find(self, path: str, *, follow: bool = True) -> GitPlace:
-        """What is at a path; OSError where nothing is, Outside where that is for others to know."""
-        return _Walk(self).run(path, follow=follow)
+        """Resolve a path; OSError if nothing is there, OutsideRepositoryError if it leads out of the repository."""
+        return _PathWalk(self).run(path, follow=follow)
 
     def inside(self, place: GitPlace) -> dict[str, GitNode]:
-        """What a folder holds; a submodule is empty, for its files are in another repository."""
+        """Return the nodes of a folder; none for a submodule, whose files are in another repository."""
         if place.node.is_submodule:
             return {}
         if place.path not in self._folders:
@@ -282,7 +281,7 @@ class GitPaths:
         return self._folders[place.path]
 
     def content(self, place: GitPlace) -> bytes:
-        """What a file holds, or where a link leads."""
+        """Return the content of a file, or the target of a link."""
         data = self.objects.read(place.node.object)
         if data is None:
             self.lacks.append(place.path)
@@ -290,17 +289,17 @@ class GitPaths:
         return data
 
     def child(self, place: GitPlace, name: str) -> GitPlace:
-        """What has this name in a folder."""
+        """Return the entry of a folder with this name."""
         if not place.node.is_folder:
-            raise _error(errno.ENOTDIR)
+            raise _make_os_error(errno.ENOTDIR)
         node = self.inside(place).get(name)
         if node is None:
-            raise _error(errno.ENOENT)
+            raise _make_os_error(errno.ENOENT)
         return GitPlace(posixpath.join(place.path, name), node)
 
 
-class _Walk:
-    """One way from the root, with the folders that lie behind, for `..`."""
+class _PathWalk:
+    """Resolves one path from the root, and remembers the parent folders for `..`."""
 
     def __init__(self, paths: GitPaths) -> None:
         self.paths = paths
@@ -320,7 +319,7 @@ class _Walk:
             if name not in ("", ".", ".."):
                 self._step(name, follow=follow or bool(self.todo))
             elif not self.way[-1].node.is_folder:
-                raise _error(errno.ENOTDIR)
+                raise _make_os_error(errno.ENOTDIR)
             elif name == "..":
                 self._leave()
         return self.way[-1]
@@ -330,7 +329,7 @@ class _Walk:
         self.todo = parts[::-1]
 
     def _enter(self, path: str) -> None:
-        """Go on at an absolute path, which may be one in the repository."""
+        """Continue at an absolute path, which may be inside the repository."""
         for spelt in (path, posixpath.normpath(path)):
             for top in self.paths.tops:
                 if f"{spelt}/".startswith(f"{top}/"):
@@ -343,7 +342,7 @@ class _Walk:
             self.way.pop()
             return
         if not self.paths.tops:
-            raise _error(errno.ENOENT)
+            raise _make_os_error(errno.ENOENT)
         self._enter(posixpath.join(posixpath.dirname(self.paths.tops[0]), *self.todo[::-1]))
 
     def _step(self, name: str, *, follow: bool) -> None:
@@ -353,7 +352,7 @@ class _Walk:
             return
         self.links += 1
         if self.links > _MOST_LINKS:
-            raise _error(errno.ELOOP)
+            raise _make_os_error(errno.ELOOP)
         target = os.fsdecode(self.paths.content(place))
         if target.startswith("/"):
             self._enter(posixpath.join(target, *self.todo[::-1]))
@@ -361,7 +360,7 @@ class _Walk:
             self.todo += target.split("/")[::-1]
 
 
-def _error(number: int) -> OSError:
+def _make_os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
@@ -384,27 +383,27 @@ class GitEntry:
 
 
 class GitTree:
-    """The files of a revision; what is outside the repository is on the disk, as ever."""
+    """The files of a revision; paths outside the repository are read from disk."""
 
     def __init__(self, paths: GitPaths, disk: Tree) -> None:
         self.paths = paths
         self.disk = disk
         self.taken: dict[str, None] = {}
-        """The files that were read from the disk."""
+        """The files that were read from disk."""
         self._lent: tuple[frozenset[str], str] = (frozenset(), "")
 
     def lend(self, files: frozenset[str], folder: str) -> None:
-        """Take these files, and all in this folder, from the disk where the revision lacks them."""
+        """Read these files, and all in this folder, from disk if the revision lacks them."""
         self._lent = files, folder
 
     def read(self, path: str) -> bytes:
         def today(outside: str) -> bytes:
             data = self.disk.read(outside)
-            if not _is_of_git(outside):
+            if not _is_in_git_folder(outside):
                 self.taken[path] = None
             return data
 
-        return self._asked(path, self._read, today)
+        return self._ask(path, self._read, today)
 
     def _read(self, path: str) -> bytes:
         try:
@@ -419,21 +418,21 @@ class GitTree:
             raise UnreadableError(describe_os_error(error), path=path) from error
 
     def is_file(self, path: str) -> bool:
-        return self._asked(path, self._is_file, self.disk.is_file)
+        return self._ask(path, self._is_file, self.disk.is_file)
 
     def _is_file(self, path: str) -> bool:
-        place = self._found(path)
+        place = self._find(path)
         return place is not None and not place.node.is_folder
 
     def exists(self, path: str) -> bool:
-        return self._asked(path, self._exists, self.disk.exists)
+        return self._ask(path, self._exists, self.disk.exists)
 
     def _exists(self, path: str) -> bool:
-        place = self._found(path, follow=False)
+        place = self._find(path, follow=False)
         return place is not None and not is_own_folder(place.path)
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        return self._asked(folder, lambda _: iter(self._entries(folder)), self.disk.entries)
+        return self._ask(folder, lambda _: iter(self._entries(folder)), self.disk.entries)
 
     def _entries(self, folder: str) -> list[TreeEntry]:
         try:
@@ -454,17 +453,17 @@ class GitTree:
     def _is_folder(self, path: str, node: GitNode) -> bool:
         if not node.is_link:
             return node.is_folder
-        return self._asked(path, self._leads_to_folder, self._is_folder_today)
+        return self._ask(path, self._leads_to_folder, self._is_folder_today)
 
     def _leads_to_folder(self, path: str) -> bool:
-        place = self._found(path)
+        place = self._find(path)
         return place is not None and place.node.is_folder
 
     def _is_folder_today(self, path: str) -> bool:
         return self.disk.exists(path) and not self.disk.is_file(path)
 
     def identity(self, folder: str) -> object:
-        return self._asked(folder, self._identity, self.disk.identity)
+        return self._ask(folder, self._identity, self.disk.identity)
 
     def _identity(self, folder: str) -> object:
         try:
@@ -479,19 +478,18 @@ class GitTree:
         self.close()
 
     def close(self) -> None:
-        """Let go of the repository."""
         self.paths.objects.close()
 
-    def _found(self, path: str, *, follow: bool = True) -> GitPlace | None:
+    def _find(self, path: str, *, follow: bool = True) -> GitPlace | None:
         try:
             return self.paths.find(path, follow=follow)
         except (OSError, ValueError):
             return None
 
-    def _asked(self, path: str, then: Callable[[str], Answer], today: Callable[[str], Answer]) -> Answer:
-        """The answer of the revision, or that of the disk about what is not in the repository."""
+    def _ask(self, path: str, then: Callable[[str], Answer], today: Callable[[str], Answer]) -> Answer:
+        """Answer from the revision, or from disk for paths that are not in the repository."""
         try:
-            return today(path) if _is_of_git(path) or self._is_lent(path) else then(path)
+            return today(path) if _is_in_git_folder(path) or self._is_lent(path) else then(path)
         except OutsideRepositoryError as outside:
             return today(outside.path)
 
@@ -506,70 +504,70 @@ class GitTree:
         return not self._exists(path) and self.disk.is_file(path)
 
 
-def _is_of_git(path: str) -> bool:
-    """Whether a path leads to what git keeps for itself, of which there is no other state."""
+def _is_in_git_folder(path: str) -> bool:
+    """Check for a path in a `.git` folder, which has no other revisions."""
     return "/.git/" in f"/{path}/"
 
 
-def _git(folder: str, environ: Mapping[str, str]) -> GitCommand:
-    """The git of a folder.
+def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
+    """Return the git of a folder.
 
-    A hook is told of a repository, but not of its top, which git takes to be any folder that it is started in.
+    In a hook, GIT_DIR is set but not the top of the working tree, and git takes its current folder for the top.
     """
-    given = GitCommand(folder, environ)
+    git = GitCommand(folder, environ)
     if "GIT_DIR" not in environ or "GIT_WORK_TREE" in environ:
-        return given
-    found = GitCommand(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
-    own, other = (git.ask("rev-parse", "--absolute-git-dir") for git in (found, given))
-    return found if own is not None and other in (own, None) else given
+        return git
+    plain = GitCommand(folder, {name: value for name, value in environ.items() if name != "GIT_DIR"})
+    own, other = (one.ask("rev-parse", "--absolute-git-dir") for one in (plain, git))
+    return plain if own is not None and other in (own, None) else git
 
 
 class GitRevisions:
-    """The revisions of the repository that a folder is in."""
+    """The revisions of the repository around a folder."""
 
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
-        self.git = _git(root, environ)
+        self.git = _open_git(root, environ)
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
         """The folder, from the top of the repository."""
-        self.tops = self._tops() if inside == "true" else ()
+        self.tops = self._find_tops() if inside == "true" else ()
         """The top of the working tree, by each of its names."""
 
-    def _tops(self) -> tuple[str, ...]:
+    def _find_tops(self) -> tuple[str, ...]:
         real = self.git.require("rev-parse", "--show-toplevel")
         below = f"/{self.prefix}"
         spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
         return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
 
     def find(self, name: str) -> str | None:
-        """The commit of that name."""
+        """Return the commit with that name."""
         # A name may end in words of a message, to which nothing can be added.
-        found = self._verified(name)
-        return self._verified(f"{found}^{{commit}}") if found else None
+        found = self._verify(name)
+        return self._verify(f"{found}^{{commit}}") if found else None
 
-    def _verified(self, name: str) -> str | None:
+    def _verify(self, name: str) -> str | None:
         found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         return found if found and _COMMIT.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """The commit that two others have grown from."""
+        """Return the common ancestor of two commits."""
         return self.git.ask("merge-base", one, other)
 
     @property
     def has_origin(self) -> bool:
-        """Whether this is a clone of another repository."""
+        """True if this is a clone of another repository."""
         return "origin" in (self.git.ask("remote") or "").splitlines()
 
     @property
     def is_shallow(self) -> bool:
-        """Whether earlier commits are left out of this clone."""
+        """True if this clone lacks earlier commits."""
         return self.git.ask("rev-parse", "--is-shallow-repository") == "true"
 
     def names(self) -> list[str]:
-        """What branches and tags are called."""
+        """List branches and tags."""
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:
-        """The folder in a commit, with the disk for what is outside."""
+        """Return the folder at a commit, with the disk for paths outside."""
         return GitTree(GitPaths(GitObjects(self.git, len(commit) // 2), commit, self.tops, self.prefix), disk)

@@ -21,12 +21,12 @@ _ABANDONED = 3600
 
 
 def make_unfinished_name(name: str) -> str:
-    """A hidden name, as one that tells who is at work there and that it is not done."""
-    return f"{name}.{os.getpid()}-{_place()}{os.urandom(4).hex()}.new"
+    """Return a temporary name that identifies the process that writes the file."""
+    return f"{name}.{os.getpid()}-{_make_place_digest()}{os.urandom(4).hex()}.new"
 
 
-def _place() -> str:
-    """Where the numbers of processes mean what they mean here: on this machine, and in this container."""
+def _make_place_digest() -> str:
+    """Return a digest of this machine and container, within which process ids are unique."""
     if os.name != "posix":
         return "0" * 8
     space = ""
@@ -36,16 +36,16 @@ def _place() -> str:
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file has a name that is given to one while it is written."""
-    return _unfinished(name) is not None
+    """Check for the name of a file that is being written."""
+    return _match_unfinished(name) is not None
 
 
-def _unfinished(name: str) -> re.Match[str] | None:
+def _match_unfinished(name: str) -> re.Match[str] | None:
     return re.fullmatch(_UNFINISHED, name, re.DOTALL) if name.endswith(".new") else None
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove what runs left that were killed as they wrote."""
+    """Remove the temporary files of killed runs."""
     with suppress(OSError):
         for name in os.listdir(folder):
             ##= man/spec/trace.md#reports
@@ -57,22 +57,19 @@ def remove_leftovers(folder: str) -> None:
 
 
 def is_abandoned(path: str, seconds: float = _ABANDONED) -> bool:
-    """Whether this is unfinished, and the run is gone that was at work there, or has been for so long."""
-    name = _unfinished(os.path.basename(path))
+    """Check for a temporary file whose process has ended, or that is older than this."""
+    name = _match_unfinished(os.path.basename(path))
     if name is None:
         return False
     try:
-        return (name["place"] == _place() and _is_gone(int(name["process"]))) or _age(path) > seconds
+        has_ended = name["place"] == _make_place_digest() and _has_ended(int(name["process"]))
+        return has_ended or time.time() - os.lstat(path).st_mtime > seconds
     except OSError:
         return False
 
 
-def _age(path: str) -> float:
-    return time.time() - os.lstat(path).st_mtime
-
-
-def _is_gone(process: int) -> bool:
-    """Whether there is no such process; elsewhere than on POSIX the question would end it."""
+def _has_ended(process: int) -> bool:
+    """Check that a process has ended; on Windows, os.kill would end it."""
     if os.name != "posix":
         return False
     try:
@@ -101,7 +98,7 @@ def store_file(path: str, data: OutputData) -> None:
 
 
 def leads_to_open_file(path: str) -> bool:
-    """Whether the path names something that is open, such as `/dev/stdout`; a file has to be written to, then."""
+    """Check for a path to an open file, such as `/dev/stdout`, which must be written to directly."""
     return path.startswith(_OPEN_FILES)
 
 
@@ -115,23 +112,23 @@ def store_together() -> Iterator[FileWriter]:
     folders: set[str] = set()
 
     def write(path: str, data: OutputData) -> None:
-        with _named(path):
-            mode = _mode(path)
+        with _translate_errors(path):
+            mode = _find_mode(path)
             if mode is not None and (not stat.S_ISREG(mode) or leads_to_open_file(path)):
                 streams.append((path, data))
             else:
-                moves.append((path, temporary := _temporary(path)))
+                moves.append((path, temporary := _make_temporary_path(path)))
                 folders.add(os.path.dirname(temporary))
-                _fill(temporary, data, mode)
+                _write_temporary(temporary, data, mode)
 
     try:
         yield write
         for path, data in streams:
-            with _named(path):
-                _pour(path, data)
+            with open_stream(path) as file:
+                file.write(data)
         while moves:
             path, temporary = moves[0]
-            with _named(path):
+            with _translate_errors(path):
                 os.replace(temporary, os.path.realpath(path))
             del moves[0]
         for folder in folders:
@@ -144,9 +141,9 @@ def store_together() -> Iterator[FileWriter]:
 
 @contextmanager
 def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
-    """A new file to write to, which is on the disk and in its place at the end; TakenError where another one is there."""
-    with _named(path):
-        mode, temporary = _mode(path), _temporary(path)
+    """Open a new file that is synced and moved into place at the end; OutputExistsError if it must not replace one."""
+    with _translate_errors(path):
+        mode, temporary = _find_mode(path), _make_temporary_path(path)
         try:
             with open(temporary, "xb") as file:
                 yield file
@@ -163,7 +160,7 @@ def open_output(path: str, *, replaces: bool = True) -> Iterator[BinaryIO]:
 
 
 def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
-    """Give a file that is written its name; TakenError where another one has it that isn't to be replaced."""
+    """Rename a written file; OutputExistsError if another one has the name and must not be replaced."""
     if replaces:
         os.replace(temporary, path)
         return
@@ -179,7 +176,7 @@ def move_into_place(temporary: str, path: str, *, replaces: bool) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Have the names in a folder on the disk, where that can be asked for."""
+    """Sync the names in a folder to disk, where the system can."""
     if os.name != "posix":
         return
     with suppress(OSError):
@@ -191,8 +188,8 @@ def sync_folder(folder: str) -> None:
 
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Whatever goes wrong is said of this file."""
+def _translate_errors(path: str) -> Iterator[None]:
+    """Raise errors as OutputError about this file."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -200,8 +197,8 @@ def _named(path: str) -> Iterator[None]:
         raise OutputError(f"can't write this file: {describe_os_error(error)}", path=path, hint=hint) from error
 
 
-def _mode(path: str) -> int | None:
-    """What kind of file is there, and who may use it; None where there is none yet."""
+def _find_mode(path: str) -> int | None:
+    """Return the mode of a file; None if there is none yet."""
     if not os.path.basename(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     try:
@@ -210,14 +207,14 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _temporary(path: str) -> str:
-    """A new name beside the file itself, which may be behind a link."""
+def _make_temporary_path(path: str) -> str:
+    """Return a new name beside the file itself, which may be behind a link."""
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))
 
 
-def _fill(temporary: str, data: OutputData, mode: int | None) -> None:
+def _write_temporary(temporary: str, data: OutputData, mode: int | None) -> None:
     # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
     with open(temporary, "xb") as file:
         file.write(data)
@@ -226,7 +223,7 @@ def _fill(temporary: str, data: OutputData, mode: int | None) -> None:
 
 
 def is_stream(path: str) -> bool:
-    """Whether a device, a pipe or an open file is there, which is written to and never replaced."""
+    """Check for a device, a pipe or an open file, which is written to and never replaced."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -236,29 +233,18 @@ def is_stream(path: str) -> bool:
 
 @contextmanager
 def open_stream(path: str) -> Iterator[BinaryIO]:
-    """One to write to; OutputError where that can't be done."""
-    with _named(path), _stream(path) as file:
+    """Open a device, a pipe or an open file to write to, or raise OutputError."""
+    # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
+    nonblock = getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_WRONLY | os.O_TRUNC | nonblock | getattr(os, "O_BINARY", 0)
+    with _translate_errors(path), open(os.open(path, flags), "wb") as file:
+        if nonblock:
+            os.set_blocking(file.fileno(), True)
         yield file
 
 
-def _pour(path: str, data: OutputData) -> None:
-    """Devices and pipes are written to, never replaced; a folder is an error."""
-    with _stream(path) as file:
-        file.write(data)
-
-
-def _stream(path: str) -> BinaryIO:
-    # Without O_NONBLOCK, opening a pipe waits for a reader for ever.
-    wait_for_nobody = getattr(os, "O_NONBLOCK", 0)
-    flags = os.O_WRONLY | os.O_TRUNC | wait_for_nobody | getattr(os, "O_BINARY", 0)
-    file = open(os.open(path, flags), "wb")  # noqa: SIM115 - closed by who writes
-    if wait_for_nobody:
-        os.set_blocking(file.fileno(), True)
-    return file
-
-
 def store_changed(path: str, data: bytes, write: FileWriter = store_file) -> bool:
-    """Write a file unless it holds the very bytes already; tells whether it was written."""
+    """Write a file unless its content is the same already; return True if it was written."""
     with suppress(UnreadableError):
         if DiskTree().read(path) == data:
             return False

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from duvet.tree.files import TreeEntry
 
 _CLOSE_BY = 2_000_000_000
-"""Nanoseconds within which a second change may leave the times as they are: FAT counts in twos of seconds."""
+"""Nanoseconds within which a second change may leave the times as they are: FAT counts in steps of two seconds."""
 _TIMES_TELL = os.name != "nt"
-"""Windows tells when a file was made, not when it was changed last in any way: its content has to tell."""
+"""False on Windows, which reports when a file was made, not when it last changed: its content is compared."""
 
 
 class FileStamp(Struct, frozen=True, array_like=True, gc=False):
-    """The marks of a file or folder; with a digest of what is in it where the times alone prove nothing."""
+    """The status of a file or folder; with a digest of its content if the times alone prove nothing."""
 
     size: int
     modified: int
@@ -28,7 +28,7 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
     digest: bytes = b""
 
     def looks_like(self, info: os.stat_result) -> bool:
-        """Whether all marks but the digest are those of the file now."""
+        """Compare everything but the digest with the file's status now."""
         return (
             self.modified == info.st_mtime_ns
             and self.changed == info.st_ctime_ns
@@ -37,25 +37,24 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
         )
 
     def agrees(self, other: FileStamp) -> bool:
-        """Whether both may be looks at one and the same state."""
+        """Check whether both may describe the same state."""
         known = self.digest and other.digest
         return self == (other if known else replace(other, digest=self.digest))
 
 
 def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
-    """The marks that a file or folder has now."""
+    """Return the stamp of a file with this status."""
     return FileStamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, digest)
 
 
 def is_fresh(info: os.stat_result, now: int) -> bool:
-    """Whether it changed so lately, or in the future, that it may change once more and look the same."""
+    """Check whether a file changed so recently, or in the future, that another change may look the same."""
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     return not _TIMES_TELL or max(info.st_mtime_ns, info.st_ctime_ns) > now - _CLOSE_BY
 
 
 def digest_content(data: bytes | memoryview) -> bytes:
-    """A short name for the content."""
     from blake3 import blake3
 
     return blake3(data).digest()
@@ -65,66 +64,66 @@ Answer = TypeVar("Answer")
 
 
 class TreeRecord(Struct, array_like=True):
-    """Questions with their answers; the work comes to the same result while the answers are the same."""
+    """Questions with their answers; work has the same result while all answers are the same."""
 
     files: dict[str, FileStamp] = {}
     """Files that were read."""
     folders: dict[str, FileStamp] = {}
     """Folders that were listed."""
     absent: dict[str, None] = {}
-    """What was to be read, and was not there."""
+    """Files that were to be read and did not exist."""
     unlisted: dict[str, None] = {}
-    """Folders that were to be listed, and were not there."""
+    """Folders that were to be listed and did not exist."""
     regular: dict[str, bool] = {}
-    """Whether a regular file is there."""
+    """Whether the path is a regular file."""
     present: dict[str, bool] = {}
-    """Whether anything is there."""
+    """Whether anything has the path."""
     links: dict[str, bool] = {}
     """Whether a link leads to a folder."""
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
-    """Variables of the environment: digests, for values may be secret, and None where one is not set."""
+    """Digests of environment variables, whose values may be secret; None if one is not set."""
     days: dict[str, bool] = {}
     """Whether these days, as `YYYY-MM-DD`, are over."""
     faults: dict[str, str] = {}
-    """What could not be read for another reason than being absent, and why."""
+    """Why a path could not be read, other than by being absent."""
     unsteady: dict[str, None] = {}
-    """What changed between two looks at it, but for folders."""
+    """Paths other than folders whose answer changed during the run."""
     settled: bool = True
-    """False where no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
+    """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
     def look(self, looks: dict[str, FileStamp], path: str, seen: FileStamp) -> None:
-        """Note what a file or folder looks like."""
+        """Record the stamp of a file or folder."""
         was = looks.get(path)
         if was is not None and not was.agrees(seen):
             ##= man/spec/cache.md#freshness
             ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that
             ##% changed during the run.
-            self._waver(looks, path)
+            self._unsettle(looks, path)
         looks[path] = seen
 
     def hear(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
-        """Note an answer, and hand it on."""
+        """Record an answer, and return it."""
         if answers.setdefault(question, answer) != answer:
-            self._waver(answers, question)
+            self._unsettle(answers, question)
         return answer
 
-    def _waver(self, answers: object, path: str) -> None:
+    def _unsettle(self, answers: object, path: str) -> None:
         self.settled = False
         # Folders change with every file that is written into them.
         if answers is not self.folders:
             self.unsteady[path] = None
 
     def add(self, other: TreeRecord) -> None:
-        """Take in what another piece of work asked."""
+        """Add the questions of another piece of work."""
         for looks, more in ((self.files, other.files), (self.folders, other.folders)):
             for path in looks.keys() & more.keys():
                 if not looks[path].agrees(more[path]):
-                    self._waver(looks, path)
-        for answers, others in zip(self._answers(), other._answers(), strict=True):
+                    self._unsettle(looks, path)
+        for answers, others in zip(self._list_answers(), other._list_answers(), strict=True):
             for question in answers.keys() & others.keys():
                 if answers[question] != others[question]:
-                    self._waver(answers, question)
+                    self._unsettle(answers, question)
         if not self.unlisted.keys().isdisjoint(other.folders):
             self.settled = False
         self.renew(other)
@@ -132,40 +131,36 @@ class TreeRecord(Struct, array_like=True):
         self.settled = self.settled and other.settled
 
     def renew(self, other: TreeRecord) -> None:
-        """Put the answers that another piece of work heard in the place of earlier ones."""
-        for answers, others in zip(self._all(), other._all(), strict=True):
+        """Replace earlier answers by those of another piece of work."""
+        for answers, others in zip(self._list_all(), other._list_all(), strict=True):
             answers.update(others)
         for folder in other.folders:
             self.unlisted.pop(folder, None)
 
     def copy(self) -> TreeRecord:
-        """The same questions and answers, to which others can be added."""
+        """Return a copy, to which other questions can be added."""
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
     def knows(self, path: str) -> bool:
-        """Whether anything was asked about this path, but for what it holds as a folder."""
-        return any(path in answers for answers in self._all() if answers is not self.folders)
+        """Check whether anything was asked about this path, apart from its entries as a folder."""
+        return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def about(self, paths: Collection[str]) -> TreeRecord:
-        """What was asked about these paths."""
+        """Return the questions about these paths."""
         found = TreeRecord()
-        for answers, own in zip(found._all(), self._all(), strict=True):
+        for answers, own in zip(found._list_all(), self._list_all(), strict=True):
             answers.update({path: own[path] for path in paths if path in own})
         return found
 
-    def _answers(self) -> tuple[dict[str, Any], ...]:
+    def _list_answers(self) -> tuple[dict[str, Any], ...]:
         return self.regular, self.present, self.links, self.identities, self.variables, self.days
 
-    def _all(self) -> tuple[dict[str, Any], ...]:
+    def _list_all(self) -> tuple[dict[str, Any], ...]:
         more = self.files, self.folders, self.absent, self.unlisted, self.faults
-        return *self._answers(), *more
+        return *self._list_answers(), *more
 
 
 def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
-    """The names in a folder, as one text to take a digest of."""
-    names = sorted(f"{entry.name}/{entry.is_symlink():d}{_is_real_folder(entry):d}" for entry in entries)
-    return os.fsencode("\n".join(names))
-
-
-def _is_real_folder(entry: TreeEntry) -> bool:
-    return not entry.is_symlink() and entry.is_dir()
+    """Return the names and kinds in a folder as bytes to digest."""
+    kinds = ((entry.name, entry.is_symlink(), not entry.is_symlink() and entry.is_dir()) for entry in entries)
+    return os.fsencode("\n".join(sorted(f"{name}/{is_link:d}{is_folder:d}" for name, is_link, is_folder in kinds)))

@@ -1,4 +1,4 @@
-"""A tree that records every question, and the check whether its answers still hold."""
+"""A tree that records every question, and the check whether its answers are still the same."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree, TreeEntry, find_read_fault
 from duvet.tree.record import FileStamp, TreeRecord, digest_content, encode_listing, is_fresh, make_file_stamp
 
 
 class FileContent(NamedTuple):
-    """What a file held and looked like at one moment."""
+    """The content and status of a file at one moment."""
 
     data: bytes
     info: os.stat_result
 
 
 class FileChangedError(UnreadableError):
-    """A file that was read is another by now."""
+    """A file has changed since it was read."""
 
     def __init__(self, path: str, look: FileContent) -> None:
         super().__init__("it has changed meanwhile", path=path)
@@ -33,23 +35,20 @@ class RecordedTree:
     """The files on disk, with a record of every question and its answer."""
 
     def __init__(self, disk: DiskTree, now: int | None = None, pinned: Mapping[str, FileContent] | None = None) -> None:
-        """Files that are pinned are as they were at that moment, whatever becomes of them.
-
-        Where nothing can be pinned, nobody can begin anew with it, and what has changed is read as it is.
-        """
+        """Files in `pinned` stay as they were; without it, no run restarts, and changed files are read as they are."""
         self.disk = disk
         self.pinned = pinned or {}
-        self._begins_anew = pinned is not None
+        self._can_restart = pinned is not None
         self.now = time.time_ns() if now is None else now
         self.record = TreeRecord()
         self.seen: dict[str, FileStamp | None] = {}
-        """What each file looked like when it was read, whoever asked; None where it changed from one time to the next."""
+        """The stamp of each file that was read; None if it changed in between."""
         self.written: set[str] = set()
-        """The files that were written in between."""
+        """The files that the run itself has written."""
 
     @contextmanager
     def recording(self) -> Iterator[TreeRecord]:
-        """A record of its own for a piece of work; what surrounds it has asked all of that, too."""
+        """Record a piece of work on its own; the surrounding record gets the same questions."""
         around, inner = self.record, TreeRecord()
         self.record = inner
         try:
@@ -60,25 +59,29 @@ class RecordedTree:
 
     def read(self, path: str) -> bytes:
         try:
-            data, info = self._look(path)
+            content = self._load(path)
         except UnreadableError as error:
-            self._missed(path, error, self.record.absent)
+            self._note_failure(path, error, self.record.absent)
             raise
-        self._saw(path, make_file_stamp(info, digest_content(data) if is_fresh(info, self.now) else b""))
-        return data
+        self._note_content(path, content)
+        return content.data
 
     def read_again(self, path: str) -> bytes:
-        """What was read before; ChangedError with what is there now, where that is something else."""
-        look = self._look(path)
-        self._saw(path, make_file_stamp(look.info, digest_content(look.data) if is_fresh(look.info, self.now) else b""))
-        if self.seen[path] is None and self._begins_anew:
-            raise FileChangedError(path, look)
-        return look.data
+        """Read a file once more; FileChangedError with its new content if that has changed."""
+        content = self._load(path)
+        self._note_content(path, content)
+        if self.seen[path] is None and self._can_restart:
+            raise FileChangedError(path, content)
+        return content.data
 
-    def _look(self, path: str) -> FileContent:
+    def _load(self, path: str) -> FileContent:
         return self.pinned.get(path) or FileContent(*self.disk.read_with_marks(path))
 
-    def _saw(self, path: str, seen: FileStamp) -> None:
+    def _note_content(self, path: str, content: FileContent) -> None:
+        digest = digest_content(content.data) if is_fresh(content.info, self.now) else b""
+        self._note_stamp(path, make_file_stamp(content.info, digest))
+
+    def _note_stamp(self, path: str, seen: FileStamp) -> None:
         was = self.seen.setdefault(path, seen)
         if was is not seen and not (was and was.agrees(seen)):
             self.seen[path] = None
@@ -97,25 +100,25 @@ class RecordedTree:
             info = self.disk.marks(folder)
             found = list(self.disk.entries(folder))
         except UnreadableError as error:
-            if self._missed(folder, error, self.record.unlisted):
+            if self._note_failure(folder, error, self.record.unlisted):
                 return
             raise
         seen = make_file_stamp(info, digest_content(encode_listing(found)) if is_fresh(info, self.now) else b"")
         self.record.look(self.record.folders, folder, seen)
         start = f"{folder}/" if folder and not folder.endswith("/") else folder
         for entry in found:
-            yield _Link(entry, start + entry.name, self.record) if entry.is_symlink() else entry
+            yield _LinkEntry(entry, start + entry.name, self.record) if entry.is_symlink() else entry
 
     def identity(self, folder: str) -> object:
         try:
             info = self.disk.marks(folder)
         except UnreadableError as error:
-            self._missed(folder, error, self.record.absent)
+            self._note_failure(folder, error, self.record.absent)
             raise
         return self.record.hear(self.record.identities, folder, (info.st_dev, info.st_ino))
 
-    def _missed(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
-        """Whether nothing is there; any other fault may be gone the next time."""
+    def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
+        """Return True if nothing is there; any other fault may be gone the next time."""
         absent = isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError))
         if absent:
             absences[path] = None
@@ -125,14 +128,14 @@ class RecordedTree:
         return absent
 
     def still(self, path: str, seen: FileStamp) -> FileStamp | None:
-        """The marks of a file that is what it was when it looked like that, as if it was read; None for any other."""
+        """Return the current stamp of a file that is unchanged, and record it as read; None for any other."""
         found = self.compared(path, seen)
         if found is not None:
-            self._saw(path, found)
+            self._note_stamp(path, found)
         return found
 
     def compared(self, path: str, seen: FileStamp) -> FileStamp | None:
-        """The same without an entry on the record."""
+        """Return the current stamp of a file that is unchanged, without recording it."""
         pin = self.pinned.get(path)
         try:
             info = pin.info if pin else os.stat(self.disk.at(path))
@@ -140,10 +143,18 @@ class RecordedTree:
             return None
         if not seen.looks_like(info):
             return None
-        return self._content_compared(path, seen) if seen.digest else seen
+        if not seen.digest:
+            return seen
+        try:
+            data, info = self._load(path)
+        except UnreadableError:
+            return None
+        if not seen.looks_like(info) or digest_content(data) != seen.digest:
+            return None
+        return make_file_stamp(info, seen.digest if is_fresh(info, self.now) else b"")
 
     def wrote(self, path: str, content: bytes) -> FileStamp | None:
-        """The marks of a file that holds content with this digest now; the result stands only while it does."""
+        """Return the stamp of a file with this digest; the result is valid only while the file stays so."""
         self.written.add(path)
         try:
             info = os.stat(self.disk.at(path))
@@ -154,18 +165,18 @@ class RecordedTree:
             return None
         # The times alone don't tell whether somebody else wrote to it a moment later.
         seen = make_file_stamp(info, content)
-        self._saw(path, seen)
-        self._answers(path, there=True)
+        self._note_stamp(path, seen)
+        self._correct_answers(path, there=True)
         return seen
 
     def removed(self, path: str) -> None:
-        """A file that was read is gone, and the result would be the same without it."""
+        """Record that a file which was read is gone, and that the result would be the same without it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
-        self._answers(path, there=False)
+        self._correct_answers(path, there=False)
 
-    def _answers(self, path: str, *, there: bool) -> None:
-        """Whoever asked before whether this file is there would hear that now, and has no reason to ask again."""
+    def _correct_answers(self, path: str, *, there: bool) -> None:
+        """Change earlier answers about whether the file exists to what a new run would hear."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):
@@ -175,19 +186,9 @@ class RecordedTree:
         for answers in asked:
             answers[path] = there
 
-    def _content_compared(self, path: str, seen: FileStamp) -> FileStamp | None:
-        """The marks as they are now, if the content is the same."""
-        try:
-            data, info = self._look(path)
-        except UnreadableError:
-            return None
-        if not seen.looks_like(info) or digest_content(data) != seen.digest:
-            return None
-        return make_file_stamp(info, seen.digest if is_fresh(info, self.now) else b"")
 
-
-class _Link:
-    """A link in a folder: whether it leads to a folder is a question of its own."""
+class _LinkEntry:
+    """A link in a folder, which records whether it leads to a folder."""
 
     def __init__(self, entry: TreeEntry, path: str, record: TreeRecord) -> None:
         self.name = entry.name
@@ -207,34 +208,46 @@ class _Link:
         return True
 
 
+class RecordedEnvironment(Mapping[str, str]):
+    """Environment variables; those that are looked up are part of the tree's record."""
+
+    def __init__(self, environ: Mapping[str, str], tree: RecordedTree) -> None:
+        self.plain = environ
+        self.tree = tree
+
+    def __getitem__(self, name: str) -> str:
+        self.tree.record.variables[name] = digest_variable(self.plain, name)
+        return self.plain[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self.tree.record.settled = False
+        return iter(self.plain)
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+
+def digest_variable(environ: Mapping[str, str], name: str) -> bytes | None:
+    """Return a digest of a variable, because its value may be secret; None if it is not set."""
+    value = environ.get(name)
+    return None if value is None else digest_content(value.encode(errors="surrogateescape"))
+
+
 def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None:
-    """The record, less the digests that are needed no more, if every answer is the same; variables are not asked."""
+    """Return the record if every answer about the tree is the same, less the digests that are no longer needed."""
     disk = tree.disk
-    files = _same_files(record.files, tree)
-    folders = None if files is None else _same_folders(record.folders, tree)
-    if files is None or folders is None or not record.settled or _says_otherwise(record, disk):
+    files = _renew_files(record.files, tree)
+    folders = None if files is None else _renew_folders(record.folders, tree)
+    if files is None or folders is None or not record.settled:
+        return None
+    if any(_is_there(disk, path) for path in record.unlisted) or any(True for _ in _find_other_changes(record, disk)):
         return None
     if files is record.files and folders is record.folders:
         return record
-    return TreeRecord(
-        files,
-        folders,
-        record.absent,
-        record.unlisted,
-        record.regular,
-        record.present,
-        record.links,
-        record.identities,
-        record.variables,
-        record.days,
-    )
+    return replace(record, files=files, folders=folders)
 
 
-def _says_otherwise(record: TreeRecord, disk: DiskTree) -> bool:
-    return any(_is_there(disk, path) for path in record.unlisted) or any(True for _ in _other_facts(record, disk))
-
-
-def _same_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
+def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
     renewed: dict[str, FileStamp] = {}
     at, compared = tree.disk.at, tree.compared
     stat = os.stat
@@ -253,10 +266,10 @@ def _same_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, Fi
     return {**files, **renewed} if renewed else files
 
 
-def _same_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
+def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
     renewed: dict[str, FileStamp] = {}
     for path, seen in folders.items():
-        found = _folder_compared(path, seen, tree)
+        found = _compare_folder(path, seen, tree)
         if found is None:
             return None
         if found is not seen:
@@ -264,8 +277,8 @@ def _same_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str
     return {**folders, **renewed} if renewed else folders
 
 
-def _folder_compared(path: str, seen: FileStamp, tree: RecordedTree) -> FileStamp | None:
-    """The marks of a folder that holds what it held when it looked like that; None for any other."""
+def _compare_folder(path: str, seen: FileStamp, tree: RecordedTree) -> FileStamp | None:
+    """Return the current stamp of a folder with the same entries; None for any other."""
     try:
         info = tree.disk.marks(path)
         if not seen.looks_like(info):
@@ -278,29 +291,29 @@ def _folder_compared(path: str, seen: FileStamp, tree: RecordedTree) -> FileStam
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """The paths that the tree would say something else about; what folders hold is not asked, nor are variables."""
+    """Yield the paths with other answers now; the entries of folders and variables are not compared."""
     yield from (path for path, seen in record.files.items() if tree.compared(path, seen) is None)
     yield from record.unsteady
-    yield from _other_facts(record, tree.disk)
+    yield from _find_other_changes(record, tree.disk)
 
 
 def find_refilled_folders(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
-    """The folders that may hold something else than they did."""
+    """Yield the folders whose entries may differ."""
     yield from (path for path in record.unlisted if _is_there(tree.disk, path))
-    yield from (path for path, seen in record.folders.items() if _folder_compared(path, seen, tree) is None)
+    yield from (path for path, seen in record.folders.items() if _compare_folder(path, seen, tree) is None)
 
 
-def _other_facts(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
+def _find_other_changes(record: TreeRecord, disk: DiskTree) -> Iterator[str]:
     yield from (path for path in record.absent if _is_there(disk, path))
     yield from (path for path, answer in record.regular.items() if disk.is_file(path) != answer)
     yield from (path for path, answer in record.present.items() if disk.exists(path) != answer)
     yield from (path for path, answer in record.links.items() if os.path.isdir(disk.at(path)) != answer)
-    yield from (path for path, answer in record.identities.items() if _identity(disk, path) != answer)
+    yield from (path for path, answer in record.identities.items() if _find_identity(disk, path) != answer)
     yield from (path for path, answer in record.faults.items() if find_read_fault(disk, path) != answer)
 
 
 def _is_there(disk: DiskTree, path: str) -> bool:
-    """Anything but a plain absence; a fault may hide a file."""
+    """Check for anything but a plain absence; a fault may hide a file."""
     try:
         disk.marks(path)
     except UnreadableError as error:
@@ -308,7 +321,7 @@ def _is_there(disk: DiskTree, path: str) -> bool:
     return True
 
 
-def _identity(disk: DiskTree, path: str) -> object:
+def _find_identity(disk: DiskTree, path: str) -> object:
     try:
         return disk.identity(path)
     except UnreadableError:

@@ -47,7 +47,7 @@ COMMANDS = {
     ("--help",): "click msgspec",
     ("init", "--lang-rust"): "click jinja2 markupsafe msgspec",
     ("extract", "-f", "markdown", "-o", "out", "spec.md"): "click msgspec pyromark",
-    ("--no-cache", "report"): PARSED,
+    ("--no-cache", "report"): "click msgspec pyromark",
     ("report",): READ,
     ("--no-cache", "report", "--html", "page.html"): f"{PARSED} jinja2 markupsafe",
     ("validate", "src/a.rs"): READ,

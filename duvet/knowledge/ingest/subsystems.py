@@ -6,7 +6,6 @@
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -150,15 +149,14 @@ def _require_none(problems: Iterable[Problem]) -> None:
         raise ProblemsError(found)
 
 
-class _Part:
+class _Part(DataDocument):
     """The file as if its names stood in a table, which they may."""
 
     def __init__(self, document: DataDocument) -> None:
         self._document = document
         self._is_inside = set(document.values) == {_WHOLE}
-        self.path = document.path
         inside = document.values[_WHOLE] if self._is_inside else document.values
-        self.values: dict[str, Any] = {_WHOLE: inside}
+        super().__init__({_WHOLE: inside}, document.text, document.path, lambda _: document.spans)
 
     def value_place(self, *keys: str | int) -> Place:
         return self._document.value_place(*(keys if self._is_inside else keys[1:]))

@@ -26,7 +26,7 @@ from duvet.project.project import Project
 from duvet.text import shorten_text
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.names import suggest_nearest
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.record import FileStamp
 from duvet.tree.recorder import RecordedTree
 
@@ -117,9 +117,9 @@ class _Rereader:
         if self.known:
             return {path: self._still(path) or self._read(path) for path in sorted(paths)}
         memory = self.project.memory
-        read = memory.of_files("pages", ParsedPage, sorted(paths), _HOW, lambda path: self._read(path)[1])
+        read = memory.parse_files("pages", ParsedPage, sorted(paths), _HOW, lambda path: self._read(path)[1])
         found = {path: (self._seen(path), parsed) for path, parsed in read}
-        if isinstance(memory, Cache) and self.anew:
+        if isinstance(memory, DiskCache) and self.anew:
             memory.save()
         return found
 

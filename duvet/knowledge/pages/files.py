@@ -17,7 +17,6 @@ from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import InnerTree, RuleOrigin, find_sources
 from duvet.specs.locator import is_url
-from duvet.tree.cache import make_cache_key
 from duvet.tree.files import DiskTree, FolderMembership, MemoryTree, Tree
 from duvet.tree.git import GitCommand, GitRepository
 from duvet.tree.recorder import RecordedTree
@@ -149,9 +148,7 @@ def find_first_commits(
         _head(project)
         return _asked(project, folders)
 
-    return FirstCommitDates(
-        head, project.memory.of_tree("page-dates", dict[str, float], make_cache_key(head, sorted(folders)), work)
-    )
+    return FirstCommitDates(head, project.memory.compute("page-dates", dict[str, float], (head, sorted(folders)), work))
 
 
 def _head(project: Project) -> str:

@@ -19,7 +19,7 @@ from duvet.console.report_run import ReportOptions, run_report_with_cache
 from duvet.console.settings import TerminalSettings
 from duvet.console.streams import FAILED
 from duvet.errors import DuvetError
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 from tests.cli.running import Done, environment
 
@@ -70,7 +70,7 @@ def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | 
         wishes = ReportOptions(**{name: where.pop(name) for name in ReportOptions.__struct_fields__})
         try:
             return run_report_with_cache(
-                Cache(disk, shown.environ, now, today=shown.today), where, wishes, ProblemOutput()
+                DiskCache(disk, shown.environ, now, today=shown.today), where, wishes, ProblemOutput()
             )
         except DuvetError as error:
             tell(list_error_problems(error), shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
 LATER = time.time_ns() + 3600 * 10**9
@@ -23,5 +23,5 @@ class Work:
         return self.answer
 
 
-def opened(root: Path, now: int = LATER, **environ: str) -> Cache:
-    return Cache(DiskTree(str(root)), environ, now)
+def opened(root: Path, now: int = LATER, **environ: str) -> DiskCache:
+    return DiskCache(DiskTree(str(root)), environ, now)

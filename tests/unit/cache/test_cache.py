@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.cache import Cache, NoResultCache
+from duvet.tree.cache import Cache, DiskCache
 from duvet.tree.files import DiskTree
 from tests.unit.cache.opened import LATER, Work, opened
 
@@ -19,7 +19,7 @@ def run_of_file(root: Path, work: Work, now: int = LATER, how: str = "how") -> s
     def read(path: str) -> str:
         return f"{work()} of {cache.tree.read(path).decode()}"
 
-    ((_, answer),) = cache.of_files("files", str, ["a"], how, read)
+    ((_, answer),) = cache.parse_files("files", str, ["a"], how, read)
     cache.save()
     return answer
 
@@ -56,7 +56,7 @@ def test_a_clock_that_jumps_back(root: Path) -> None:
 def run_of_text(root: Path, work: Work, now: int = LATER) -> str:
     cache = opened(root, now)
     data = cache.tree.read("a")
-    answer = cache.of_text("texts", str, "a", "how", data, lambda: f"{work()} of {data.decode()}")
+    answer = cache.parse_text("texts", str, "a", "how", data, lambda: f"{work()} of {data.decode()}")
     cache.save()
     return answer
 
@@ -90,21 +90,21 @@ def test_a_text_that_changed_while_it_was_parsed(root: Path) -> None:
     first = cache.tree.read("a")
     (root / "a").write_text("two")
     cache.tree.read("a")
-    assert cache.of_text("texts", str, "a", "how", first, first.decode) == "one"
+    assert cache.parse_text("texts", str, "a", "how", first, first.decode) == "one"
     cache.save()
     cache = opened(root)
     second = cache.tree.read("a")
-    assert cache.of_text("texts", str, "a", "how", second, second.decode) == "two"
+    assert cache.parse_text("texts", str, "a", "how", second, second.decode) == "two"
 
 
 def test_a_text_that_was_not_read_from_the_tree(root: Path) -> None:
     """A download, and the file that another run has put in its place."""
     cache = opened(root, 0)
     cache.tree.read("a")
-    assert cache.of_text("texts", str, "a", "how", b"two", lambda: "two") == "two"
+    assert cache.parse_text("texts", str, "a", "how", b"two", lambda: "two") == "two"
     cache.save()
     cache = opened(root, 0)
-    assert cache.of_text("texts", str, "a", "how", cache.tree.read("a"), lambda: "one") == "one"
+    assert cache.parse_text("texts", str, "a", "how", cache.tree.read("a"), lambda: "one") == "one"
 
 
 def test_times_that_are_thousands_of_years_away(root: Path) -> None:
@@ -125,7 +125,7 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
             read.append(name)
             return cache.tree.read(name).decode()
 
-        assert len(list(cache.of_files("files", str, names, "", once))) == 100
+        assert len(list(cache.parse_files("files", str, names, "", once))) == 100
         cache.save()
         return read
 
@@ -140,24 +140,24 @@ def test_few_files_that_change_are_read_again_each_time(root: Path) -> None:
 
 
 def test_where_nothing_is_kept() -> None:
-    work, memory = Work(), NoResultCache()
+    work, memory = Work(), Cache()
     for _ in range(2):
-        assert list(memory.of_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)) == [
+        assert list(memory.parse_files("n", str, "pq", "h", lambda path: work() if path == "p" else None)) == [
             ("p", "answer")
         ]
-        memory.of_text("n", str, "p", "h", b"", work)
-        memory.of_tree("n", str, "h", work)
-    memory.wrote("p", b"")
-    memory.for_now()
-    assert work.done == 6 and not memory.holds("p", b"")
+        memory.parse_text("n", str, "p", "h", b"", work)
+        memory.compute("n", str, "h", work)
+    memory.note_written("p", b"")
+    memory.forgo()
+    assert work.done == 6 and not memory.has_content("p", b"")
 
 
 def test_a_cache_that_is_not_to_be_kept(root: Path) -> None:
     work = Work()
     run_of_file(root, work)
     for _ in range(2):
-        cache = Cache(DiskTree(str(root)), {}, LATER, kept=False)
-        assert list(cache.of_files("files", str, ["a"], "how", lambda path: f"{work()} of {path}")) == [
+        cache = DiskCache(DiskTree(str(root)), {}, LATER, kept=False)
+        assert list(cache.parse_files("files", str, ["a"], "how", lambda path: f"{work()} of {path}")) == [
             ("a", "answer of a")
         ]
         cache.save()

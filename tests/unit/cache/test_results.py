@@ -10,7 +10,7 @@ import pytest
 from duvet.errors import FetchError, UnreadableError
 from duvet.specs.library import Library
 from duvet.specs.locator import locate_specification
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 from tests.unit.cache.opened import LATER, Work, opened
 
@@ -21,7 +21,7 @@ def run_of_tree(root: Path, work: Work, how: str = "how", now: int = LATER, **en
     def ask() -> str:
         return f"{work()} of {cache.tree.exists('b')} {cache.environ.get('NAME')}"
 
-    return cache.of_tree("tree", str, how, ask)
+    return cache.compute("tree", str, how, ask)
 
 
 def test_work_on_a_tree_is_done_once(root: Path) -> None:
@@ -57,15 +57,15 @@ def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
     work, done = Work(), []
     for number in (30, 31, 31, 30, None, 1, 1, 31):
         today = None if number is None else date(2030, 2 if number == 1 else 1, number)
-        cache = Cache(DiskTree(str(root)), {}, LATER, today=today)
+        cache = DiskCache(DiskTree(str(root)), {}, LATER, today=today)
         day = date(2030, 1, 30)
 
         def ask() -> str:
             is_over = today is not None and day < today  # noqa: B023
-            cache.dated(day.isoformat(), is_over)  # noqa: B023
+            cache.note_day(day.isoformat(), is_over)  # noqa: B023
             return f"{work()} {is_over}"
 
-        assert cache.of_tree("tree", str, "how", ask) == f"answer {today is not None and day < today}"
+        assert cache.compute("tree", str, "how", ask) == f"answer {today is not None and day < today}"
         done.append(work.done)
     assert done == [1, 2, 2, 3, 3, 4, 4, 4]
 
@@ -74,7 +74,7 @@ def test_work_that_asked_for_all_variables(root: Path) -> None:
     work = Work()
     for _ in range(2):
         cache = opened(root, NAME="value")
-        assert cache.of_tree("tree", str, "how", lambda: f"{work()} {sorted(cache.environ)} {len(cache.environ)}")  # noqa: B023
+        assert cache.compute("tree", str, "how", lambda: f"{work()} {sorted(cache.environ)} {len(cache.environ)}")  # noqa: B023
     assert work.done == 2
 
 
@@ -93,58 +93,58 @@ def test_a_fault_is_not_kept(root: Path) -> None:
                 cache.tree.read("folder")  # noqa: B023
             return work()
 
-        cache.of_tree("tree", str, "how", ask)
+        cache.compute("tree", str, "how", ask)
     assert work.done == 2
 
 
 def test_a_file_that_is_known_to_hold_some_bytes(root: Path) -> None:
     cache = opened(root)
-    assert not cache.holds("a", b"one")
-    cache.wrote("a", b"one")
+    assert not cache.has_content("a", b"one")
+    cache.note_written("a", b"one")
     cache.save()
-    assert opened(root).holds("a", b"one")
-    assert not opened(root).holds("a", b"two")
+    assert opened(root).has_content("a", b"one")
+    assert not opened(root).has_content("a", b"two")
     (root / "a").write_text("two")
-    assert not opened(root).holds("a", b"one")
+    assert not opened(root).has_content("a", b"one")
 
 
 def test_a_file_that_was_not_written_after_all(root: Path) -> None:
     cache = opened(root)
-    cache.wrote("a", b"two")
+    cache.note_written("a", b"two")
     cache.save()
-    assert not opened(root).holds("a", b"two")
+    assert not opened(root).has_content("a", b"two")
 
 
 def test_a_file_that_is_read_and_written(root: Path) -> None:
     cache = opened(root)
     cache.tree.read("a")
     (root / "a").write_text("two")
-    cache.wrote("a", b"two")
-    cache.keep("run", "how", "answer")
+    cache.note_written("a", b"two")
+    cache.store("run", "how", "answer")
     cache.save()
     cache = opened(root)
     assert cache.recall("run", str, "how") is None
-    assert cache.tree.read("a") == b"two" and cache.holds("a", b"two")
-    cache.wrote("a", b"two")
-    cache.keep("run", "how", "answer")
+    assert cache.tree.read("a") == b"two" and cache.has_content("a", b"two")
+    cache.note_written("a", b"two")
+    cache.store("run", "how", "answer")
     assert opened(root).recall("run", str, "how") == "answer"
 
 
 def test_a_file_that_is_written_anew_was_no_input(root: Path) -> None:
     for text in (b"one", b"two"):
         cache = opened(root)
-        assert not cache.holds("a", text)
+        assert not cache.has_content("a", text)
         (root / "a").write_bytes(text)
-        cache.wrote("a", text)
-        cache.keep("run", "how", "answer")
+        cache.note_written("a", text)
+        cache.store("run", "how", "answer")
         cache.save()
         assert opened(root).recall("run", str, "how") == "answer"
 
 
 def test_a_download_that_fails(tmp_path: Path) -> None:
-    cache = Cache(DiskTree(str(tmp_path)), {})
+    cache = DiskCache(DiskTree(str(tmp_path)), {})
     library = Library(cache.tree, "specs", lambda wanted: {url: FetchError("no answer") for url in wanted}, "", cache)
     with pytest.raises(FetchError):
         library.load(locate_specification("https://tea.example/spec.md"))
-    cache.keep("question", "how", 1)
-    assert Cache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None
+    cache.store("question", "how", 1)
+    assert DiskCache(DiskTree(str(tmp_path)), {}).recall("question", int, "how") is None

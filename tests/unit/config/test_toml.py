@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.config.toml import TomlEncodingError, TomlError, parse_toml_bytes
+from duvet.config.document import DocumentError
+from duvet.config.toml import parse_toml_bytes
 from duvet.model import Place
 
 DOCUMENT = """\
@@ -105,15 +106,16 @@ def test_a_byte_order_mark_and_windows_line_ends() -> None:
     ],
 )
 def test_errors(data: bytes, message: str) -> None:
-    with pytest.raises(TomlError) as caught:
+    with pytest.raises(DocumentError) as caught:
         parse_toml_bytes(data, "x.toml")
     assert caught.value.message == f"TOML parse error at {message}"
     assert caught.value.path == "x.toml"
 
 
 def test_bytes_that_are_no_text_are_told_apart() -> None:
-    with pytest.raises(TomlEncodingError):
+    with pytest.raises(DocumentError) as caught:
         parse_toml_bytes(b"\xff", "x.toml")
+    assert not caught.value.is_text
 
 
 KEYS = st.one_of(
@@ -158,7 +160,7 @@ def paths(value: Any, keys: tuple[str | int, ...] = ()) -> list[tuple[tuple[str 
 def test_the_text_at_the_place_of_a_value_is_that_value(text: str) -> None:
     try:
         toml = parse_toml_bytes(text.encode(), "x.toml")
-    except TomlError:
+    except DocumentError:
         return
     for keys, value in paths(toml.values):
         start, end = toml.value_span(*keys)

@@ -12,7 +12,7 @@ from duvet.queries.full_text import RequirementIndex
 from duvet.queries.search import SearchQuery, search_requirements
 from duvet.trace.catalogue import SpecificationCard
 from duvet.trace.locations import ProjectFiles
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree
 from tests.tokens import tokens
 from tests.unit.search.made import FILES
@@ -40,7 +40,7 @@ def retrieval_of(files: dict[str, str]) -> ProjectRetriever:
     catalogue = project.catalogue
     return ProjectRetriever(
         catalogue,
-        lambda: RequirementIndex(catalogue, NoResultCache()),
+        lambda: RequirementIndex(catalogue, Cache()),
         ProjectFiles(project.tree, ""),
         project.specification,
     )
@@ -100,9 +100,7 @@ def test_requirements_are_those_of_the_search(question: str) -> None:
     ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
     ##% sections, and the code that cites them.
     project = project_of(FILES)
-    found = search_requirements(
-        project.catalogue, SearchQuery(question), NoResultCache(), ProjectFiles(project.tree, "")
-    )
+    found = search_requirements(project.catalogue, SearchQuery(question), Cache(), ProjectFiles(project.tree, ""))
     sources = retrieval_of(FILES).sources(question)
     assert [one.text for one in sources if one.kind == "requirement"] == [row.text for row in found.rows]
     assert [one.number for one in sources] == [*range(1, len(sources) + 1)]
@@ -138,7 +136,7 @@ def test_what_can_not_be_read_any_more() -> None:
 
     catalogue = project.catalogue
     lost = ProjectRetriever(
-        catalogue, lambda: RequirementIndex(catalogue, NoResultCache()), ProjectFiles(MemoryTree({}), ""), load
+        catalogue, lambda: RequirementIndex(catalogue, Cache()), ProjectFiles(MemoryTree({}), ""), load
     )
     assert [one.kind for one in lost.sources("pot")] == ["requirement"]
 

@@ -12,7 +12,7 @@ from duvet.queries.embeddings import Embedder, find_embedder
 from duvet.queries.search import RequirementVectors, SearchQuery, search_requirements
 from duvet.trace.catalogue import Catalogue, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 
 Rank = Callable[[str], Sequence[str]]
 """What a question finds, the best first."""
@@ -64,13 +64,13 @@ def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
     """What `duvet search` finds by words, by vectors, and by both."""
     catalogue, embedder = of_corpus(lines), find_embedder(True)
     assert embedder is not None
-    meanings = RequirementVectors(catalogue, NoResultCache(), embedder)
+    meanings = RequirementVectors(catalogue, Cache(), embedder)
 
     def ids(indexes: Iterable[int]) -> list[str]:
         return [lines[index]["id"] for index in indexes]
 
     def found(question: str, model: Embedder | None) -> list[str]:
-        rows = search_requirements(catalogue, SearchQuery(question, limit=DEPTH), NoResultCache(), embedder=model).rows
+        rows = search_requirements(catalogue, SearchQuery(question, limit=DEPTH), Cache(), embedder=model).rows
         return ids(row.line_number for row in rows)
 
     return {

@@ -11,7 +11,7 @@ from duvet.model import Kind, Level
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, search_requirements
 from duvet.trace.records import Status
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from tests.unit.search.made import CONFIG, FILES, catalogue
 
 CATALOGUE = catalogue(FILES)
@@ -22,7 +22,7 @@ SYNTAX = st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\
 
 
 def asked(query: str, wanted: RequirementFilter = RequirementFilter(), **more: object) -> SearchAnswer:  # noqa: B008 - frozen
-    return search_requirements(CATALOGUE, SearchQuery(query, wanted, **more), NoResultCache())  # type: ignore[arg-type]
+    return search_requirements(CATALOGUE, SearchQuery(query, wanted, **more), Cache())  # type: ignore[arg-type]
 
 
 def marked(answer: SearchAnswer) -> list[str]:
@@ -61,7 +61,7 @@ def test_titles_count_for_more() -> None:
     texts = {
         "tea.md": "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
     }
-    found = search_requirements(catalogue(FILES | {"src/server.rs": ""} | texts), SearchQuery("cups"), NoResultCache())
+    found = search_requirements(catalogue(FILES | {"src/server.rs": ""} | texts), SearchQuery("cups"), Cache())
     assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
 
 
@@ -106,7 +106,7 @@ def test_what_is_named_comes_first() -> None:
     ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
     ##% specification before those that contain its words.
     texts = FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
-    found = search_requirements(catalogue(FILES | {"tea.md": texts}), SearchQuery("d587"), NoResultCache())
+    found = search_requirements(catalogue(FILES | {"tea.md": texts}), SearchQuery("d587"), Cache())
     assert [(row.text, row.score is None) for row in found.rows] == [
         ("The server MUST warm the pot before the leaves are added.", True),
         ("The packet MUST name d587 and tea.", False),
@@ -131,7 +131,7 @@ def test_ties_keep_the_order_of_reports() -> None:
     ##% equal matches in the order of reports.
     texts = "# Tea\n\n## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30))
     many = catalogue(FILES | {"src/server.rs": "", "tea.md": texts})
-    found = [search_requirements(many, SearchQuery("rest"), NoResultCache()) for _ in range(2)]
+    found = [search_requirements(many, SearchQuery("rest"), Cache()) for _ in range(2)]
     assert found[0] == found[1]
     assert [row.text for row in found[0].rows] == [f"Number{number} MUST rest." for number in range(30)]
     scores = [row.score for row in asked("server water token cups").rows]
@@ -185,14 +185,12 @@ def test_raw_that_is_none(query: str) -> None:
 
 
 def test_no_requirements_at_all() -> None:
-    assert search_requirements(EMPTY, SearchQuery("pot"), NoResultCache()) == SearchAnswer((), 0)
+    assert search_requirements(EMPTY, SearchQuery("pot"), Cache()) == SearchAnswer((), 0)
 
 
 def test_hostile_text_is_marked_where_it_stands() -> None:
     texts = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
-    found = search_requirements(
-        catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), SearchQuery("pot"), NoResultCache()
-    )
+    found = search_requirements(catalogue(FILES | {"src/server.rs": "", "tea.md": texts}), SearchQuery("pot"), Cache())
     assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
 
 

@@ -8,7 +8,7 @@ from duvet.errors import QueryError
 from duvet.model import Level
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, search_requirements
-from duvet.tree.cache import NoResultCache
+from duvet.tree.cache import Cache
 from tests.unit.search.made import FILES, catalogue
 from tests.unit.search.vectors.made import embedder
 
@@ -19,7 +19,7 @@ KETTLE = "The kettle MUST NOT be left without water."
 
 
 def asked(query: str, wanted: RequirementFilter = RequirementFilter(), limit: int = 0) -> SearchAnswer:  # noqa: B008 - frozen
-    return search_requirements(CATALOGUE, SearchQuery(query, wanted, limit=limit), NoResultCache(), embedder=EMBEDDER)
+    return search_requirements(CATALOGUE, SearchQuery(query, wanted, limit=limit), Cache(), embedder=EMBEDDER)
 
 
 def texts(answer: SearchAnswer) -> list[str]:
@@ -31,7 +31,7 @@ def test_other_words_of_the_same_meaning() -> None:
     ##= type=test
     ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
     ##% as without it.
-    assert search_requirements(CATALOGUE, SearchQuery("throw away messages"), NoResultCache()).rows == ()
+    assert search_requirements(CATALOGUE, SearchQuery("throw away messages"), Cache()).rows == ()
     assert texts(asked("throw away messages"))[0] == DISCARD
     found = asked("the pot without any water")
     assert texts(found)[0] == KETTLE
@@ -63,7 +63,7 @@ def test_references_find_what_they_name(query: str) -> None:
     ##= type=test
     ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
     ##% as without it.
-    assert asked(query) == search_requirements(CATALOGUE, SearchQuery(query), NoResultCache())
+    assert asked(query) == search_requirements(CATALOGUE, SearchQuery(query), Cache())
 
 
 def test_what_is_named_comes_first() -> None:

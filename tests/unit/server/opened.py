@@ -12,7 +12,7 @@ import anyio
 from duvet.project.project import Project
 from duvet.server.live_project import LiveProject
 from duvet.trace.catalogue import Catalogue
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
 PAGE_SIZE = 50
@@ -22,7 +22,7 @@ LONGEST = 30
 
 def opened(folder: Path, today: date | None = None) -> Project:
     """The project in a folder, yet to be read."""
-    cache = Cache(DiskTree(str(folder)), {}, kept=False, today=today)
+    cache = DiskCache(DiskTree(str(folder)), {}, kept=False, today=today)
     return Project(str(folder), tree=cache.tree, memory=cache, today=today)
 
 

@@ -11,7 +11,7 @@ import pytest
 from duvet import Project
 from duvet.server.live_project import LiveProject
 from duvet.server.staleness import ChangeDetector, open_descriptor
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.file_events import Mount, MountTable
 from duvet.tree.files import DiskTree
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
@@ -123,15 +123,15 @@ async def test_what_does_not_matter_is_not_read_again(edit: Edit, kettle: Path) 
 
 
 async def test_what_the_server_keeps_is_no_change(kettle: Path) -> None:
-    caches: list[Cache] = []
+    caches: list[DiskCache] = []
 
     def open_project() -> Project:
-        caches.append(Cache(DiskTree(str(kettle)), {}))
+        caches.append(DiskCache(DiskTree(str(kettle)), {}))
         return Project(str(kettle), tree=caches[-1].tree, memory=caches[-1])
 
     async with living(kettle, open_project) as live:
         context = await live.context()
-        caches[0].keep("catalogue", "", context.catalogue)
+        caches[0].store("catalogue", "", context.catalogue)
         caches[0].save()
         assert (kettle / ".duvet" / "cache" / "catalogue").exists()
         assert await live.context() is context

@@ -10,7 +10,7 @@ from threading import Timer
 from duvet.errors import DuvetError
 from duvet.project.changes import ChangeWatcher
 from duvet.project.project import Project
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
 LONGEST = 60
@@ -32,7 +32,7 @@ class Following:
     def project(self) -> Project:
         """The project, as it was read just now."""
         root = "" if self.folder == Path() else str(self.folder)
-        cache = Cache(DiskTree(root), {})
+        cache = DiskCache(DiskTree(root), {})
         project = Project(root, environ=cache.environ, tree=cache.tree, memory=cache)
         with suppress(DuvetError):
             assert project.trace

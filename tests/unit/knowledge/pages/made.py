@@ -12,7 +12,7 @@ from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.page_rows import find_page_problems
 from duvet.knowledge.pages.search import PageIndex
 from duvet.project.project import Project
-from duvet.tree.cache import Cache
+from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree, MemoryTree
 
 CONFIG = """\
@@ -35,7 +35,7 @@ def project_of(files: Mapping[str, str | bytes]) -> Project:
 
 def project_in(folder: Path, *, kept: bool = False) -> Project:
     """The project in a folder, with a record of what is asked of the disk."""
-    cache = Cache(DiskTree(str(folder)), {}, kept=kept)
+    cache = DiskCache(DiskTree(str(folder)), {}, kept=kept)
     return Project(str(folder), tree=cache.tree, memory=cache)
 
 
