@@ -5,111 +5,97 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
-from functools import cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.knowledge.maintenance.feedback import APPEND_PATIENCE, AuditEntry, StorePaths, append_audit_entry
 from duvet.text import escape_line_ends, shorten_text
+from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode
 
-if TYPE_CHECKING:
-    from anyio import CapacityLimiter
-    from anyio.lowlevel import RunVar
-
-
-_MOST = 12
-_LONGEST_TOLD = 300
-_LONGEST = 1000
-"""Characters that are looked at of a name that somebody has made up."""
-_LONGEST_WARNING = 300
-_WORDED = "knowledge"
+_MAX_ARGUMENTS = 12
+_MAX_QUOTED = 300
+"""Characters of a quoted argument or warning."""
+_MAX_READ = 1000
+"""Characters of an argument that are looked at."""
+_OWN_WARNINGS = "knowledge"
 """The pack whose warnings quote no text."""
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """One call of a tool."""
+    """The record of one tool call."""
 
     tool: str
-    """Its name, or what was taken for one."""
+    """Its name; for an unknown tool, the escaped name of the request."""
     pack: str
     face: str
     request: str
     scope: str
     arguments: str
-    """Their names and sizes, never what they say."""
+    """Their names and sizes, never their content."""
     seconds: float
     code: str = ""
-    """How it failed; nothing where it didn't."""
+    """The code of the failure; empty after success."""
     reason: str = ""
-    """What was thrown, where nobody foresaw that."""
+    """The type of an unforeseen exception."""
     bytes_in: int = 0
     bytes_out: int = 0
     warning: str = ""
-    """What the caller was warned of, or how long that is where it may quote the project."""
+    """The warning, or its length if it may quote the project."""
     is_known: bool = True
-    """Whether there is such a tool."""
     has_failed: bool = False
-    """Whether nothing has come of it, be it that it was answered."""
+    """True also for an answer that reports a failure."""
     changes: bool = False
-    """Whether it is one that changes something."""
+    """True for a tool that changes something."""
     holder: str = ""
-    """Whose token was shown; empty for who calls on this machine."""
+    """The name of the caller's token; empty for a caller on this machine."""
     scopes: tuple[str, ...] = ()
-    """Those of the caller."""
     given: Mapping[str, object] = {}
-    """The arguments that tell nothing secret, of what changes something."""
+    """The arguments without secrets, for a tool that changes something."""
 
 
 CallObserver = Callable[[CallRecord], None]
 CallKeeper = Callable[[CallRecord], Awaitable[None]]
 
 
-def escape_tool_name(name: str) -> str:
-    """The beginning of what was taken for the name of a tool, with everything escaped that is more than ASCII."""
-    return shorten_text(name[:_LONGEST].encode("unicode_escape").decode())
-
-
 def format_warning(pack: str, warning: str) -> str:
-    """A warning in whole where its words are ours."""
+    """Return a warning for the log; only its length if it may quote the project."""
     ##= man/spec/service.md#operations
     ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
     ##% warnings.
-    if not warning or pack == _WORDED:
-        return shorten_text(escape_line_ends(warning), _LONGEST_WARNING)
+    if not warning or pack == _OWN_WARNINGS:
+        return shorten_text(escape_line_ends(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
 
 
 def summarize_arguments(arguments: Mapping[str, object]) -> str:
-    """The names of arguments and how large they are; numbers and truths tell nothing that is secret."""
+    """Return the names and sizes of arguments; numbers and booleans are no secrets."""
     ##= man/spec/service.md#operations
     ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
     ##% clients.
-    shown = [f"{_name(name)}={_size(value)}" for name, value in list(arguments.items())[:_MOST]]
-    return " ".join([*shown, *(["..."] if len(arguments) > _MOST else [])])
+    words = []
+    for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
+        plain = shorten_text(name)
+        words.append(f"{plain if plain.isidentifier() else ascii(plain)}={_describe_size(value)}")
+    return " ".join([*words, *(["..."] if len(arguments) > _MAX_ARGUMENTS else [])])
 
 
 def select_plain_arguments(arguments: Mapping[str, object], names: Collection[str]) -> Mapping[str, object]:
-    """The arguments of these names, as far as they are short and simple."""
+    """Return the arguments of these names; long texts are cut and compound values reduced to their sizes."""
     ##= man/spec/gateway.md#audit
     ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
-    return {name: _brief(value) for name, value in arguments.items() if name in names}
+    found: dict[str, object] = {}
+    for name, value in arguments.items():
+        if name in names:
+            if isinstance(value, str):
+                found[name] = shorten_text(value[:_MAX_READ], _MAX_QUOTED)
+            else:
+                found[name] = value if isinstance(value, bool | int | float | None) else _describe_size(value)
+    return found
 
 
-def _brief(value: object) -> object:
-    if isinstance(value, str):
-        return shorten_text(value[:_LONGEST], _LONGEST_TOLD)
-    return value if isinstance(value, bool | int | float | None) else _size(value)
-
-
-def _name(name: str) -> str:
-    plain = shorten_text(name)
-    return plain if plain.isidentifier() else ascii(plain)
-
-
-def _size(value: object) -> str:
+def _describe_size(value: object) -> str:
     match value:
         case bool() | None:
             return str(value).lower()
@@ -124,11 +110,10 @@ def _size(value: object) -> str:
 
 LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
 _WRITERS = 4
-_REFUSED = (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED)
 
 
 class AuditLog:
-    """Hears of calls, and writes those down that a maintainer has made of tools which change something."""
+    """Writes down the calls of tools that change something."""
 
     def __init__(
         self,
@@ -138,7 +123,7 @@ class AuditLog:
         failed: Callable[[str], None],
         patience: float = 2 * APPEND_PATIENCE,
     ) -> None:
-        """`told` hears of each line, and `failed` why one could not be written within so many seconds."""
+        """`told` takes each entry, `failed` the reason why one could not be written within `patience` seconds."""
         self._places = places
         self._now = now
         self._told = told
@@ -146,11 +131,11 @@ class AuditLog:
         self._patience = patience
 
     async def saw(self, call: CallRecord) -> None:
-        """Write it down, if it is one; nobody else is kept waiting."""
-        # Who is refused has done nothing, and must not be able to fill the disk.
-        if not call.changes or call.code in _REFUSED:
+        """Write an entry if the call changed something, without blocking other calls."""
+        # A refused caller has changed nothing, and must not be able to fill the disk.
+        if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return
-        deed = AuditEntry(
+        entry = AuditEntry(
             timestamp=self._now().isoformat(timespec="milliseconds"),
             tool=call.tool,
             outcome=call.code or ("failure" if call.has_failed else SUCCESS_OUTCOME),
@@ -165,40 +150,20 @@ class AuditLog:
         ##= man/spec/gateway.md#audit
         ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
         ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
-        self._told(deed)
-        if deed.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
+        self._told(entry)
+        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
             return
-        await self._write(deed)
-
-    async def _write(self, deed: AuditEntry) -> None:
         import anyio
         from anyio import to_thread
 
-        with anyio.move_on_after(self._patience) as waiting:
+        # With a limiter of their own, slow writes don't use up the threads of other work.
+        limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
+        with anyio.move_on_after(self._patience) as scope:
             try:
                 await to_thread.run_sync(
-                    lambda: append_audit_entry(self._places(), deed), abandon_on_cancel=True, limiter=_few()
+                    lambda: append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
             except DuvetError as error:
                 self._failed(error.message)
-        if waiting.cancelled_caught:
+        if scope.cancelled_caught:
             self._failed(f"it takes longer than {self._patience:g} seconds")
-
-
-def _few() -> CapacityLimiter:
-    """Who may write, of all that run in one loop: those who wait don't take the threads of others."""
-    from anyio import CapacityLimiter
-
-    turns = _turns()
-    found = turns.get(None)
-    if found is None:
-        found = CapacityLimiter(_WRITERS)
-        turns.set(found)
-    return found
-
-
-@cache
-def _turns() -> RunVar[CapacityLimiter | None]:
-    from anyio.lowlevel import RunVar
-
-    return RunVar("duvet_accounting_turn")

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.plugins import UnloadedPack
 from duvet.tools.tool import Scope, Tool, ToolAnswer
 
 if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+    from anyio.lowlevel import RunVar
+
     from duvet.llm.providers import Sampler
     from duvet.tools.packs import Registry
 
 
 class KeptStep(Struct, frozen=True):
-    """What a step has come to, and how long that took."""
+    """The result of a finished step."""
 
     result: Any
     seconds: float
@@ -26,20 +31,20 @@ class KeptStep(Struct, frozen=True):
 
 
 class CallState(Struct):
-    """What the earlier rounds of a call have brought."""
+    """The results of the earlier rounds of a call."""
 
     count: int = 0
-    """How many there were."""
+    """The number of rounds."""
     done: dict[str, KeptStep] = field(default_factory=dict)
-    """By its place, each step that is done."""
+    """The finished steps by place."""
     said: dict[str, str | None] = field(default_factory=dict)
-    """By question, what the caller's model says; None where that is of no use."""
+    """The answers of the caller's model by question; None for a useless one."""
     asked: list[str] = field(default_factory=list)
     """The questions since the last step was done."""
 
 
 class CallJournal:
-    """Where a handler keeps what is done, and what its own calls do. Steps come one after another."""
+    """Keeps the finished steps of a handler, and of the calls that it makes. Steps come one after another."""
 
     def __init__(self, rounds: CallState, place: str = "") -> None:
         self._rounds = rounds
@@ -48,63 +53,60 @@ class CallJournal:
         self._calls = 0
 
     def begin(self, step: str) -> None:
-        """From now on, everything belongs to this step; its name is another one where it does something else."""
+        """Start a step. A step that does something else must have another name."""
         self._step = f"{self._place}{step}"
         self._calls = 0
 
     def recall(self) -> KeptStep | None:
-        """What the step has come to in an earlier round."""
+        """Return the result of the step in an earlier round."""
         return self._rounds.done.get(self._step)
 
     def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
-        """The step has come to this; what led there is of no interest any more."""
-        for place in list(self._below()):
+        """Keep the result of the step, and forget the results of the calls that led there."""
+        for place in [place for place in self._rounds.done if place.startswith(f"{self._step}.")]:
             del self._rounds.done[place]
         for question in self._rounds.asked:
-            # Another step may ask the same, and is to have an answer of its own.
+            # Another step that asks the same needs an answer of its own.
             self._rounds.said.pop(question, None)
         self._rounds.asked.clear()
         self._rounds.done[self._step] = KeptStep(result, seconds, warnings)
 
-    def _below(self) -> Iterator[str]:
-        return (place for place in self._rounds.done if place.startswith(f"{self._step}."))
-
     def below(self) -> CallJournal:
-        """That of the next call in this step."""
+        """Return the journal of the next call in this step."""
         self._calls += 1
         return CallJournal(self._rounds, f"{self._step}.{self._calls}/")
 
 
 Result = TypeVar("Result")
 ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
-"""Hears how much is done, of how much, and what is being done."""
+"""Takes the amount done, the total, and the current action."""
 
 
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
-    """Hears of progress where no caller wants to."""
+    """Discard the progress."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls, and how."""
+    """The origin and the rights of a call."""
 
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"
-    """By which way: `mcp`, `rest`, `shell`, `workflow`."""
+    """`mcp`, `rest`, `shell` or `workflow`."""
     behind: str = ""
-    """By which way whoever is behind the caller came, where that is another one."""
+    """The face of the client behind a forwarding server, if it is another one."""
     holder: str = ""
-    """Whose token it shows, or what stands for anybody's; empty for who calls on this machine, in a process of its own."""
+    """The name of the token; empty for a caller on this machine, in a process of its own."""
     request: str = ""
-    """What the caller knows the call by."""
+    """The caller's id of the call."""
     progress: ProgressCallback = ignore_progress
     sampler: Sampler | None = None
-    """Asks the caller's own model, where it offers one."""
+    """Asks the caller's own model, if it offers one."""
     journal: CallJournal | None = None
-    """Keeps what is done, where the caller may have to make the call again."""
+    """Set if the caller may have to repeat the call."""
     time_limit: float | None = None
-    """Seconds that it waits for a tool of a further pack at most."""
+    """The most seconds that it waits for a tool of an installed pack."""
     within: tuple[str, ...] = ()
-    """The tools whose handlers have led to this call, the first one first."""
+    """The tools whose handlers led to this call, the outermost first."""
 
     @property
     def audience(self) -> str:
@@ -113,54 +115,49 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 
 class ProjectReadings(Protocol):
-    """Knows the project as it is now."""
+    """The project as it is now."""
 
-    async def context(self) -> ProjectSnapshot:
-        """One reading of it."""
+    async def context(self) -> ProjectSnapshot: ...
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """What one reading answers, of which nothing has changed meanwhile."""
+        """Answer a question from one snapshot that is still current at the end."""
 
     async def caught_up(self) -> None:
-        """Notice what has changed, without waiting for what nobody has asked yet."""
+        """Notice changes, without waiting for a reading that nobody has asked for yet."""
 
 
 class ToolCalls(Protocol):
-    """Calls tools."""
+    """A caller of tools: the dispatcher."""
 
-    async def tools(self) -> Registry:
-        """The tools that are switched on now."""
+    async def tools(self) -> Registry: ...
 
-    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """What the tool answers; ToolError where it can't."""
+    async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer: ...
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """One call of a tool, as its handler sees it."""
+    """A tool call as its handler sees it."""
 
     tool: str
     caller: Caller
     readings: ProjectReadings
     calls: ToolCalls
     services: Mapping[str, Any] = field(default_factory=dict)
-    """What the server lends to handlers, by name."""
+    """Services of the server by name."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the configuration says to the pack."""
+    """The configuration of the pack."""
 
     async def reading(self) -> ProjectSnapshot:
-        """The project as it is now."""
+        """Return the project as it is now."""
         return await self.readings.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """What the project answers."""
+        """Answer a question from the current project."""
         return await self.readings.ask(question)
 
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
-        """What another tool answers to the same caller, who may come by another way and wait for less long."""
-        from msgspec.structs import replace
-
+        """Call another tool for the same caller, perhaps by another face and with a shorter time limit."""
         caller = replace(
             self.caller,
             within=(*self.caller.within, self.tool),
@@ -173,27 +170,45 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return await self.calls.call(name, arguments or {}, caller)
 
     async def pack(self) -> Sequence[Tool]:
-        """The tools of the pack that the tool is in, as far as they are switched on."""
+        """Return the enabled tools of the tool's own pack."""
         registry = await self.calls.tools()
         own = registry.pack_of(registry.require(self.tool))
         return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Tell the caller how far it is."""
+        """Report progress to the caller."""
         await self.caller.progress(done, total, message)
 
 
+def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
+    """Return the limiter of this name in the running event loop."""
+    from anyio import CapacityLimiter
+
+    variable = _make_loop_variable(name)
+    limiter = variable.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(tokens)
+        variable.set(limiter)
+    return limiter
+
+
+@cache
+def _make_loop_variable(name: str) -> RunVar[CapacityLimiter | None]:
+    from anyio.lowlevel import RunVar
+
+    return RunVar(name)
+
+
 FACTS_SERVICE = "facts"
-"""What handlers find them by among the services."""
+"""The service that holds the `ServerFacts`."""
 
 
 def get_current_time() -> datetime:
-    """The time."""
     return datetime.now(UTC)
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
-    """Who serves, how, and with what."""
+    """Facts about the running server."""
 
     name: str
     version: str
@@ -204,5 +219,5 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     providers: Sequence[str] = ()
     workflows: Sequence[str] = ()
     faulty: Sequence[str] = ()
-    """The workflows that can't be called."""
+    """Workflows that can't be called."""
     clock: Callable[[], datetime] = get_current_time

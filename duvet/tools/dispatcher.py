@@ -1,4 +1,4 @@
-"""Dispatches tool calls from every face: scope, arguments, limits, failures, accounts."""
+"""Dispatches tool calls from every face: scope, arguments, limits, failures, records."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from duvet.errors import DuvetError
+from duvet.text import shorten_text
 from duvet.tools.arguments import check_input, check_scope
 from duvet.tools.audit import (
     CallKeeper,
     CallObserver,
     CallRecord,
-    escape_tool_name,
     format_warning,
     select_plain_arguments,
     summarize_arguments,
@@ -32,205 +33,158 @@ from duvet.tools.tool import (
     Tool,
     ToolAnswer,
     ToolError,
+    answer_query,
     make_tool_error,
-    with_error_warning,
 )
 
-
-def make_unknown_tool_record(
-    name: str, arguments: Mapping[str, object], caller: Caller, error: ToolError
-) -> CallRecord:
-    """A call of a tool that isn't there."""
-    return CallRecord(
-        tool=escape_tool_name(name),
-        pack="",
-        face=caller.face,
-        request=caller.request,
-        scope="",
-        arguments=summarize_arguments(arguments),
-        seconds=0,
-        code=error.code.value,
-        bytes_in=measure_json(arguments),
-        is_known=False,
-    )
-
-
-def measure_json(value: object) -> int:
-    """Bytes that it has as JSON; 0 where it is none."""
-    try:
-        return len(msgspec.json.encode(value))
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return 0
-
-
 MAX_CALL_DEPTH = 8
-"""Handlers may call tools whose handlers call tools, so many times."""
+"""The most tools that may call each other, one within the other."""
+_MAX_NAME = 1000
+"""Characters of an unknown tool's name that are looked at."""
 
 CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(Struct, frozen=True, kw_only=True):
-    """What calls happen in."""
+    """The services and limits of tool calls."""
 
     services: Mapping[str, Any] = field(default_factory=dict)
-    """What handlers may use, by name."""
+    """Services for handlers by name."""
     observers: Sequence[CallObserver] = ()
-    """Hear of each call when it is over."""
+    """Take the record of each finished call."""
     keepers: Sequence[CallKeeper] = ()
-    """Write each call down that changes something, before it is answered."""
+    """Store the record of each call that changes something, before the answer."""
     measures: Callable[[], bool] = lambda: True
-    """Whether anybody wants to know how large calls are that succeed."""
+    """True if the sizes of successful calls are needed."""
     time_limit: float = 30.0
-    """Seconds that a tool of a further pack may take, where it doesn't say."""
+    """Seconds for a tool of an installed pack that has no limit of its own."""
     clock: Callable[[], float] = time.perf_counter
     is_worthwhile: Callable[[str], bool] = lambda pack: False
-    """Whether the project has anything for a pack that nobody has asked for."""
+    """True if the project has content for a pack that nobody has requested."""
     closers: Sequence[CloseCallback] = ()
-    """Let go of what services hold, when all is over."""
+    """Release the resources of services."""
     patience: float = 0.5
-    """Seconds for all of them."""
+    """Seconds for all closers."""
 
 
-_PLAIN = ToolEnvironment()
+_DEFAULT_ENVIRONMENT = ToolEnvironment()
 
 
 class ToolDispatcher:
-    """Has tools called, whoever asks."""
+    """Runs tool calls."""
 
-    def __init__(self, registry: Registry, readings: ProjectReadings, house: ToolEnvironment = _PLAIN) -> None:
+    def __init__(
+        self, registry: Registry, readings: ProjectReadings, house: ToolEnvironment = _DEFAULT_ENVIRONMENT
+    ) -> None:
         self.registry = registry
+        self.house = house
         self._readings = readings
-        self._house = house
         self._guests = PluginRunner(house.clock)
 
     def renew(self, registry: Registry, house: ToolEnvironment) -> None:
-        """From the next call on, these tools are called, and in this house."""
-        self.registry, self._house = registry, house
-
-    @property
-    def house(self) -> ToolEnvironment:
-        """What calls happen in now."""
-        return self._house
+        """Use this registry and environment from the next call on."""
+        self.registry, self.house = registry, house
 
     async def tools(self) -> Registry:
-        """The tools that are switched on now."""
+        """Return the tools that are enabled now."""
         await self._readings.caught_up()
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
-        """The tools that a client is told of."""
-        return self.registry.with_shown(self._house.is_worthwhile)
+        """Return the tools to list for a client."""
+        return self.registry.with_shown(self.house.is_worthwhile)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """What the tool answers; ToolError where it can't."""
+        """Run the tool of that name; ToolError if there is none or it fails."""
         ##= man/spec/service.md#calls
         ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of
         ##% packs that are off.
         return await self.call_tool(await self.require(name, arguments, caller), arguments, caller)
 
+    async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
+        """Return the tool of that name; ToolError if there is none, which observers get a record of."""
+        await self._readings.caught_up()
+        try:
+            return self.registry.require(name)
+        except ToolError as error:
+            record = CallRecord(
+                tool=shorten_text(name[:_MAX_NAME].encode("unicode_escape").decode()),
+                pack="",
+                face=caller.face,
+                request=caller.request,
+                scope="",
+                arguments=summarize_arguments(arguments),
+                seconds=0,
+                code=error.code.value,
+                bytes_in=_measure_json(arguments),
+                is_known=False,
+            )
+            for observer in self.house.observers:
+                observer(record)
+            raise
+
     async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """The same of a tool that has just been required."""
-        begun = self._house.clock()
+        """Run a tool that was just required."""
+        begun = self.house.clock()
         answer, failure = None, None
         try:
-            answer = await self._answered(tool, arguments, caller)
+            answer = await self._run(tool, arguments, caller)
             return answer
         except BaseException as error:
             failure = error
             raise
         finally:
-            if self._house.observers or self._house.keepers:
-                seen = self._seen(tool, arguments, caller, self._house.clock() - begun, answer, failure)
-                self._tell(seen)
-                await self._keep(seen)
-
-    async def require(self, name: str, arguments: Mapping[str, object], caller: Caller) -> Tool:
-        """The tool that a caller means; ToolError where there is none, and those who hear of calls hear of that, too."""
-        tools = await self.tools()
-        try:
-            return tools.require(name)
-        except ToolError as error:
-            self._tell(make_unknown_tool_record(name, arguments, caller, error))
-            raise
-
-    def _tell(self, seen: CallRecord) -> None:
-        for observer in self._house.observers:
-            observer(seen)
-
-    async def _keep(self, seen: CallRecord) -> None:
-        if not seen.changes or not self._house.keepers:
-            return
-        import anyio
-
-        # What was done was done, be it that the call is cancelled.
-        with anyio.CancelScope(shield=True):
-            for keeper in self._house.keepers:
-                await keeper(seen)
+            if self.house.observers or self.house.keepers:
+                await self._record(tool, arguments, caller, self.house.clock() - begun, answer, failure)
 
     async def aclose(self) -> None:
-        """Let go of what calls have made use of; none comes after this."""
+        """Release the resources of services; no call comes after this."""
         import anyio
 
         ##= man/spec/mcp.md#http
         ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
-        with anyio.move_on_after(self._house.patience, shield=True):
+        with anyio.move_on_after(self.house.patience, shield=True):
             async with anyio.create_task_group() as tasks:
-                for close in self._house.closers:
-                    tasks.start_soon(_closed, close)
+                for close in self.house.closers:
+                    tasks.start_soon(_close, close)
 
-    async def _answered(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
+    async def _run(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         check_scope(tool, caller.scopes)
         if len(caller.within) >= MAX_CALL_DEPTH:
             ##= man/spec/service.md#calls
             ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other
             ##% without end.
-            raise ToolError(
-                ErrorCode.INVALID_REQUEST, f"{tool.name} is called by tools that are called by tools, too deeply"
-            )
+            message = f"{tool.name} is called by tools that are called by tools, too deeply"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message)
+        pack = self.registry.pack_of(tool)
         try:
-            return await self._run(tool, arguments, caller)
+            if isinstance(tool, QueryTool) and not pack.is_guest:
+                return await self._readings.ask(partial(answer_query, tool, check_input(tool, arguments)))
+            ctx = CallContext(
+                tool=tool.name,
+                caller=caller,
+                readings=self._readings,
+                calls=self,
+                services=self.house.services,
+                settings=pack.settings,
+            )
+            if pack.is_guest:
+                return await self._guests.run(pack.name, tool, arguments, ctx, self.house.time_limit)
+            value = tool.handler(check_input(tool, arguments), ctx)
+            return check_plugin_answer(tool, await value if inspect.isawaitable(value) else value, MAX_OWN_RESULT_BYTES)
         except DuvetError as error:
             raise make_tool_error(error) from error
-
-    async def _run(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        pack = self.registry.pack_of(tool)
-        if pack.is_guest:
-            return await self._hosted(tool, arguments, self._ctx(tool, caller))
-        asked = check_input(tool, arguments)
-        if isinstance(tool, QueryTool):
-            handler = tool.handler
-            return await self._readings.ask(
-                lambda context: with_error_warning(context, lambda: handler(asked, context))
-            )
-        value = tool.handler(asked, self._ctx(tool, caller))
-        return check_plugin_answer(tool, await value if inspect.isawaitable(value) else value, MAX_OWN_RESULT_BYTES)
-
-    def _ctx(self, tool: Tool, caller: Caller) -> CallContext:
-        return CallContext(
-            tool=tool.name,
-            caller=caller,
-            readings=self._readings,
-            calls=self,
-            services=self._house.services,
-            settings=self.registry.pack_of(tool).settings,
-        )
-
-    async def _hosted(self, tool: Tool, arguments: Mapping[str, object], ctx: CallContext) -> ToolAnswer:
-        pack = self.registry.pack_of(tool).name
-        try:
-            return await self._guests.run(pack, tool, arguments, ctx, self._house.time_limit)
-        except (ToolError, DuvetError, PendingError):
-            raise
         except Exception as error:
+            if not pack.is_guest or isinstance(error, (ToolError, PendingError)):
+                raise
             ##= man/spec/service.md#packs
             ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or
             ##% with another type than declared, the server MUST answer with an error without the exception's text, and
             ##% go on.
-            raise ToolError(
-                ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", "the log of the server says why"
-            ) from error
+            hint = "the log of the server says why"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
 
-    def _seen(
+    async def _record(
         self,
         tool: Tool,
         arguments: Mapping[str, object],
@@ -238,14 +192,15 @@ class ToolDispatcher:
         seconds: float,
         answer: ToolAnswer | None,
         failure: BaseException | None,
-    ) -> CallRecord:
-        code, reason = _told(failure)
-        # To write an answer once more, only to know its size, takes as long as many a tool.
-        changes = not tool.only_reads
-        measured = failure is not None or changes or self._house.measures()
-        return CallRecord(
+    ) -> None:
+        """Hand the record of a finished call to observers and keepers."""
+        pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
+        code, reason = _classify_failure(failure)
+        # Encoding an answer again only to measure it takes longer than many a tool.
+        measured = failure is not None or changes or self.house.measures()
+        record = CallRecord(
             tool=tool.name,
-            pack=self.registry.pack_of(tool).name,
+            pack=pack,
             face=caller.face,
             request=caller.request,
             scope=tool.scope.value,
@@ -253,31 +208,48 @@ class ToolDispatcher:
             seconds=seconds,
             code=code,
             reason=reason,
-            bytes_in=measure_json(arguments) if measured else 0,
-            bytes_out=measure_json(answer.value) if measured and answer else 0,
-            warning=format_warning(self.registry.pack_of(tool).name, answer.warning) if answer else "",
+            bytes_in=_measure_json(arguments) if measured else 0,
+            bytes_out=_measure_json(answer.value) if measured and answer else 0,
+            warning=format_warning(pack, answer.warning) if answer else "",
             changes=changes,
             has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
             holder=caller.holder,
             scopes=tuple(sorted(caller.scopes)) if changes else (),
             given=select_plain_arguments(arguments, tool.accountable) if changes else {},
         )
+        for observer in self.house.observers:
+            observer(record)
+        if changes and self.house.keepers:
+            import anyio
+
+            # The change is made, even if the call is cancelled.
+            with anyio.CancelScope(shield=True):
+                for keep in self.house.keepers:
+                    await keep(record)
 
 
-async def _closed(close: CloseCallback) -> None:
-    # What can't be closed ends with the process.
+def _measure_json(value: object) -> int:
+    """Return the bytes of the value as JSON; 0 if it can't be encoded."""
+    try:
+        return len(msgspec.json.encode(value))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return 0
+
+
+async def _close(close: CloseCallback) -> None:
+    # A resource that can't be closed ends with the process.
     with suppress(Exception):
         await close()
 
 
-def _told(failure: BaseException | None) -> tuple[str, str]:
+def _classify_failure(failure: BaseException | None) -> tuple[str, str]:
+    """Return the code of a failure, and the exception's type if it was unforeseen."""
     match failure:
         case None | PendingError():
             return "", ""
         case ToolError():
             cause = failure.__cause__
-            foreseen = cause is None or isinstance(cause, DuvetError)
-            return failure.code.value, "" if foreseen else type(cause).__name__
+            return failure.code.value, "" if cause is None or isinstance(cause, DuvetError) else type(cause).__name__
         case Exception():
             return "internal", type(failure).__name__
     return "cancelled", ""

@@ -12,7 +12,7 @@ from duvet.tools.tool import Pack, Tool, make_tool_error
 
 
 class HealthState(StrEnum):
-    """How well the server is."""
+    """The condition of the server."""
 
     HEALTHY = "healthy"
     DEGRADED = "degraded"
@@ -29,8 +29,8 @@ class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-async def check_health(asked: DuvetHealthInput, ctx: CallContext) -> DuvetHealthOutput:
-    """Whether the project can be read, and everything that is configured is there."""
+async def check_health(request: DuvetHealthInput, ctx: CallContext) -> DuvetHealthOutput:
+    """Check that the project can be read and everything configured is available."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     ##= man/spec/service.md#packs
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
@@ -73,8 +73,8 @@ class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
     provider_count: int
 
 
-def describe_server(asked: DuvetServerInfoInput, ctx: CallContext) -> DuvetServerInfoOutput:
-    """What is switched on."""
+def describe_server(request: DuvetServerInfoInput, ctx: CallContext) -> DuvetServerInfoOutput:
+    """Return the identity of the server and what is enabled."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     return DuvetServerInfoOutput(
         name=facts.name,

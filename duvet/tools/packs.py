@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """The tools that are switched on, in a lasting order."""
+    """The enabled tools, in a stable order."""
 
     def __init__(self, chosen: Sequence[EnabledPack] = (EnabledPack(TRACE),)) -> None:
-        """QueryError where two tools have one name."""
+        """QueryError if two tools have one name."""
         self.every_pack = chosen
         """Also those that are not shown to everybody."""
         self.packs = [pack for pack in chosen if pack.shown]
@@ -47,19 +47,19 @@ class Registry:
             self._tools[tool.name], self._packs[tool.name] = tool, pack
 
     def __iter__(self) -> Iterator[Tool]:
-        """Those that whoever asks what there is is told of."""
+        """Yield the tools that are listed for everybody."""
         return (tool for tool in self.usable() if self.pack_of(tool).shown)
 
     def every(self) -> Iterator[Tool]:
-        """All that there are, also those that are withheld."""
+        """Yield all tools, also withheld ones."""
         return iter(self._tools.values())
 
     def usable(self) -> Iterator[Tool]:
-        """All that can be called."""
+        """Yield all tools that can be called."""
         return (tool for tool in self.every() if tool.withheld is None)
 
     def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
-        """Those, and the tools of packs that the project decides about, by their names."""
+        """Yield the listed tools, including packs that the project decides about, for which the callback is asked."""
         ##= man/spec/pages.md#tools
         ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
         ##% and always on `/api/mcp`.
@@ -70,52 +70,27 @@ class Registry:
         return name in self._names
 
     def require(self, name: str) -> Tool:
-        """The tool of that name; ToolError where there is none."""
+        """Return the tool of that name or alias; ToolError if there is none."""
         if name not in self._names:
-            raise ToolError(
-                ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", suggest_nearest(name, tuple(self._tools))
-            )
+            hint = suggest_nearest(name, tuple(self._tools))
+            raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
         return self._tools[self._names[name]]
 
     def pack_of(self, tool: Tool) -> EnabledPack:
-        """The pack that a tool is in."""
         return self._packs[tool.name]
 
 
-_MOST = 20
-
-
 class UnknownName(Struct, frozen=True):
-    """A pack or a tool that is named and isn't there."""
+    """A name of a pack or tool that doesn't exist."""
 
     message: str
     hint: str
     keys: tuple[str, ...] = ()
-    """What leads to the name in the table of packs; nothing where it stands elsewhere."""
-
-
-def make_unknown_pack(name: str, known: Sequence[str], keys: tuple[str, ...]) -> UnknownName:
-    """There is no such pack."""
-    return UnknownName(f"there is no pack {quote_text(name)}", _hint(name, known), keys)
-
-
-def make_unknown_tools(pack: str, switched: Iterable[str], known: Sequence[str]) -> Iterator[UnknownName]:
-    """Those that are switched, and that the pack doesn't have."""
-    for name in switched:
-        if name not in known:
-            yield UnknownName(
-                f"the pack {pack} has no tool {quote_text(name)}", _hint(name, known), (pack, "tools", name)
-            )
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    more = f" and {len(known) - _MOST} more" if len(known) > _MOST else ""
-    every = f"there are {', '.join(known[:_MOST])}{more}" if known else "there are none"
-    return suggest_nearest(name, known) or every
+    """The keys of the name in the table of packs; empty if it comes from elsewhere."""
 
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
-    """Where they stand in the configuration, as far as they do."""
+    """Return the unknown names as problems, with their places in the configuration."""
     from duvet.config.check import DocumentLocation
 
     return tuple(
@@ -131,11 +106,12 @@ def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocum
 BUILT_IN_PACKS = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 DEFAULT_PACKS = ("trace",)
 _ALWAYS = (PAGES.name,)
-"""Packs that can be called whether they are switched on or not."""
+"""Packs that can be called even when they are not enabled."""
+_MAX_NAMES = 20
 
 
 class PackSettings(Struct, frozen=True, kw_only=True):
-    """What is wanted of one pack."""
+    """The configuration of one pack."""
 
     enabled: bool = True
     writes: bool = True
@@ -144,81 +120,76 @@ class PackSettings(Struct, frozen=True, kw_only=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """The tools that are switched on, the packs that could not be, and names that mean nothing."""
+    """The enabled tools, the packs that could not be loaded, and unknown names."""
 
     registry: Registry
     unloaded: Sequence[UnloadedPack] = ()
     misnamed: Sequence[UnknownName] = ()
 
 
-_UNSAID = PackSettings()
+_DEFAULT_SETTINGS = PackSettings()
 
 
 def choose_packs(
     on: Sequence[str], wishes: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
-    """The packs of these names and those that are wished for; further packs are on unless somebody says otherwise."""
+    """Enable the packs of these names and those of the configuration; installed packs are on unless disabled there."""
     ##= man/spec/service.md#packs
     ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
     ##% default.
     guests = {pack.name: pack for pack in found.packs}
-    mine = BUILT_IN_PACKS | {pack.name: pack for pack in own}
-    packs = {**mine, **guests}
+    trusted = BUILT_IN_PACKS | {pack.name: pack for pack in own}
+    packs = {**trusted, **guests}
     chosen: list[EnabledPack] = []
     refused: list[UnloadedPack] = list(found.unloaded)
-    wanted = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes], key=guests.__contains__)
-    for name in dict.fromkeys(wanted):
-        wish = wishes.get(name, _UNSAID)
-        if name not in packs or not (wish.enabled or name in _ALWAYS):
+    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes], key=guests.__contains__)
+    for name in dict.fromkeys(names):
+        settings = wishes.get(name, _DEFAULT_SETTINGS)
+        if name not in packs or not (settings.enabled or name in _ALWAYS):
             continue
-        shown = _shown(name, on, wishes)
-        one = EnabledPack(packs[name], wish.writes, wish.switches, wish.settings, shown, is_guest=name not in mine)
+        # Where nobody says, the project decides about a pack that can always be called.
+        shown = settings.enabled if name in wishes else True if name in on or name not in _ALWAYS else None
+        one = EnabledPack(
+            packs[name], settings.writes, settings.switches, settings.settings, shown, is_guest=name not in trusted
+        )
         ##= man/spec/service.md#packs
         ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats
         ##% the name of a tool, say so, and serve the others.
-        reason = _refusal(chosen, one) if one.is_guest else ""
-        if reason:
-            refused.append(UnloadedPack(name, reason))
-        else:
+        try:
+            if one.is_guest:
+                Registry([*chosen, one])
             chosen.append(one)
-    return ToolChoice(
-        Registry(chosen), refused, list(_misnamed(on, wishes, packs, {one.name for one in found.unloaded}))
-    )
-
-
-def _shown(name: str, on: Sequence[str], wishes: Mapping[str, PackSettings]) -> bool | None:
-    """Whether a pack counts as switched on; None where nobody says."""
-    if name in wishes:
-        return wishes[name].enabled
-    return True if name in on or name not in _ALWAYS else None
+        except QueryError as error:
+            refused.append(UnloadedPack(name, error.message))
+    unknown = _find_unknown_names(on, wishes, packs, {one.name for one in found.unloaded})
+    return ToolChoice(Registry(chosen), refused, list(unknown))
 
 
 def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
-    """Packs of ours by their names."""
+    """Return built-in packs by their names."""
     return [EnabledPack(BUILT_IN_PACKS[name]) for name in names]
 
 
-def _misnamed(
+def _find_unknown_names(
     on: Sequence[str], wishes: Mapping[str, PackSettings], packs: Mapping[str, Pack], unloaded: Collection[str]
 ) -> Iterator[UnknownName]:
-    """The names that mean nothing, each once."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
     for name in dict.fromkeys([*wishes, *on]):
-        wish = wishes.get(name)
-        if name in packs and wish is not None:
-            yield from make_unknown_tools(
-                name, wish.switches, EnabledPack(packs[name], settings=wish.settings).every_name()
-            )
+        settings = wishes.get(name)
+        if name in packs and settings is not None:
+            tools = EnabledPack(packs[name], settings=settings.settings).every_name()
+            for tool in settings.switches:
+                if tool not in tools:
+                    message = f"the pack {name} has no tool {quote_text(tool)}"
+                    yield UnknownName(message, _suggest(tool, tools), (name, "tools", tool))
         elif name not in packs and name not in unloaded:
-            yield make_unknown_pack(name, list(packs), () if wish is None else (name,))
+            keys = () if settings is None else (name,)
+            yield UnknownName(f"there is no pack {quote_text(name)}", _suggest(name, list(packs)), keys)
 
 
-def _refusal(chosen: Sequence[EnabledPack], one: EnabledPack) -> str:
-    """Why a further pack can't join the others."""
-    try:
-        Registry([*chosen, one])
-    except QueryError as error:
-        return error.message
-    return ""
+def _suggest(name: str, known: Sequence[str]) -> str:
+    more = f" and {len(known) - _MAX_NAMES} more" if len(known) > _MAX_NAMES else ""
+    every = f"there are {', '.join(known[:_MAX_NAMES])}{more}" if known else "there are none"
+    return suggest_nearest(name, known) or every

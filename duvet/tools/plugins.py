@@ -20,30 +20,31 @@ from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
 MAX_SCHEMA_BYTES = 64 << 10
-"""Bytes of JSON that say what a tool takes, or what it answers."""
+"""The most JSON in a schema of a tool."""
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_A_NAME = f"like {_NAME.pattern}"
 _SHORT, _LONG, _MOST = 200, 4000, 50
 
 
 def find_pack_flaw(pack: object) -> str:
-    """Why something is no pack, its tools left aside; nothing where it is one."""
+    """Return the flaw of a pack, its tools left aside; empty if it has none."""
     if not isinstance(pack, Pack):
         return "it is no duvet.tools.tool.Pack, and has none as PACK"
     if not _is_name(pack.name):
         return f"its name is not {_A_NAME}"
-    return next(_texts(pack, {"description": _LONG, "version": _SHORT}), "")
+    return next(_find_text_flaws(pack, {"description": _LONG, "version": _SHORT}), "")
 
 
 def find_tools_flaw(tools: object) -> str:
-    """Why something is no list of tools; nothing where it is one."""
+    """Return the first flaw in a list of tools; empty if there is none."""
     if type(tools) not in (list, tuple):
         return "its tools are no list"
     if len(tools) > MAX_PACK_TOOLS:  # type: ignore[arg-type]
         return f"it has more than {MAX_PACK_TOOLS} tools"
-    return next((flaw for tool in tools for flaw in _tool(tool)), "")  # type: ignore[attr-defined]
+    return next((flaw for tool in tools for flaw in _find_tool_flaws(tool)), "")  # type: ignore[attr-defined]
 
 
-def _tool(tool: object) -> Iterator[str]:
+def _find_tool_flaws(tool: object) -> Iterator[str]:
     if type(tool) not in (Tool, QueryTool):
         yield "not everything in it is a duvet.tools.tool.Tool"
         return
@@ -51,29 +52,31 @@ def _tool(tool: object) -> Iterator[str]:
     if not _is_name(tool.name):
         yield f"the name of a tool is not {_A_NAME}"
         return
-    yield from (f"{tool.name}: {flaw}" for flaw in (*_words(tool), *_terms(tool), *_shapes(tool)))
+    parts = (_find_description_flaws(tool), _find_term_flaws(tool), _find_schema_flaws(tool))
+    yield from (f"{tool.name}: {flaw}" for part in parts for flaw in part)
 
 
-def _words(tool: Tool) -> Iterator[str]:
-    """Flaws of what is told to people and agents."""
-    yield from _texts(tool, {"title": _SHORT, "description": _LONG})
+def _find_description_flaws(tool: Tool) -> Iterator[str]:
+    yield from _find_text_flaws(tool, {"title": _SHORT, "description": _LONG})
     for name, longest in {"labels": _SHORT, "safety_notes": _LONG, "invocation_hints": _LONG}.items():
         value = getattr(tool, name)
         if not _is_list(value) or not all(_is_text(one, longest) for one in value):
             yield f"{name} is no list of at most {_MOST} texts of {longest:,} characters"
-    if not _is_list(tool.aliases) or not all(_is_name(one) for one in tool.aliases):
+    if not _is_list(tool.aliases) or not all(map(_is_name, tool.aliases)):
         yield f"aliases is no list of names, each {_A_NAME}"
 
 
-def _terms(tool: Tool) -> Iterator[str]:
-    """Flaws of the terms on which it is called."""
+def _find_term_flaws(tool: Tool) -> Iterator[str]:
     if type(tool.scope) is not Scope:
         yield "scope is no duvet.tools.tool.Scope"
     if type(tool.is_idempotent) is not bool:
         yield "is_idempotent is neither True nor False"
     if tool.reads is not None and type(tool.reads) is not bool:
         yield "reads is none of True, False and None"
-    if not _is_list(tool.shortcuts) or not all(_is_shortcut(one) for one in tool.shortcuts):
+    if not _is_list(tool.shortcuts) or not all(
+        type(one) is ArgumentShortcut and all(map(_is_name, (one.flag, one.argument, one.key)))
+        for one in tool.shortcuts
+    ):
         yield f"shortcuts is no list of duvet.tools.tool.Shortcut, each of names {_A_NAME}"
     limit: object = tool.time_limit
     if limit is not None and not (type(limit) in (int, float) and 0 < limit < math.inf):  # type: ignore[operator]
@@ -84,8 +87,8 @@ def _terms(tool: Tool) -> Iterator[str]:
         yield "handler can't be called"
 
 
-def _shapes(tool: Tool) -> Iterator[str]:
-    """Flaws of the records that go in and come out; what can't be described raises here, and not when agents ask."""
+def _find_schema_flaws(tool: Tool) -> Iterator[str]:
+    """Find flaws of the records; one that JSON Schema can't describe raises here, not when agents list the tools."""
     rows = tool.output.__args__ if tool.is_list else (tool.output,)
     if not _is_record(tool.input):
         yield "input is no record"
@@ -97,27 +100,20 @@ def _shapes(tool: Tool) -> Iterator[str]:
         yield "output can't be described in JSON"
 
 
-_A_NAME = f"like {_NAME.pattern}"
-
-
-def _texts(owner: object, lengths: dict[str, int]) -> Iterator[str]:
+def _find_text_flaws(owner: object, lengths: dict[str, int]) -> Iterator[str]:
     for name, longest in lengths.items():
         if not _is_text(getattr(owner, name), longest):
             yield f"{name} is no text of at most {longest:,} characters"
 
 
 def _is_name(value: object) -> bool:
-    # A subclass could be anything but a text when it is looked at again.
+    # A subclass of str may behave differently at the next look.
     return type(value) is str and _NAME.fullmatch(value) is not None
 
 
 def _is_text(value: object, longest: int) -> bool:
-    # Half a character can't be sent to anybody.
+    # A surrogate can't be encoded.
     return type(value) is str and len(value) <= longest and not re.search("[\ud800-\udfff]", value)
-
-
-def _is_shortcut(value: object) -> bool:
-    return type(value) is ArgumentShortcut and all(_is_name(one) for one in (value.flag, value.argument, value.key))
 
 
 def _is_list(value: Any) -> bool:
@@ -134,64 +130,63 @@ def _is_object(schema: Schema) -> bool:
 
 ENTRY_POINT_GROUP = "duvet.tool_packs"
 LOAD_PATIENCE = 10.0
-"""Seconds that a pack may take until it is imported and has made its tools."""
+"""Seconds for a pack to be imported and to make its tools."""
 PluginSettings = Mapping[str, Mapping[str, Any]]
-"""What the configuration says to packs, by their names."""
-_NOTHING_SAID: PluginSettings = {}
+"""The configuration of packs by their names."""
+_NO_SETTINGS: PluginSettings = {}
+_ENTRY_POINTS = "entry_points.txt"
 
 
 class UnloadedPack(Struct, frozen=True):
-    """A pack that could not be had."""
+    """A pack that could not be loaded."""
 
     name: str
     reason: str
 
 
 class PluginPacks(Struct, frozen=True):
-    """What other distributions bring."""
+    """The packs of other distributions."""
 
     packs: Sequence[Pack] = ()
     unloaded: Sequence[UnloadedPack] = ()
 
 
 def find_plugins() -> Sequence[EntryPoint | UnloadedPack]:
-    """What is installed, in the order of names."""
+    """Return the installed entry points, sorted by name."""
     try:
         found: list[EntryPoint | UnloadedPack] = list(entry_points(group=ENTRY_POINT_GROUP))
-    except Exception:  # noqa: BLE001 - one distribution that is broken keeps all from being read
-        found = list(_one_by_one())
+    except Exception:  # noqa: BLE001 - one broken distribution keeps all from being read
+        found = list(_read_distributions())
     return sorted(found, key=lambda one: (one.name, one.value if isinstance(one, EntryPoint) else ""))
 
 
-def _one_by_one() -> Iterator[EntryPoint | UnloadedPack]:
+def _read_distributions() -> Iterator[EntryPoint | UnloadedPack]:
+    """Read the entry points of each distribution on its own."""
     names: set[str] = set()
     for one in distributions():
         with suppress(Exception):
             name = one.name
-            if name in names or ENTRY_POINT_GROUP not in (one.read_text("entry_points.txt") or ""):
+            if name in names or ENTRY_POINT_GROUP not in (one.read_text(_ENTRY_POINTS) or ""):
                 continue
             names.add(name)
             try:
                 yield from [point for point in one.entry_points if point.group == ENTRY_POINT_GROUP]
             except Exception as error:  # noqa: BLE001 - as above
-                yield UnloadedPack(name, f"its entry points can't be read: {_reason(error)}")
+                yield UnloadedPack(name, f"its entry points can't be read: {_describe_exception(error)}")
 
 
 def load_plugins(
     points: Iterable[EntryPoint | UnloadedPack],
     taken: Iterable[str],
-    settings: PluginSettings = _NOTHING_SAID,
+    settings: PluginSettings = _NO_SETTINGS,
     patience: float = LOAD_PATIENCE,
 ) -> PluginPacks:
-    """The packs that can be had, with the tools that they make; and why the others can't.
-
-    Names that are taken can't be taken again.
-    """
+    """Load the packs and their tools, except packs whose names are taken; with the reasons why others failed."""
     packs: list[Pack] = []
     unloaded: list[UnloadedPack] = []
     names = set(taken)
     for point in points:
-        found = point.reason if isinstance(point, UnloadedPack) else _loaded(point, settings, patience)
+        found = point.reason if isinstance(point, UnloadedPack) else _load(point, settings, patience)
         if isinstance(found, Pack) and found.name in names:
             found = f"another pack is called {found.name}, too"
         if isinstance(found, Pack):
@@ -205,25 +200,25 @@ def load_plugins(
     return PluginPacks(packs, unloaded)
 
 
-def _loaded(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack | str:
-    """The pack, or why there is none. Its code runs in a thread, for that may never come back."""
+def _load(point: EntryPoint, settings: PluginSettings, patience: float) -> Pack | str:
+    """Return the pack, or the reason why it can't be loaded. Its code runs in a thread because it may never return."""
     result: list[Pack | str] = []
-    work = Thread(target=lambda: result.append(_had(point, settings)), name=f"duvet loads {point.name}", daemon=True)
+
+    def load() -> None:
+        try:
+            found = point.load()
+            result.append(_make_pack(getattr(found, "PACK", found), settings))
+        except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
+            result.append(_describe_exception(error))
+
+    work = Thread(target=load, name=f"duvet loads {point.name}", daemon=True)
     work.start()
     work.join(patience)
     return result[0] if result else f"it is not there after {patience:g} s"
 
 
-def _had(point: EntryPoint, settings: PluginSettings) -> Pack | str:
-    try:
-        found = point.load()
-        return _made(getattr(found, "PACK", found), settings)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is not ours
-        return _reason(error)
-
-
-def _made(pack: Any, settings: PluginSettings) -> Pack | str:
-    """The pack with its tools as they are now and stay, or what is wrong with it."""
+def _make_pack(pack: Any, settings: PluginSettings) -> Pack | str:
+    """Return the pack with its tools fixed, or its flaw."""
     flaw = find_pack_flaw(pack)
     if flaw:
         return flaw
@@ -231,45 +226,33 @@ def _made(pack: Any, settings: PluginSettings) -> Pack | str:
     return find_tools_flaw(tools) or Pack(pack.name, tuple(tools), pack.description, pack.version)
 
 
-def _reason(error: BaseException) -> str:
-    """What was raised, in a line; even the text of it is made by the pack."""
+def _describe_exception(error: BaseException) -> str:
     kind = type(error).__name__
     try:
         text = str(error).encode(errors="replace").decode().partition("\n")[0]
-    except BaseException:  # noqa: BLE001 - as above
+    except BaseException:  # noqa: BLE001 - even the text comes from the pack
         return kind
     return f"{kind}: {shorten_text(text)}" if text else kind
 
 
-_ENTRY_POINTS = "entry_points.txt"
-_INFO = (".dist-info", ".egg-info")
-
-
 def find_entry_point_stamps(path: Iterable[str]) -> tuple[str, ...]:
-    """The distributions in these folders that declare entry points, each with the time and size of what it declares.
+    """Return path, size and time of each declaration of entry points in these folders.
 
-    The names of their folders have their versions. A pack that is edited where it stands, without being installed anew,
-    looks as before.
+    The folders' names contain versions. A pack that is edited in place, without being installed again, looks unchanged.
     """
-    return tuple(mark for folder in dict.fromkeys(path) for mark in _marks(folder or os.curdir))
+    return tuple(stamp for folder in dict.fromkeys(path) for stamp in _list_stamps(folder or os.curdir))
 
 
-def _marks(folder: str) -> Iterator[str]:
+def _list_stamps(folder: str) -> Iterator[str]:
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(_INFO))
+        names = sorted(name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info")))
+        paths = [os.path.join(folder, name, _ENTRY_POINTS) for name in names]
     except NotADirectoryError:
-        # An archive: it changes as a whole.
-        yield from _mark(folder)
-        return
+        # An archive changes as a whole.
+        paths = [folder]
     except OSError:
         return
-    for name in names:
-        yield from _mark(os.path.join(folder, name, _ENTRY_POINTS))
-
-
-def _mark(path: str) -> Iterator[str]:
-    try:
-        info = os.stat(path)
-    except OSError:
-        return
-    yield f"{path} {info.st_size} {info.st_mtime_ns}"
+    for path in paths:
+        with suppress(OSError):
+            info = os.stat(path)
+            yield f"{path} {info.st_size} {info.st_mtime_ns}"

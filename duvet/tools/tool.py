@@ -18,32 +18,31 @@ from duvet.trace.names import NoSectionError
 
 
 class ErrorCode(StrEnum):
-    """What kind of failure it is."""
+    """The kind of a failure."""
 
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
     INVALID_IDENTIFIER = "invalid_identifier"
-    """A name of a node in the graph that can't be one."""
+    """A node name that is malformed."""
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"
-    """What the answer would be taken from is wrong or out of reach, such as the configuration of the project."""
+    """A source of the answer is broken or out of reach, such as the project's configuration."""
     UNSUPPORTED_OPERATION = "unsupported_operation"
     TOOL_FAILED = "tool_failed"
-    """A step of a workflow has called a tool that failed."""
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"
-    """Something doesn't hold that a workflow expects."""
+    """A check of a workflow step failed."""
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     RECIPE_NOT_FOUND = "recipe_not_found"
 
 
 class ToolError(Exception):
-    """A failure that whoever called can do something about."""
+    """A failure that the caller can act on."""
 
     def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
-        """The details are for programs: a plain value."""
+        """`details` are for programs: a plain value."""
         super().__init__(message)
         self.details = details
         self.code = code
@@ -52,11 +51,11 @@ class ToolError(Exception):
 
 
 class PendingError(Exception):
-    """The caller has to do something first, and to call again then."""
+    """The caller has to do something first, then call again."""
 
 
 class MissingArgumentError(ToolError):
-    """An argument is missing that a tool needs."""
+    """A required argument is missing."""
 
     def __init__(self, argument: str, hint: str) -> None:
         super().__init__(ErrorCode.INVALID_REQUEST, f"{argument} is missing", hint)
@@ -64,7 +63,7 @@ class MissingArgumentError(ToolError):
 
 
 def make_tool_error(error: DuvetError) -> ToolError:
-    """The same failure as a tool tells it."""
+    """Convert an error of the library, without the folder of an absolute path."""
     match error:
         case NotFoundError():
             code = ErrorCode.NOT_FOUND
@@ -77,54 +76,49 @@ def make_tool_error(error: DuvetError) -> ToolError:
 
 
 def find_server_hint(error: DuvetError) -> str:
-    """What whoever asks a server can do about it."""
+    """Return the hint of an error in terms of the server, without commands."""
     if isinstance(error, NoSectionError):
         ##= man/spec/mcp.md#errors
         ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
         ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
         return f"/specifications/{error.specification or '{spec_id}'}/sections lists the sections"
+    is_request_error = isinstance(error, (NotFoundError, QueryError))
+    is_project_error = not is_request_error and (bool(error.path) or isinstance(error, FetchError))
     ##= man/spec/mcp.md#freshness
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
     ##% restart.
-    again = "put that right and ask again: what is on disk then is read"
-    return error.hint or (again if _is_of_project(error) else "")
-
-
-def _is_of_project(error: DuvetError) -> bool:
-    """Whether files are wrong or out of reach."""
-    is_asked_wrong = isinstance(error, (NotFoundError, QueryError))
-    return not is_asked_wrong and (bool(error.path) or isinstance(error, FetchError))
+    return error.hint or ("put that right and ask again: what is on disk then is read" if is_project_error else "")
 
 
 class Scope(StrEnum):
-    """Who may call a tool."""
+    """The permission that a tool requires."""
 
     READER = "reader"
     MAINTAINER = "maintainer"
 
 
 class ResultPage(Struct, frozen=True):
-    """Which part of a list an answer holds."""
+    """The part of a list that an answer contains."""
 
     total: int
     next_cursor: str | None = None
 
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
-    """What a tool found."""
+    """The result of a tool call."""
 
     value: object
-    """A record, or a list of them: what the first block of content holds, and nothing else."""
+    """A record or a list of records: the whole first block of content."""
     next_step: str = ""
-    """What to do with it, in a line."""
+    """A suggestion of one line."""
     warning: str = ""
-    """What keeps it from being the whole truth, in a line."""
+    """The reason why the answer may be incomplete, in one line."""
     page: ResultPage | None = None
-    """Of a list alone."""
+    """Set for lists only."""
 
 
 class ArgumentShortcut(Struct, frozen=True):
-    """An option of the command line that adds to a list in an argument which is an object."""
+    """A command-line option that adds to a list within an object argument."""
 
     flag: str
     argument: str
@@ -133,7 +127,7 @@ class ArgumentShortcut(Struct, frozen=True):
 
 
 class WithheldReason(Struct, frozen=True):
-    """Why nobody can call a tool here."""
+    """The reason why nobody can call a tool here."""
 
     code: ErrorCode
     message: str
@@ -141,47 +135,44 @@ class WithheldReason(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One operation."""
+    """The declaration of one operation."""
 
     name: str
     title: str
     description: str
     input: type[Struct]
-    """The record of its arguments, which are described there."""
+    """The record of the arguments, which describes them."""
     output: Any
-    """The type of what it answers: a record, or a tuple of them."""
+    """The type of the answer: a record, or a tuple of records for a list."""
     handler: Callable[[Any, Any], Any]
-    """Takes the arguments and a `Ctx`, and answers an `Answer`, or what is in one; it may be asynchronous."""
+    """Takes the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of it."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
-    """Whether a call that is made twice leaves what one leaves."""
     replaces: bool = False
-    """Whether it may replace what somebody else has made."""
+    """May replace the work of others."""
     labels: Sequence[str] = ()
-    """What it is about, in words to choose tools by."""
+    """Topics to choose tools by."""
     safety_notes: Sequence[str] = ()
-    """What to think of before it is called, a sentence each."""
+    """Sentences to consider before a call."""
     invocation_hints: Sequence[str] = ()
-    """When and how agents do well to call it, a sentence each."""
+    """Sentences on when and how agents should call it."""
     time_limit: float | None = None
     """Seconds that a call may take; None leaves that to the server."""
     aliases: Sequence[str] = ()
-    """Other names that it is found by."""
     reads: bool | None = None
-    """Whether it changes nothing; None where its scope says so: what readers may call changes nothing."""
+    """Changes nothing; None derives it from the scope: tools for readers change nothing."""
     shortcuts: Sequence[ArgumentShortcut] = ()
-    """Options of the command line for what would have to be written as an object."""
     withheld: WithheldReason | None = None
-    """Why nobody can call it here, where that is so; it is shown to nobody then."""
+    """Set where nobody can call the tool; it is not listed then."""
     accountable: Sequence[str] = ()
-    """Arguments that tell nothing secret: they stand in the account of what was changed, as they were given."""
+    """Arguments without secrets, which the audit log quotes."""
     failures: Sequence[ErrorCode] = ()
-    """How it may fail beside what every tool may fail with."""
+    """Codes beside those that every tool may fail with."""
     longest: int | None = None
-    """Characters that a text among its arguments may have, where that is another number than usual."""
+    """The most characters of a text among the arguments, if not the usual limit."""
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
-    """Makes the record of the arguments, where a tool refuses wrong ones in words of its own, with a QueryError."""
+    """Makes the record of the arguments where a tool words its refusals itself, with a QueryError."""
 
     @property
     def only_reads(self) -> bool:
@@ -189,65 +180,66 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     @property
     def is_list(self) -> bool:
-        """Whether it answers a list, which is paged."""
+        """True for a tool that answers a list, which is paged."""
         return getattr(self.output, "__origin__", None) is tuple
 
 
 class QueryTool(Tool, frozen=True, kw_only=True):
-    """A tool that only looks at the project: its handler is given one reading, and asked again if that is outdated."""
+    """A tool that only reads the project: its handler takes a snapshot, and runs again if that is outdated."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
 
 class Pack(Struct, frozen=True):
-    """Tools that are switched on and off together."""
+    """Tools that are enabled together."""
 
     name: str
     tools: Sequence[Tool] | Callable[[Mapping[str, Any]], Sequence[Tool]]
-    """The tools, or what makes them from the settings of the pack."""
+    """The tools, or a function that makes them from the settings of the pack."""
     description: str = ""
     version: str = ""
 
 
 class EnabledPack(Struct, frozen=True):
-    """A pack, and what is wanted of it."""
+    """A pack with the choices of the configuration."""
 
     pack: Pack
     writes: bool = True
-    """Whether tools that write are switched on, too."""
+    """Tools that write are enabled, too."""
     switches: Mapping[str, bool] = field(default_factory=dict)
-    """Tools by name, each switched on or off."""
+    """Tools by name, each enabled or disabled."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the pack itself wants to know."""
     shown: bool | None = True
-    """Whether it counts as switched on; None where the project decides. It can be called in any case."""
+    """Listed for clients; None where the project decides. The tools can be called in any case."""
     is_guest: bool = False
-    """Whether it comes from elsewhere: what it does is not trusted to end, nor to fit."""
+    """From another distribution: its handlers are not trusted to end, nor its answers to fit."""
 
     @property
     def name(self) -> str:
         return self.pack.name
 
     def tools(self) -> Sequence[Tool]:
-        """The tools that are switched on."""
+        """Return the enabled tools."""
         ##= man/spec/service.md#packs
         ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every
         ##% interface.
         return [
-            tool for tool in self._every() if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
+            tool
+            for tool in self._make_tools()
+            if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
         ]
 
     def every_name(self) -> Sequence[str]:
-        """What its tools are called, whether they are switched on or off."""
-        return [tool.name for tool in self._every()]
+        """Return the names of all tools, also disabled ones."""
+        return [tool.name for tool in self._make_tools()]
 
-    def _every(self) -> Sequence[Tool]:
-        made = self.pack.tools
-        return made(self.settings) if callable(made) else made
+    def _make_tools(self) -> Sequence[Tool]:
+        tools = self.pack.tools
+        return tools(self.settings) if callable(tools) else tools
 
 
 def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
-    """The answer as an object: itself, or the list that it is as `result`."""
+    """Return the answer as an object; a list is its `result`."""
     value = to_builtins(answer.value)
     if answer.page is None:
         assert isinstance(value, dict)
@@ -255,32 +247,33 @@ def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
     ##= man/spec/mcp.md#tools
     ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
     ##% `total` and `next_cursor`.
-    return {"result": value, **_page(answer.page)}
+    return {"result": value, **_format_page(answer.page)}
 
 
 def split_answer(answer: ToolAnswer) -> dict[str, Any]:
-    """What an answer consists of: the result first, and what there is to say of it."""
+    """Return the parts of an answer: the result first, then its page and notes."""
     notes = {"warning": answer.warning, "next_step": answer.next_step}
-    said = {name: words for name, words in notes.items() if words}
-    return {"result": answer.value, **(_page(answer.page) if answer.page else {}), **said}
+    page = _format_page(answer.page) if answer.page else {}
+    return {"result": answer.value, **page, **{name: text for name, text in notes.items() if text}}
 
 
-def _page(page: ResultPage) -> dict[str, Any]:
+def _format_page(page: ResultPage) -> dict[str, Any]:
     return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
 
 
+# The services that handlers find in their context.
 MODELS_SERVICE = "models"
-"""What handlers find the router of models by."""
+"""The router of models."""
 RUNS_SERVICE = "runs"
-"""What they find by that takes the record of each run of a workflow."""
+"""The log of workflow runs."""
 RECIPES_SERVICE = "recipes"
-"""What they find by that runs recipes."""
+"""The runner of recipes."""
 KNOWLEDGE_SERVICE = "knowledge"
-"""What they find by that holds all that was taken in of the project."""
+"""The index."""
 UPKEEP_SERVICE = "upkeep"
-"""What they find by that takes it in, keeps votes on it and makes backups of it."""
+"""Ingest runs, feedback and backups."""
 
-
+# The faces by which calls come.
 MCP_SOURCE = "mcp"
 """The one whose readers pay for each word."""
 REST_SOURCE = "rest"
@@ -288,13 +281,13 @@ SHELL_SOURCE = "shell"
 WORKFLOW_SOURCE = "workflow"
 
 
-def with_error_warning(context: ProjectSnapshot, ask: Callable[[], ToolAnswer]) -> ToolAnswer:
-    """The answer, with what keeps it from being whole; ToolError where errors leave nothing to answer from."""
-    warning = context.once(_warning)
+def answer_query(tool: QueryTool, arguments: object, context: ProjectSnapshot) -> ToolAnswer:
+    """Run the handler, and add a warning while the project has errors; ToolError if these leave no requirements."""
+    warning = context.once(_make_warning)
     if not warning:
-        return ask()
+        return tool.handler(arguments, context)
     try:
-        answer = ask()
+        answer = tool.handler(arguments, context)
     except (NotFoundError, ToolError) as error:
         if isinstance(error, NotFoundError) or error.code is ErrorCode.NOT_FOUND:
             check_requirements_known(context)
@@ -308,20 +301,21 @@ def with_error_warning(context: ProjectSnapshot, ask: Callable[[], ToolAnswer]) 
 
 
 def check_requirements_known(context: ProjectSnapshot) -> None:
-    """ToolError where errors keep all requirements from being known."""
+    """Raise a ToolError if errors keep all requirements from being known."""
     catalogue = context.catalogue
     if list_errors(catalogue) and not catalogue.requirements:
-        raise ToolError(
-            ErrorCode.UPSTREAM_ERROR, NO_REQUIREMENTS, f"{describe_error_count(catalogue)}; {_first(context)}"
-        )
+        hint = f"{describe_error_count(catalogue)}; {_describe_first_error(context)}"
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, NO_REQUIREMENTS, hint)
 
 
-def _warning(context: ProjectSnapshot) -> str:
+def _make_warning(context: ProjectSnapshot) -> str:
     words = describe_incompleteness(context.catalogue)
-    return f"{words}; {_first(context)}; list_invalid_citations lists those of citations." if words else ""
+    return (
+        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists those of citations." if words else ""
+    )
 
 
-def _first(context: ProjectSnapshot) -> str:
+def _describe_first_error(context: ProjectSnapshot) -> str:
     problem = list_errors(context.catalogue)[0]
     path = os.path.basename(problem.path) if os.path.isabs(problem.path) else problem.path
     place = f"{path}:{problem.place.line}" if problem.place.line else path

@@ -22,43 +22,42 @@ from duvet.workflows.steps import (
     WorkflowClock,
     bound_run,
     capture_values,
-    check_callers,
     clip_message,
     discard_run,
+    find_nesting_fault,
     verify_result,
 )
 from duvet.workflows.workflow import MAX_STEPS, FailureCode, Step, StepRun, Workflow, WorkflowFailure, WorkflowRun
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
-"""The workflows that are at work around this call, the outermost first."""
-_MOST_WARNINGS = 100
-_MOST_HELD = 64_000_000
-"""How many bytes all results may have: each is kept until the end."""
+"""The running workflows around this call, the outermost first."""
+_MAX_WARNINGS = 100
+_MAX_RESULTS_BYTES = 64_000_000
+"""The most JSON in all results, which are kept until the end."""
 
 
-async def run_steps(
+async def run_workflow(
     workflow: Workflow,
-    given: Mapping[str, object],
-    doing: WorkflowBackend,
-    *,
+    given: Struct | Mapping[str, object],
+    backend: WorkflowBackend,
     progress: StepListener = ignore_progress,
     log: RunLog = discard_run,
-    timing: WorkflowClock | None = None,
     journal: CallJournal | None = None,
+    timing: WorkflowClock | None = None,
 ) -> WorkflowRun:
-    """What comes of the workflow with these variables; whatever fails in it stands in the record."""
-    return await _Running(
-        workflow, doing, progress, log, timing or WorkflowClock(), journal or CallJournal(CallState())
-    ).run(given)
+    """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
+    variables = msgspec.to_builtins(given) if isinstance(given, Struct) else given
+    run = _Run(workflow, backend, progress, log, timing or WorkflowClock(), journal or CallJournal(CallState()))
+    return await run.run(variables)
 
 
-class _Running:
+class _Run:
     """One run."""
 
     def __init__(
         self,
         workflow: Workflow,
-        doing: WorkflowBackend,
+        backend: WorkflowBackend,
         progress: StepListener,
         log: RunLog,
         timing: WorkflowClock,
@@ -73,9 +72,9 @@ class _Running:
         self.steps: list[StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
-        self.held = 0
+        self.results_bytes = 0
         self.digest = ""
-        self._acting = StepRunner(doing, timing, self.scope, WaitAttempts())
+        self._runner = StepRunner(backend, timing, self.scope, WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> WorkflowRun:
@@ -84,22 +83,23 @@ class _Running:
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
-            failure = await self._failure(given, callers)
+            failure = await self._run_all(given, callers)
         except get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
             ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-            self.log(self._record(self._failed(FailureCode.CANCELLED, "it was cancelled")))
+            self.log(self._make_record(self._make_failure(FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
             _callers.reset(token)
-        record = self._record(failure)
+        record = self._make_record(failure)
         self.log(record)
         return record
 
-    async def _failure(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
-        """Everything is done; why it has failed where it has."""
+    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
+        """Run everything, and return the failure, if any."""
         try:
-            check_callers(self.workflow.name, callers)
+            if fault := find_nesting_fault(self.workflow.name, callers):
+                raise WorkflowError(FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
             ##% nested more than five deep.
@@ -108,15 +108,15 @@ class _Running:
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
-            await self._all_steps()
+            await self._run_steps()
             self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except WorkflowError as error:
-            return self._failed(error.code, error.message, error.hint, error.cause)
+            return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
-            return self._failed(FailureCode.INVALID_REQUEST, error.message, error.hint)
+            return self._make_failure(FailureCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
-    async def _all_steps(self) -> None:
+    async def _run_steps(self) -> None:
         from anyio.lowlevel import checkpoint
 
         ##= man/spec/workflows.md#steps
@@ -126,22 +126,30 @@ class _Running:
             ##= man/spec/workflows.md#steps
             ##% The engine MUST announce each step before it begins, and the end of the run.
             await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
-            # A tool may have kept its cancellation to itself.
+            # A tool may have swallowed its cancellation.
             await checkpoint()
-            await self._step(step)
+            await self._run_step(step)
         await self.progress(total, total, "done")
 
-    async def _step(self, step: Step) -> None:
-        """One step, with its place in the record whatever comes of it."""
+    async def _run_step(self, step: Step) -> None:
+        """Run one step, and record it even if it fails."""
         from anyio import get_cancelled_exc_class
 
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
-            came, earlier = await self._result_now_or_earlier(step)
-            begun -= earlier
-            result = came.value
-            self._keep(step, came)
+            ##= man/spec/workflows.md#steps
+            ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
+            self.journal.begin(f"{self.digest}-{len(self.steps)}")
+            kept = self.journal.recall()
+            if kept is not None:
+                found = StepResult(kept.result, kept.warnings)
+                begun -= kept.seconds
+            else:
+                found = await self._limit_step(step)
+                self.journal.keep(found.value, self._measure_since(begun), found.warnings)
+            result = found.value
+            self._keep_result(step, found)
             status = "success"
         except (WorkflowError, UnresolvedError) as error:
             message = error.message
@@ -154,27 +162,14 @@ class _Running:
                 StepRun(
                     id=step.id,
                     status="success" if status == "success" else "error",
-                    duration_seconds=self._since(begun),
+                    duration_seconds=self._measure_since(begun),
                     message=clip_message(message),
                     result=result,
                 )
             )
 
-    async def _result_now_or_earlier(self, step: Step) -> tuple[StepResult, float]:
-        """What comes of a step, and how many seconds it took in an earlier round, if it was done there."""
-        ##= man/spec/workflows.md#steps
-        ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
-        self.journal.begin(f"{self.digest}-{len(self.steps)}")
-        kept = self.journal.recall()
-        if kept is not None:
-            return StepResult(kept.result, kept.warnings), kept.seconds
-        begun = self.timing.clock()
-        came = await self._result(step)
-        self.journal.keep(came.value, self._since(begun), came.warnings)
-        return came, 0.0
-
-    async def _result(self, step: Step) -> StepResult:
-        """What comes of a step in the time that it has."""
+    async def _limit_step(self, step: Step) -> StepResult:
+        """Return the result of a step within its time limit."""
         from anyio import move_on_after
 
         begun = self.timing.clock()
@@ -184,10 +179,10 @@ class _Running:
         if not late:
             try:
                 with move_on_after(limit) as scope:
-                    came = await self._acting.result_of(step, begun + limit)
+                    found = await self._runner.run(step, begun + limit)
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
-                # Who is told how long it has may say in its own words that this is over.
+                # A tool that knows its limit may report the timeout itself.
                 late = error.code is not FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
@@ -199,34 +194,33 @@ class _Running:
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            raise WorkflowError(FailureCode.TIMEOUT, self._acting.tries.fault or message)
-        return came
+            raise WorkflowError(FailureCode.TIMEOUT, self._runner.attempts.fault or message)
+        return found
 
-    def _keep(self, step: Step, came: StepResult) -> None:
-        """What later steps may refer to, once the result is as expected."""
-        result = came.value
+    def _keep_result(self, step: Step, found: StepResult) -> None:
+        """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
         ##% The warnings of tools and models MUST be warnings of the run.
-        self.warnings += (clip_message(f"{step.id}: {warning}") for warning in came.warnings)
+        self.warnings += (clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
         ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
         ##% above 1 MB, and results above 16 MB or 64 MB in total.
-        self.held += measure_value(result)
-        if self.held > _MOST_HELD:
-            message = f"with its result those of all steps have more than {_MOST_HELD:,} bytes"
+        self.results_bytes += measure_value(found.value)
+        if self.results_bytes > _MAX_RESULTS_BYTES:
+            message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
             raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
-        within = {**self.scope, "result": result}
-        verify_result(step, within)
-        self.scope["captures"].update(capture_values(step, within))
-        self.scope["steps"][step.id] = {"result": result, "status": "success"}
+        scope = {**self.scope, "result": found.value}
+        verify_result(step, scope)
+        self.scope["captures"].update(capture_values(step, scope))
+        self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
-    def _failed(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
+    def _make_failure(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
         return WorkflowFailure(
             code=code, message=clip_message(message), hint=clip_message(hint), step=failing, cause=cause
         )
 
-    def _record(self, failure: WorkflowFailure | None) -> WorkflowRun:
+    def _make_record(self, failure: WorkflowFailure | None) -> WorkflowRun:
         skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
         return bound_run(
             WorkflowRun(
@@ -236,24 +230,11 @@ class _Running:
                 steps=[*self.steps, *skipped][:MAX_STEPS],
                 started_at=self.started_at,
                 finished_at=self.timing.now(),
-                duration_seconds=self._since(self.start),
+                duration_seconds=self._measure_since(self.start),
                 error=failure,
-                warnings=self.warnings[:_MOST_WARNINGS],
+                warnings=self.warnings[:_MAX_WARNINGS],
             )
         )
 
-    def _since(self, moment: float) -> float:
+    def _measure_since(self, moment: float) -> float:
         return round(self.timing.clock() - moment, 3)
-
-
-async def run_workflow(
-    workflow: Workflow,
-    given: Struct | Mapping[str, object],
-    doing: WorkflowBackend,
-    progress: StepListener = ignore_progress,
-    log: RunLog = discard_run,
-    journal: CallJournal | None = None,
-) -> WorkflowRun:
-    """What comes of the workflow with these arguments, be they the record that `workflow_inputs` makes or by name."""
-    named = msgspec.to_builtins(given) if isinstance(given, Struct) else given
-    return await run_steps(workflow, named, doing, progress=progress, log=log, journal=journal)

@@ -29,7 +29,7 @@ from duvet.workflows.workflow import RECIPE_TOOL, Workflow, WorkflowRun, find_ca
 
 
 class CallerBackend:
-    """Lets a workflow call tools and models as its own caller."""
+    """Calls tools and models with the rights of the workflow's caller."""
 
     def __init__(self, ctx: CallContext) -> None:
         self._ctx = ctx
@@ -37,7 +37,7 @@ class CallerBackend:
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
         value = make_structured_content(answer)
-        # What a workflow warns of stands in its record.
+        # The warnings of a workflow are part of its record.
         inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
         return StepResult(value, [*filter(None, [answer.warning]), *inner])
 
@@ -47,27 +47,24 @@ class CallerBackend:
             raise NoModelError()
         if self._ctx.caller.sampler is not None:
             router = router.with_sampler(self._ctx.caller.sampler)
-        response = await router.invoke(_request(asked, router.routing))
+        is_task = asked.model in router.routing
+        request = ModelRequest(
+            prompt=asked.prompt,
+            system=asked.system or "",
+            model=None if is_task else asked.model,
+            task=asked.model if is_task else None,
+            temperature=asked.temperature,
+            max_tokens=MAX_ANSWER_TOKENS if asked.max_tokens is None else asked.max_tokens,
+        )
+        response = await router.invoke(request)
         return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
-
-
-def _request(asked: ModelStepRequest, tasks: Collection[str]) -> ModelRequest:
-    is_task = asked.model in tasks
-    return ModelRequest(
-        prompt=asked.prompt,
-        system=asked.system or "",
-        model=None if is_task else asked.model,
-        task=asked.model if is_task else None,
-        temperature=asked.temperature,
-        max_tokens=MAX_ANSWER_TOKENS if asked.max_tokens is None else asked.max_tokens,
-    )
 
 
 WORKFLOWS_PACK = "workflows"
 
 
 class WorkflowTools(Struct, frozen=True):
-    """Workflows that can be called, and what is wrong with them."""
+    """The pack of the sound workflows, and the faults of the others."""
 
     pack: Pack
     faults: Mapping[str, list[WorkflowFault]]
@@ -76,27 +73,33 @@ class WorkflowTools(Struct, frozen=True):
 def make_workflow_tools(
     workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
 ) -> WorkflowTools:
-    """The tools that these workflows are, beside others; one with a fault is no tool."""
+    """Make a tool of each workflow without faults."""
     known = WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check_workflow(one, known))}
     ##= man/spec/service.md#workflows
     ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
-    wrong = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
+    faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
     return WorkflowTools(
-        Pack(WORKFLOWS_PACK, [_tool(one, known) for name, one in workflows.items() if name not in wrong]), faults
+        Pack(WORKFLOWS_PACK, [_make_tool(one, known) for name, one in workflows.items() if name not in faulty]), faults
     )
 
 
-def _tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
-    async def handler(asked: Struct, ctx: CallContext) -> ToolAnswer:
-        return await _run(workflow, asked, ctx)
+def _make_tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
+    async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
+        log = ctx.services.get(RUNS_SERVICE, discard_run)
+        run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
+        if run.error is None:
+            return ToolAnswer(value=run)
+        ##= man/spec/service.md#workflows
+        ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
+        message = run.error.describe(run.workflow)
+        raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(run))
 
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
     inner = list(known.reached(list_step_tools(workflow)))
     reads = all(tool.only_reads for tool in inner)
-    replaces = any(tool.replaces for tool in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
@@ -106,24 +109,8 @@ def _tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
         handler=handler,
         scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
         is_idempotent=reads,
-        replaces=replaces,
+        replaces=any(tool.replaces for tool in inner),
         reads=reads,
         labels=("workflow",),
         aliases=(tool_alias(workflow.name),),
     )
-
-
-async def _run(workflow: Workflow, asked: Struct, ctx: CallContext) -> ToolAnswer:
-    log = ctx.services.get(RUNS_SERVICE, discard_run)
-    run = await run_workflow(workflow, asked, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
-    if run.error is None:
-        return ToolAnswer(value=run)
-    ##= man/spec/service.md#workflows
-    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
-    raise ToolError(ErrorCode(run.error.code.value), _failed(run), run.error.hint, details=to_builtins(run))
-
-
-def _failed(run: WorkflowRun) -> str:
-    assert run.error
-    where = f" in the step {run.error.step}" if run.error.step else ""
-    return f"{run.workflow} failed{where}: {run.error.message}"

@@ -4,9 +4,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -24,17 +21,18 @@ from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.model import Place, Problem
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-from duvet.workflows.workflow import Capture, Check, Step, ToolStep, Variable, WaitStep, Workflow, recipe_workflow
+from duvet.workflows.inputs import compile_step
+from duvet.workflows.workflow import Variable, Workflow, recipe_workflow
 
 RECIPE_VERSION = 1
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file, with its keys as they are written there."""
+    """A table of a recipe file, with its keys in snake case."""
 
 
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
-    """Something that has to hold of a result: everything of it that is given."""
+    """A condition on a result, of all parts that are given."""
 
     path: NonBlankText
     equals: Any = UNSET
@@ -43,7 +41,7 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
 
 
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
-    """A tool to be called until its result is as wanted."""
+    """A tool to call until its result meets a condition."""
 
     tool: NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
@@ -82,64 +80,36 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
 
 
 _TIME_LIMIT = 600.0
-"""Seconds that a recipe may take, besides its waits, where it says nothing."""
+"""Seconds for a recipe without a limit, besides its waits."""
 
 
 def make_recipe_workflow(name: str, recipe: Recipe) -> Workflow:
-    """The workflow that the recipe is."""
+    """Compile a recipe."""
     waits = sum(step.wait.timeout_seconds for step in recipe.steps if step.wait is not None)
     return Workflow(
         name=recipe_workflow(name),
         description=recipe.summary,
-        steps=tuple(map(_step, recipe.steps)),
-        variables={key: _variable(value) for key, value in recipe.variables.items()},
+        steps=tuple(map(compile_step, recipe.steps)),
+        variables={key: _make_variable(value) for key, value in recipe.variables.items()},
         outputs=recipe.outputs,
         time_limit=_TIME_LIMIT + waits if recipe.timeout_seconds is None else recipe.timeout_seconds,
     )
 
 
-def _variable(value: Any) -> Variable:
-    """What can be told for a variable: what is of the type of the value that it has otherwise."""
+def _make_variable(default: Any) -> Variable:
+    """Return a variable of the type of its default."""
     ##= man/spec/gateway.md#recipes
     ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
     ##% the file is null.
-    if value is None:
+    if default is None:
         return Variable(None)
-    # One that is written as 1.0 is no whole number.
-    kind = Kind.NUMBER if isinstance(value, float) else next(kind for kind in Kind if kind.takes(value))
-    return Variable(kind, "", value)
+    # 1.0 is no integer here.
+    kind = Kind.NUMBER if isinstance(default, float) else next(kind for kind in Kind if kind.takes(default))
+    return Variable(kind, "", default)
 
 
-def _step(table: StepTable) -> Step:
-    common: dict[str, Any] = {
-        "id": table.id,
-        "description": table.description,
-        "expect": table.expect,
-        "asserts": tuple(map(_check, table.asserts)),
-        "capture": tuple(Capture(one.name, one.path) for one in table.capture),
-    }
-    if table.wait is not None:
-        return _wait(table.wait, table.timeout_seconds, common)
-    return ToolStep(tool=table.tool or "", params=table.params, time_limit=table.timeout_seconds, **common)
-
-
-def _wait(table: WaitTable, time_limit: float | None, common: dict[str, Any]) -> Step:
-    return WaitStep(
-        tool=table.tool,
-        params=table.params,
-        until=_check(table.until),
-        interval=table.interval_seconds,
-        time_limit=min(table.timeout_seconds, time_limit or table.timeout_seconds),
-        **common,
-    )
-
-
-def _check(table: CheckTable) -> Check:
-    return Check(path=table.path, equals=table.equals, not_equals=table.not_equals, exists=table.exists)
-
-
-def find_recipe_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    """All of it, whatever else is wrong with the file."""
+def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+    """Find the problems that the schema doesn't express, also in a file with other problems."""
     version = values.get("version", RECIPE_VERSION)
     if type(version) is int and version != RECIPE_VERSION:
         message, hint = (
@@ -147,23 +117,23 @@ def find_recipe_faults(values: Mapping[str, Any], at: DocumentLocation) -> Itera
             f"write it as one of version {RECIPE_VERSION}",
         )
         yield (at / "version").problem(CONFIG_BAD_VALUE, message, hint)
-    for step, here in _tables(values.get("steps"), at / "steps"):
-        yield from _in_step(step, here)
-        for check, where in _tables(step.get("assert"), here / "assert"):
-            yield from _in_check(check, where)
+    for step, here in _list_tables(values.get("steps"), at / "steps"):
+        yield from _find_step_faults(step, here)
+        for check, where in _list_tables(step.get("assert"), here / "assert"):
+            yield from _find_check_faults(check, where)
         wait = step.get("wait")
         until = wait.get("until") if isinstance(wait, dict) else None
         if isinstance(until, dict):
-            yield from _in_check(until, here / "wait" / "until")
+            yield from _find_check_faults(until, here / "wait" / "until")
 
 
-def _tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, Any], DocumentLocation]]:
+def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, Any], DocumentLocation]]:
     for number, inner in enumerate(value) if isinstance(value, list) else ():
         if isinstance(inner, dict):
             yield inner, at / number
 
 
-def _in_step(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+def _find_step_faults(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     actions = ["tool", "wait"]
     try:
         ##= man/spec/gateway.md#recipes
@@ -178,7 +148,7 @@ def _in_step(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]
         yield (at / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
 
 
-def _in_check(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
+def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
         message = "one of `equals`, `not_equals`, `exists` has to be here"
@@ -189,21 +159,21 @@ def _in_check(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Proble
 
 
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
-"""Where a recipe comes from: the folders of the project, duvet itself, or a file that somebody has named."""
+"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
 
 
 class RecipeFile(Struct, frozen=True, kw_only=True):
-    """A recipe, or a file that was to be one."""
+    """A recipe file, which may have problems."""
 
     name: str
     path: str
     origin: str
     data: bytes = b""
     workflow: Workflow | None = None
-    """None where there are problems."""
+    """None if there are problems."""
     problems: tuple[Problem, ...] = ()
     document: DataDocument | None = None
-    """To find places in."""
+    """The values with their places."""
 
     @property
     def steps(self) -> int:
@@ -211,8 +181,9 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
-    """The recipe in a file, or what is wrong with it."""
-    found = RecipeFile(name=_stem(path), path=path, origin=origin, data=data)
+    """Return the recipe in a file, or its problems."""
+    name = _stem(path)
+    found = RecipeFile(name=name, path=path, origin=origin, data=data)
     try:
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
@@ -221,37 +192,31 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         return replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
-    return _checked(replace(found, document=document), document)
+    problems = sort_problems(_find_problems(document))
+    # The name in the file counts even if the rest is wrong.
+    own_name = document.values.get("name")
+    if isinstance(own_name, str) and _can_be_name(own_name):
+        name = own_name
+    workflow = None if problems else make_recipe_workflow(name, build_table(document.values, Recipe))
+    return replace(found, name=name, document=document, problems=problems, workflow=workflow)
 
 
 def make_broken_recipe(path: str, origin: str, error: DuvetError) -> RecipeFile:
-    """A file that can't be read."""
+    """Return the recipe of a file that can't be read."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
 
 
-def _checked(found: RecipeFile, document: DataDocument) -> RecipeFile:
-    problems = sort_problems(_problems(document))
-    called = document.values.get("name")
-    # A file may say what it is called and be wrong all the same.
-    name = called if isinstance(called, str) and _can_be_name(called) else found.name
-    if problems:
-        return replace(found, name=name, problems=problems)
-    return replace(found, name=name, workflow=make_recipe_workflow(name, build_table(document.values, Recipe)))
-
-
-def _problems(document: DataDocument) -> Iterator[Problem]:
+def _find_problems(document: DataDocument) -> Iterator[Problem]:
     from duvet.config.service_schema import find_repeated_names
 
     at = DocumentLocation(document, {}, is_private=True)
     yield from check_table(Recipe, at)
-    yield from find_recipe_faults(document.values, at)
+    yield from _find_faults(document.values, at)
     yield from find_repeated_names(document.values, at)
     if "name" not in document.values and not _can_be_name(_stem(document.path)):
-        message = "the name of this file can't be that of a recipe"
-        yield DocumentLocation(document, {}).problem(
-            rules.CONFIG_MISSING_KEY, message, "say what it is called: `name: ...`"
-        )
+        message, hint = "the name of this file can't be that of a recipe", "say what it is called: `name: ...`"
+        yield DocumentLocation(document, {}).problem(rules.CONFIG_MISSING_KEY, message, hint)
 
 
 def _stem(path: str) -> str:

@@ -6,16 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
-from msgspec.structs import fields, replace
+from msgspec.structs import fields
 
-from duvet import rules
 from duvet.config.check import DocumentLocation, sort_problems
 from duvet.config.workflow_tables import CaptureSection
 from duvet.model import Problem, Severity
 from duvet.text import quote_text, shorten_text
 from duvet.tools.tool import Tool
 from duvet.trace.names import suggest_nearest
-from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool
+from duvet.workflows.check import (
+    WorkflowEnvironment,
+    WorkflowFault,
+    check_workflow,
+    find_step_tool,
+    make_fault_problem,
+)
 from duvet.workflows.recipe import CheckTable, Recipe, RecipeFile, StepTable, WaitTable, make_recipe_workflow
 from duvet.workflows.references import (
     Reference,
@@ -31,7 +36,6 @@ from duvet.workflows.references import (
 from duvet.workflows.workflow import (
     RECIPE_ARGUMENT,
     RECIPE_TOOL,
-    Check,
     Step,
     WaitStep,
     Workflow,
@@ -41,114 +45,108 @@ from duvet.workflows.workflow import (
 
 
 class RecipeDraft(Struct, frozen=True):
-    """What is understood."""
+    """The readable parts of a recipe with problems."""
 
     workflow: Workflow
     unread: frozenset[ValuePath]
-    """Where something else stands than is there in the file."""
+    """The places where the draft differs from the file."""
     vague: frozenset[str]
-    """What references begin with of which nobody can tell where they lead."""
+    """The first names of references that can't be checked."""
 
     def has(self, fault: WorkflowFault) -> bool:
-        """Whether that is wrong with what stands in the file, too."""
+        """Return True if a fault of the draft is one of the file, too."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
 def draft_recipe(name: str, values: Mapping[str, Any]) -> RecipeDraft | None:
-    """What can be understood of the values of a file; None where nobody can tell what its steps refer to."""
+    """Return the readable parts of a file; None if references can't be checked at all."""
     variables, steps = values.get("variables", {}), values.get("steps")
     if not isinstance(variables, dict) or not isinstance(steps, list):
         return None
-    reader = _Reader()
+    reader = _DraftReader()
     recipe = Recipe(
         variables=variables,
-        steps=tuple(reader.step(step, ("steps", number)) for number, step in enumerate(steps)),
-        outputs=reader.value(Recipe, values, "outputs", (), {}),
+        steps=tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps)),
+        outputs=reader.read(Recipe, values, "outputs", (), {}),
     )
     return RecipeDraft(make_recipe_workflow(name, recipe), frozenset(reader.unread), frozenset(reader.vague))
 
 
-class _Reader:
-    """Reads what can be read, and notes what can't."""
+class _DraftReader:
+    """Reads the readable values of a recipe, and notes the places of the others."""
 
     def __init__(self) -> None:
         self.unread: set[ValuePath] = set()
         self.vague: set[str] = set()
         self._ids: set[str] = set()
 
-    def step(self, raw: Any, keys: ValuePath) -> StepTable:
-        table = self._table(raw, keys)
-        # An action that is not there has no name that could be wrong.
-        if table.get("tool") is None and table.get("wait") is None:
-            self.unread.add((*keys, "tool"))
-        return StepTable(
-            id=self._id(table, keys),
-            tool=self.value(StepTable, table, "tool", keys, None),
-            wait=None if table.get("wait") is None else self._wait(table["wait"], (*keys, "wait")),
-            params=self.value(StepTable, table, "params", keys, {}),
-            expect=self.value(StepTable, table, "expect", keys, {}),
-            asserts=tuple(self._check(*one) for one in self._items(table, keys, "assert")),
-            capture=self._captures(table, keys),
-        )
-
-    def value(self, table: type[Struct], raw: Mapping[str, Any], name: str, keys: ValuePath, instead: Any) -> Any:
-        """The value of a key, or another one where it can't be read."""
+    def read(self, table: type[Struct], raw: Mapping[str, Any], name: str, keys: ValuePath, fallback: Any) -> Any:
+        """Return the value of a key, or the fallback for a missing or wrong one."""
         field = next(one for one in fields(table) if one.encode_name == name)
         if name not in raw and not field.required:
-            return instead
+            return fallback
         try:
             return convert(raw[name], field.type)
         except (KeyError, ValidationError):
             self.unread.add((*keys, name))
-            return instead
+            return fallback
 
-    def _id(self, raw: Mapping[str, Any], keys: ValuePath) -> str:
-        id: str = self.value(StepTable, raw, "id", keys, "")
+    def read_step(self, raw: Any, keys: ValuePath) -> StepTable:
+        table = self._read_table(raw, keys)
+        # A missing action has no name that could be wrong.
+        if table.get("tool") is None and table.get("wait") is None:
+            self.unread.add((*keys, "tool"))
+        id: str = self.read(StepTable, table, "id", keys, "")
         if id in self._ids:
-            # Which is told of the file.
+            # The file has a problem for that already.
             self.unread.add((*keys, "id"))
         self._ids.add(id)
-        return id
-
-    def _wait(self, raw: Any, keys: ValuePath) -> WaitTable:
-        table = self._table(raw, keys)
-        return WaitTable(
-            tool=self.value(WaitTable, table, "tool", keys, ""),
-            params=self.value(WaitTable, table, "params", keys, {}),
-            until=self._check(table.get("until"), (*keys, "until")),
+        return StepTable(
+            id=id,
+            tool=self.read(StepTable, table, "tool", keys, None),
+            wait=None if table.get("wait") is None else self._read_wait(table["wait"], (*keys, "wait")),
+            params=self.read(StepTable, table, "params", keys, {}),
+            expect=self.read(StepTable, table, "expect", keys, {}),
+            asserts=tuple(self._read_check(*one) for one in self._list_items(table, keys, "assert")),
+            capture=self._read_captures(table, keys),
         )
 
-    def _check(self, raw: Any, keys: ValuePath) -> CheckTable:
-        table = self._table(raw, keys)
+    def _read_wait(self, raw: Any, keys: ValuePath) -> WaitTable:
+        table = self._read_table(raw, keys)
+        return WaitTable(
+            tool=self.read(WaitTable, table, "tool", keys, ""),
+            params=self.read(WaitTable, table, "params", keys, {}),
+            until=self._read_check(table.get("until"), (*keys, "until")),
+        )
+
+    def _read_check(self, raw: Any, keys: ValuePath) -> CheckTable:
+        table = self._read_table(raw, keys)
         return CheckTable(
-            path=self.value(CheckTable, table, "path", keys, "result"),
+            path=self.read(CheckTable, table, "path", keys, "result"),
             **{name: table[name] for name in ("equals", "not_equals") if name in table},
         )
 
-    def _captures(self, raw: Mapping[str, Any], keys: ValuePath) -> tuple[CaptureSection, ...]:
-        found = tuple(self._capture(*one) for one in self._items(raw, keys, "capture"))
+    def _read_captures(self, raw: Mapping[str, Any], keys: ValuePath) -> tuple[CaptureSection, ...]:
+        found = []
+        for item, where in self._list_items(raw, keys, "capture"):
+            table = self._read_table(item, where)
+            name = self.read(CaptureSection, table, "name", where, "")
+            found.append(CaptureSection(name=name, path=self.read(CaptureSection, table, "path", where, "result")))
         is_read = isinstance(raw.get("capture", []), list | dict | None)
         if not is_read or not all(one.name for one in found):
             self.vague.add("captures")
-        return found
+        return tuple(found)
 
-    def _capture(self, raw: Any, keys: ValuePath) -> CaptureSection:
-        table = self._table(raw, keys)
-        return CaptureSection(
-            name=self.value(CaptureSection, table, "name", keys, ""),
-            path=self.value(CaptureSection, table, "path", keys, "result"),
-        )
-
-    def _items(self, raw: Mapping[str, Any], keys: ValuePath, name: str) -> list[tuple[Any, ValuePath]]:
+    def _list_items(self, raw: Mapping[str, Any], keys: ValuePath, name: str) -> list[tuple[Any, ValuePath]]:
         value = raw.get(name)
         if isinstance(value, list):
             return [(one, (*keys, name, n)) for n, one in enumerate(value)]
         if value is not None:
             self.unread.add((*keys, name))
-        # What is meant by one without a list around it is plain.
+        # A table without a list around it is readable all the same.
         return [(value, (*keys, name))] if isinstance(value, dict) else []
 
-    def _table(self, raw: Any, keys: ValuePath) -> dict[str, Any]:
+    def _read_table(self, raw: Any, keys: ValuePath) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
         self.unread.add(keys)
@@ -156,23 +154,22 @@ class _Reader:
 
 
 def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeFile]) -> WorkflowEnvironment:
-    """What there is around recipes; workflows are tools here."""
+    """Return the tools and recipes that recipes can call; workflows are tools here."""
+    workflows = {}
+    for name, one in recipes.items():
+        # Others check their calls of a faulty recipe against its readable parts.
+        draft = None if one.workflow else _draft(one)
+        nothing = Workflow(name=recipe_workflow(one.name), description="", steps=())
+        workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     ##= man/spec/gateway.md#recipes
     ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     return WorkflowEnvironment(
         tools={tool.name: tool for tool in tools},
         workflows={},
         models=(),
-        recipes={name: _understood(one) for name, one in recipes.items()},
+        recipes=workflows,
         faulty=[name for name, one in recipes.items() if one.workflow is None],
     )
-
-
-def _understood(found: RecipeFile) -> Workflow:
-    """The recipe as far as it is understood: what others find when they call it."""
-    draft = None if found.workflow else _draft(found)
-    nothing = Workflow(name=recipe_workflow(found.name), description="", steps=())
-    return found.workflow or (draft.workflow if draft else nothing)
 
 
 def _draft(found: RecipeFile) -> RecipeDraft | None:
@@ -180,40 +177,31 @@ def _draft(found: RecipeFile) -> RecipeDraft | None:
 
 
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:
-    """Everything that is wrong with it, in the order of the file."""
+    """Return all problems of a recipe, in the order of its file."""
     if found.document is None:
         return found.problems
+    draft = None if found.workflow else _draft(found)
+    workflow = found.workflow or (draft.workflow if draft else None)
+    faults = [*check_workflow(workflow, known), *_check_called_recipes(workflow, known)] if workflow else []
     at = DocumentLocation(found.document, {}, is_private=True)
     ##= man/spec/gateway.md#recipes
     ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
     ##% recipe that calls it.
-    return sort_problems([*found.problems, *(_problem(at, fault) for fault in _faults(found, known))])
-
-
-def _faults(found: RecipeFile, known: WorkflowEnvironment) -> list[WorkflowFault]:
-    """What is wrong with what it says, as far as that can be understood."""
-    if found.workflow is not None:
-        return _faults_of(found.workflow, known)
-    draft = _draft(found)
-    return [fault for fault in _faults_of(draft.workflow, known) if draft.has(fault)] if draft else []
-
-
-def _faults_of(workflow: Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
-    return [*check_workflow(workflow, known), *_no_recipes(workflow, known)]
+    problems = (
+        make_fault_problem(fault, at._replace(keys=_spell_keys(fault.keys)))
+        for fault in faults
+        if draft is None or draft.has(fault)
+    )
+    return sort_problems([*found.problems, *problems])
 
 
 def is_runnable(problems: Iterable[Problem]) -> bool:
-    """Whether nothing of it keeps the recipe from being run."""
+    """Return True if the problems are only warnings."""
     return all(problem.severity is Severity.WARNING for problem in problems)
 
 
-def _problem(at: DocumentLocation, fault: WorkflowFault) -> Problem:
-    problem = at._replace(keys=_written(fault.keys)).problem(rules.CONFIG_BAD_VALUE, fault.message, fault.hint)
-    return replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
-
-
-def _written(keys: ValuePath) -> ValuePath:
-    """The keys as recipes have them, which spell some in another way than workflows do."""
+def _spell_keys(keys: ValuePath) -> ValuePath:
+    """Return the path of a workflow's value as recipes spell it."""
     match keys:
         case ("variables", name, "default", *_):
             return ("variables", name)
@@ -222,29 +210,26 @@ def _written(keys: ValuePath) -> ValuePath:
     return keys
 
 
-def _no_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """The recipes that are called and that there aren't, or that can't be run."""
+def _check_called_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+    """Find calls of missing and faulty recipes."""
     for number, step in enumerate(workflow.steps):
         name = step.params.get(RECIPE_ARGUMENT) if find_step_tool(step) == RECIPE_TOOL else None
-        if isinstance(name, str) and is_constant(name):
-            at = ("wait", "params") if isinstance(step, WaitStep) else ("params",)
-            is_own = recipe_workflow(name) == workflow.name
-            yield from _no_recipe(name, ("steps", number, *at, RECIPE_ARGUMENT), known, is_own)
-
-
-def _no_recipe(name: str, keys: ValuePath, known: WorkflowEnvironment, is_own: bool) -> Iterator[WorkflowFault]:
-    told = quote_text(shorten_text(name))
-    if name not in known.recipes:
-        hint = suggest_nearest(shorten_text(name), list(known.recipes))
-        yield WorkflowFault(keys=keys, message=f"there is no recipe {told}", hint=hint)
-    # That a recipe calls itself is told in other words.
-    elif name in known.faulty and not is_own:
-        hint = "`duvet recipe validate` tells them"
-        yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {told}", hint=hint)
+        if not isinstance(name, str) or not is_constant(name):
+            continue
+        at = ("wait", "params") if isinstance(step, WaitStep) else ("params",)
+        keys: ValuePath = ("steps", number, *at, RECIPE_ARGUMENT)
+        shown = quote_text(shorten_text(name))
+        if name not in known.recipes:
+            hint = suggest_nearest(shorten_text(name), list(known.recipes))
+            yield WorkflowFault(keys=keys, message=f"there is no recipe {shown}", hint=hint)
+        # A recipe that calls itself has a fault of its own for that.
+        elif name in known.faulty and recipe_workflow(name) != workflow.name:
+            hint = "`duvet recipe validate` tells them"
+            yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {shown}", hint=hint)
 
 
 class WaitCondition(Struct, frozen=True, kw_only=True):
-    """What a step waits for."""
+    """The condition that a step waits for."""
 
     path: str
     equals: Any = UNSET
@@ -255,7 +240,7 @@ class WaitCondition(Struct, frozen=True, kw_only=True):
 
 
 class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What would be called; references to what only a run brings stand as they are written."""
+    """A call that a step would make; references to results of the run are kept."""
 
     id: str
     tool: str
@@ -265,7 +250,7 @@ class PlannedStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RecipePlan(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """The calls that a recipe would make."""
 
     status: str = "dry_run"
     recipe: str
@@ -273,75 +258,64 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
     steps: Sequence[PlannedStep]
 
 
-def plan_recipe_run(workflow: Workflow, told: Mapping[str, Any]) -> RecipePlan:
-    """What would be done with these variables."""
+def plan_recipe_run(workflow: Workflow, variables: Mapping[str, Any]) -> RecipePlan:
+    """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
-    scope = {"vars": told}
-    return RecipePlan(
-        recipe=recipe_name(workflow.name), vars=told, steps=[_step(step, scope) for step in workflow.steps]
-    )
+    scope = {"vars": variables}
+    steps = [_plan_step(step, scope) for step in workflow.steps]
+    return RecipePlan(recipe=recipe_name(workflow.name), vars=variables, steps=steps)
 
 
-def _step(step: Step, scope: ValueScope) -> PlannedStep:
-    until = _until(step.until, step, scope) if isinstance(step, WaitStep) else UNSET
+def _plan_step(step: Step, scope: ValueScope) -> PlannedStep:
+    until: WaitCondition | UnsetType = UNSET
+    if isinstance(step, WaitStep):
+        until = WaitCondition(
+            path=step.until.path,
+            equals=_expand_known(step.until.equals, scope),
+            not_equals=_expand_known(step.until.not_equals, scope),
+            exists=step.until.exists,
+            interval_seconds=step.interval,
+            # A compiled wait always has a limit.
+            timeout_seconds=step.time_limit or 0.0,
+        )
     return PlannedStep(
         id=step.id,
         tool=find_step_tool(step),
-        params=_filled(step.params, scope),
+        params=_expand_known(step.params, scope),
         description=step.description,
         until=until,
     )
 
 
-def _until(check: Check, step: WaitStep, scope: ValueScope) -> WaitCondition:
-    return WaitCondition(
-        path=check.path,
-        equals=check.equals if check.equals is UNSET else _filled(check.equals, scope),
-        not_equals=check.not_equals if check.not_equals is UNSET else _filled(check.not_equals, scope),
-        exists=check.exists,
-        interval_seconds=step.interval,
-        # A wait always has one.
-        timeout_seconds=step.time_limit or 0.0,
-    )
-
-
-def _filled(value: Any, scope: ValueScope) -> Any:
+def _expand_known(value: Any, scope: ValueScope) -> Any:
+    """Expand the references into the scope; the result reads as a recipe with the same meaning."""
     match value:
         case str():
-            return _text(value, scope)
+            found = split_references(value)
+            if all(isinstance(one, str) or one.path[0] in scope for one in found):
+                return _escape(expand_references(value, scope, ("params",)))
+            return "".join(
+                one.text
+                if isinstance(one, Reference) and one.path[0] not in scope
+                else escape_references(one if isinstance(one, str) else format_value(look_up_reference(one, scope)))
+                for one in found
+            )
         case Mapping():
-            # Nothing is filled in in keys.
-            return {escape_references(key): _filled(inner, scope) for key, inner in value.items()}
+            # Keys contain no references.
+            return {escape_references(key): _expand_known(inner, scope) for key, inner in value.items()}
         case list() | tuple():
-            return [_filled(inner, scope) for inner in value]
+            return [_expand_known(inner, scope) for inner in value]
     return value
 
 
-def _text(text: str, scope: ValueScope) -> Any:
-    """The text with what is known by now, written so that it would be read as a recipe as what is meant."""
-    found = split_references(text)
-    if all(isinstance(one, str) or one.path[0] in scope for one in found):
-        return _literal(expand_references(text, scope, ("params",)))
-    # What is left can be read as a reference still.
-    return "".join(escape_references(one) if isinstance(one, str) else _known(one, scope) for one in found)
-
-
-def _known(reference: Reference, scope: ValueScope) -> str:
-    return (
-        escape_references(format_value(look_up_reference(reference, scope)))
-        if reference.path[0] in scope
-        else reference.text
-    )
-
-
-def _literal(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     match value:
         case str():
             return escape_references(value)
         case Mapping():
-            return {escape_references(key): _literal(inner) for key, inner in value.items()}
+            return {escape_references(key): _escape(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [_literal(inner) for inner in value]
+            return [_escape(inner) for inner in value]
     return value

@@ -15,16 +15,16 @@ MAX_STEPS = 100
 
 
 class Variable(Struct, frozen=True):
-    """What a workflow is told. Without a default it has to be."""
+    """An argument of a workflow; required without a default."""
 
     kind: Kind | None = Kind.STRING
-    """None is any."""
+    """None allows any type."""
     description: str = ""
     default: Any = UNSET
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """Something that has to hold of a result; what is not set is not asked for."""
+    """A condition on a result, of the parts that are set."""
 
     path: str
     equals: Any = UNSET
@@ -33,34 +33,34 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Capture(Struct, frozen=True):
-    """Something to keep of a result."""
+    """A part of a result to keep under a name."""
 
     name: str
     path: str
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What all steps have."""
+    """The common part of all steps."""
 
     id: str
     description: str = ""
     params: Mapping[str, Any] = {}
     expect: Mapping[str, Any] = {}
-    """By path, what has to stand in the result."""
+    """Expected values by path."""
     asserts: Sequence[Check] = ()
     capture: Sequence[Capture] = ()
     time_limit: float | None = None
-    """Seconds after which it has failed."""
+    """Seconds after which the step fails."""
 
 
 class ToolStep(Step, frozen=True, kw_only=True):
-    """A tool to call."""
+    """Calls a tool."""
 
     tool: str
 
 
 class ModelStep(Step, frozen=True, kw_only=True):
-    """A model to ask; of its parameters it knows `maxTokens` and `temperature`."""
+    """Asks a model; its parameters are `maxTokens` and `temperature`."""
 
     model: str
     prompt: str
@@ -68,7 +68,7 @@ class ModelStep(Step, frozen=True, kw_only=True):
 
 
 class WaitStep(Step, frozen=True, kw_only=True):
-    """A tool to call until its result is as wanted; its time limit is how long that may take."""
+    """Calls a tool until its result meets a condition; the time limit is that of all calls."""
 
     tool: str
     until: Check
@@ -77,7 +77,7 @@ class WaitStep(Step, frozen=True, kw_only=True):
 
 
 class Workflow(Struct, frozen=True, kw_only=True):
-    """Steps, one after another."""
+    """Steps that run one after another."""
 
     name: str
     description: str
@@ -85,27 +85,27 @@ class Workflow(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, Variable] = {}
     outputs: Mapping[str, Any] = {}
     time_limit: float = 600.0
-    """Seconds after which it has failed."""
+    """Seconds after which the workflow fails."""
 
 
 WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
 RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
-"""The tool that runs recipes, and what it is told of which one by."""
+"""The tool that runs recipes, and its argument for the name."""
 _RECIPE = "recipe "
 
 
 def tool_name(workflow: str) -> str:
-    """The name of the tool that the workflow is."""
+    """Return the name of the workflow's tool."""
     return WORKFLOW_PREFIX + workflow
 
 
 def tool_alias(workflow: str) -> str:
-    """Its name for clients that refuse dots."""
+    """Return the tool's name for clients that refuse dots."""
     return WORKFLOW_ALIAS_PREFIX + workflow
 
 
 def find_called_workflow(tool: str) -> str:
-    """The workflow that a tool of this name is; empty where it can't be one."""
+    """Return the name of the workflow behind a tool; empty for other tools."""
     for prefix in (WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX):
         if tool.startswith(prefix):
             return tool.removeprefix(prefix)
@@ -113,20 +113,20 @@ def find_called_workflow(tool: str) -> str:
 
 
 def recipe_workflow(recipe: str) -> str:
-    """What a recipe is called among workflows: none of the configuration can be called so."""
+    """Return the recipe's name among workflows, which no workflow of the configuration can have."""
     return _RECIPE + recipe
 
 
 def recipe_name(workflow: str) -> str:
-    """The name of the recipe that such a workflow is."""
+    """Return the name of the recipe behind such a workflow."""
     return workflow.removeprefix(_RECIPE)
 
 
 class FailureCode(StrEnum):
-    """Why a workflow has failed."""
+    """The kind of a workflow's failure."""
 
     INVALID_REQUEST = "invalid_request"
-    """What it was told, or what it says itself, can't be used."""
+    """The arguments or the workflow itself are wrong."""
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"
@@ -135,19 +135,24 @@ class FailureCode(StrEnum):
 
 
 class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a workflow has failed, and where."""
+    """The failure of a workflow."""
 
     code: FailureCode
     message: str
     hint: str = ""
     step: str = ""
-    """The id of the step; empty where it was none of them."""
+    """The id of the failed step, if any."""
     cause: str = ""
-    """The code that the tool or the model gave."""
+    """The code of the tool's or the model's own failure."""
+
+    def describe(self, name: str) -> str:
+        """Return the message about the workflow or recipe of that name."""
+        where = f" in the step {self.step}" if self.step else ""
+        return f"{name} failed{where}: {self.message}"
 
 
 class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a step."""
+    """The record of a step."""
 
     id: str
     status: Literal["success", "error", "skipped"]
@@ -157,7 +162,7 @@ class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a workflow."""
+    """The record of a run."""
 
     workflow: str
     status: Literal["success", "error"]

@@ -8,7 +8,7 @@ from inspect import isawaitable
 from typing import Any
 
 from duvet.config.workflow_tables import VariableType as Kind
-from duvet.workflows.engine import run_steps
+from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
 from duvet.workflows.workflow import Step, ToolStep, Variable, Workflow, WorkflowRun
 
@@ -78,7 +78,7 @@ def text(default: str) -> Variable:
 
 async def ran(*steps: Step, world: World | None = None, clock: Clock | None = None, **more: Any) -> WorkflowRun:
     """What comes of these steps."""
-    return await run_steps(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
+    return await run_workflow(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
 
 
 def states(found: WorkflowRun) -> Sequence[tuple[str, str, str]]:

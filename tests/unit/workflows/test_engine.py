@@ -11,7 +11,7 @@ import pytest
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.tools.tool import ErrorCode, ToolError
-from duvet.workflows.engine import run_steps
+from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest
 from duvet.workflows.workflow import FailureCode, ModelStep, StepRun, Variable, WorkflowFailure, WorkflowRun
 from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
@@ -44,7 +44,7 @@ async def test_steps_are_done_in_their_order() -> None:
     )
     flow = workflow(*steps, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
     log: list[WorkflowRun] = []
-    found = await run_steps(flow, {"q": "tea"}, world, log=log.append, timing=clock)
+    found = await run_workflow(flow, {"q": "tea"}, world, log=log.append, timing=clock)
     assert world.arguments == [{"q": "tea"}, {"id": "tea"}]
     assert found == WorkflowRun(
         workflow="w",
@@ -193,9 +193,9 @@ async def test_progress_only_grows() -> None:
 
     world = World({"echo": lambda _: list(heard)})
     steps = (tool("a", description="looks"), tool("b"))
-    await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    await run_workflow(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert heard == [(0, 2, "a: looks"), (1, 2, "b"), (2, 2, "done")]
-    found = await run_steps(workflow(*steps), {}, world, progress=hear, timing=Clock())
+    found = await run_workflow(workflow(*steps), {}, world, progress=hear, timing=Clock())
     assert [len(step.result) for step in found.steps] == [4, 5]
 
 

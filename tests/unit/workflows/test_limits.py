@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from duvet.tools.tool import ErrorCode, ToolError
-from duvet.workflows.engine import run_steps
+from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import WorkflowClock
 from duvet.workflows.workflow import WorkflowRun
 from tests.unit.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
@@ -69,7 +69,7 @@ async def test_a_tool_that_hangs_is_left() -> None:
 
     with anyio.fail_after(LONGEST):
         steps = (tool("a", time_limit=0.01), tool("b"))
-        found = await run_steps(workflow(*steps), {}, World({"echo": lambda _: hang()}), timing=WorkflowClock())
+        found = await run_workflow(workflow(*steps), {}, World({"echo": lambda _: hang()}), timing=WorkflowClock())
     assert why(found) == ("timeout", "a", "it took longer than 0.01 s", "", "")
     assert ended == ["hang"]
 
@@ -106,7 +106,7 @@ async def test_what_is_cancelled_is_in_the_log(ignores: bool) -> None:
     flow = workflow(tool("a", params={"x": 1}), tool("b", "gate"), tool("c"))
 
     async def running() -> None:
-        await run_steps(flow, {}, world, log=log.append, timing=Clock())
+        await run_workflow(flow, {}, world, log=log.append, timing=Clock())
 
     with anyio.fail_after(LONGEST):
         async with anyio.create_task_group() as tasks:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from duvet.tools.tool import ErrorCode, ToolError
-from duvet.workflows.engine import run_steps
+from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import WorkflowClock
 from duvet.workflows.workflow import Check, WaitStep, WorkflowRun
 from tests.unit.workflows.made import Clock, World, echo, ran, states, tool, why, workflow
@@ -160,5 +160,5 @@ async def test_a_last_call_that_hangs() -> None:
 
     with anyio.fail_after(10):
         flow = workflow(waiting(interval=0.01, limit=0.5))
-        found = await run_steps(flow, {}, World({"look": lambda _: look()}), timing=WorkflowClock())
+        found = await run_workflow(flow, {}, World({"look": lambda _: look()}), timing=WorkflowClock())
     assert why(found)[:3] == ("timeout", "wait", 'not as wanted after one call: status is "no"; it was to be "ok"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.tools.call_context import CallJournal, CallState
-from duvet.workflows.engine import run_steps
+from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import StepResult
 from tests.unit.workflows.made import Clock, World, echo, ran, tool, why, workflow
 
@@ -28,6 +28,6 @@ async def test_what_was_warned_of_in_an_earlier_round() -> None:
     rounds = CallState()
     world = World({"echo": lambda _: StepResult(1, ["half of it"])})
     for _ in range(2):
-        found = await run_steps(workflow(tool("a")), {}, world, timing=Clock(), journal=CallJournal(rounds))
+        found = await run_workflow(workflow(tool("a")), {}, world, timing=Clock(), journal=CallJournal(rounds))
         assert found.warnings == ["a: half of it"]
     assert len(world.calls) == 1
