@@ -1,4 +1,4 @@
-"""Source and requirement files of a project, found by its patterns and read."""
+"""Finds and reads the source and requirement files of a project."""
 
 from __future__ import annotations
 
@@ -33,21 +33,17 @@ StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
 
 
 class SourceListing(Struct, frozen=True):
-    """The sources, and what is wrong with the patterns."""
-
     groups: StyleGroups
     problems: list[Problem]
 
 
 class MatchedPaths(Struct, frozen=True):
-    """The paths that patterns match, and what is wrong with the patterns."""
-
     paths: list[str]
     problems: list[Problem]
 
 
 class InputFiles(Struct, frozen=True):
-    """The files to read annotations from, and what is wrong with the patterns."""
+    """The files to read annotations from, and the problems of the patterns."""
 
     sources: StyleGroups
     requirements: list[str]
@@ -55,12 +51,12 @@ class InputFiles(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many readings of files that makes."""
+        """The number of times that files are read."""
         return sum(len(styles) * len(paths) for styles, paths in self.sources) + len(self.requirements)
 
 
 class InputPatterns(Struct, frozen=True):
-    """What names the inputs of a project; what is given beside the configuration comes after it."""
+    """The patterns of a project's inputs; those of the command line follow those of the configuration."""
 
     config: Config | None
     sources: tuple[SourceRule, ...]
@@ -71,7 +67,6 @@ class InputPatterns(Struct, frozen=True):
     """The working directory."""
 
     def match(self, tree: Tree, memory: ResultCache) -> InputFiles:
-        """All that there is."""
         listed = self._listed(tree, memory)
         found = self._found(tree, memory)
         return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
@@ -108,7 +103,7 @@ class InputPatterns(Struct, frozen=True):
 
     @property
     def _problem_places(self) -> tuple[str, str]:
-        """Problems with patterns name places in the configuration."""
+        """Problems with patterns have places in the configuration."""
         return (self.config.path, self.config.toml.text) if self.config else ("", "")
 
     def _rules(self) -> list[tuple[SourceRule, RuleOrigin]]:
@@ -124,7 +119,7 @@ ProblemSink = Callable[[Problem], None]
 
 
 class InputReader:
-    """Reads the inputs; files that are what they were are not read again."""
+    """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
         self, tree: Tree, memory: ResultCache, extraction: Extraction, report: ProblemSink, progress: Progress

@@ -1,4 +1,4 @@
-"""Reads annotations from comments: lines, fields and quotes."""
+"""Reads annotations from comments."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ _REST = r"[^\n]*+"
 
 
 class AnnotationFinder(Struct, frozen=True):
-    """What finds annotations in the whole text at once."""
+    """Expressions that find annotations in a whole text at once."""
 
     runs: Callable[[str], Iterator[re.Match[str]]]
-    """Lines with a prefix that follow one another. Those of the usual form are captured in parts, `quote` last."""
+    """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
     texts: Callable[[str], list[str]]
-    """What stands behind the prefix on each line of a quote, less lines with nothing there."""
+    """Finds the text behind the prefix on each line of a quote, without empty lines."""
     without_text: str
-    """How a line of a quote with nothing behind its prefix ends, and hardly any other does."""
+    """The end of a quote line with nothing behind its prefix; few other lines end so."""
 
 
 @lru_cache
 def make_finder(meta: str, content: str) -> AnnotationFinder:
-    """The finder for two prefixes."""
     # Indentation is cut off before a line is looked at, so nothing begins with white space there.
     possible = [re.escape(one) for one in (meta, content) if one[:1] not in WHITESPACE and "\n" not in one]
     # An empty prefix stands at the first character of each line that has one.
@@ -58,27 +57,25 @@ def _usual(meta: str, content: str) -> str:
 
 
 class LineRun(Struct, frozen=True):
-    """Lines that follow one another without a gap."""
+    """Consecutive lines that begin with a prefix."""
 
     line: int
     start: int
-    """Where the prefix of the first line stands."""
+    """The offset of the first prefix."""
     found: re.Match[str]
-    """Where it begins before the run does, it caught a line on which no prefix comes first."""
+    """A match that may begin earlier, on a line that does not begin with a prefix."""
 
     @property
     def text(self) -> str:
-        """All from the first prefix to the end of the last line."""
         return self.found.string[self.start : self.found.end()]
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Whether the file can hold an annotation at all; most can't, and need no more than this."""
+    """Whether the file contains a prefix; most don't, and need no further look."""
     return meta.encode() in data or content.encode() in data
 
 
 def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
-    """The runs of a text in order."""
     line, counted = 1, 0
     for found in finder.runs(text):
         start = found.start()
@@ -93,7 +90,7 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
 
 
 class LineToken(Struct, frozen=True):
-    """One line: what stands after the prefix, trimmed, and where that begins."""
+    """A line: the trimmed text after its prefix, and its offset."""
 
     line: int
     is_meta: bool
@@ -102,12 +99,10 @@ class LineToken(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """Where the text ends."""
         return self.start + len(self.text)
 
 
 def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
-    """The tokens of a run in order."""
     found: list[LineToken] = []
     end = run.start - 1
     for number, written in enumerate(run.text.split("\n"), run.line):
@@ -120,14 +115,11 @@ def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
 
 
 class AnnotationBlock(Struct):
-    """The lines of one annotation."""
-
     metas: list[LineToken]
     contents: list[LineToken]
 
 
 def split_blocks(tokens: Iterable[LineToken]) -> list[AnnotationBlock]:
-    """The blocks of one run."""
     block = AnnotationBlock([], [])
     found = [block]
     for token in tokens:
@@ -185,7 +177,7 @@ _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-iss
 
 
 class CommentField(Struct, frozen=True):
-    """A line `key=value`, or a value alone, which is the target; where key and value begin."""
+    """A line `key=value`, or a target alone; with the offsets of key and value."""
 
     key: str
     value: str
@@ -195,7 +187,6 @@ class CommentField(Struct, frozen=True):
 
 
 def parse_field(text: str, start: int) -> CommentField:
-    """The field that a line holds, from where it begins."""
     key, equals, value = text.partition("=")
     if not equals:
         return CommentField("source", text, start, start, named=False)
@@ -207,7 +198,7 @@ FieldsByKey = dict[str, list[CommentField]]
 
 
 class AnnotationFields(Struct):
-    """What a block says of its annotation."""
+    """The fields of a block."""
 
     kind: Kind
     target: str = ""
@@ -222,7 +213,6 @@ class AnnotationFields(Struct):
     def annotation(
         self, path: str, line: int, target: str, quote: str, blob_link: str | None, source: Source
     ) -> Annotation:
-        """The annotation that they belong to."""
         return Annotation(
             path,
             line,
@@ -240,7 +230,7 @@ class AnnotationFields(Struct):
 
 
 def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
-    """The fields of one block with every problem that they have."""
+    """The fields of one block, with their problems."""
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
@@ -349,7 +339,7 @@ def _only(given: FieldsByKey, key: str) -> str:
 
 
 class SourceStyle(Struct, frozen=True):
-    """What a target and quoted text begin with, and what holds for all annotations of a source."""
+    """The prefixes of targets and quoted text, and the defaults for all annotations of a source."""
 
     meta: str = "//="
     content: str = "//#"
@@ -358,7 +348,7 @@ class SourceStyle(Struct, frozen=True):
 
 
 def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
-    """The annotation of a run of a target, perhaps fields, and a quote, all without a mistake; None for any other."""
+    """The annotation of a run in the usual form without mistakes (target, fields, quote); None for any other."""
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
@@ -376,7 +366,7 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
 
 @lru_cache(maxsize=512)
 def _given(kind: Kind, meta: str, fields: str) -> AnnotationFields | None:
-    """What the lines below a target say, which are the same again and again; None where something is wrong."""
+    """The fields below a target, which recur often; None if they have a problem."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
     given = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
     return None if given.problems else given
@@ -387,7 +377,7 @@ _CUT_DISTANCE = 3
 
 
 def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a source, and what is wrong with the rest."""
+    """The annotations of a source, and its problems."""
     found: list[Annotation] = []
     problems: list[Problem] = []
     before: AnnotationBlock | None = None
@@ -412,7 +402,6 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """The annotation of a block, or none if something is wrong with it."""
     metas, contents = block.metas, block.contents
     given = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
     if given.problems:

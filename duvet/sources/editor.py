@@ -1,4 +1,4 @@
-"""Inserts and edits annotations in a source, changing nothing else."""
+"""Inserts and edits annotations in a source without changing anything else."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
 
 LINE_WIDTH = 80
-"""How wide an annotation is written where nothing says otherwise."""
 _TAB = 4
 
 WordList = Sequence[str]
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a quote; blanks of every kind part them, as they do when quotes are looked for."""
+    """The words of a quote; all kinds of white space separate them, as in the search for quotes."""
     return [word for word in text.translate(_BLANKS).split(" ") if word]
 
 
@@ -32,12 +31,12 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 
 def measure_line(line: str) -> int:
-    """How wide a line is, with tabs spread out."""
+    """The width of a line with its tabs expanded."""
     return len(line.expandtabs(_TAB))
 
 
 def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
-    """The words on lines with room for so many characters, the last one for all that follow.
+    """Wrap words into lines of these widths, the last one for all that follow.
 
     A word that is too long has a line of its own.
     """
@@ -55,9 +54,9 @@ def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
 
 
 def rewrap_words(lines: Sequence[WordList], wanted: WordList, rooms: Sequence[int]) -> list[list[str]]:
-    """Other words on the lines of a quote: each line keeps what it had, and where one gets too long, all from it flow.
+    """Put other words on the lines of a quote, which keep the words that they share with the new quote.
 
-    A line that nothing is left for is empty.
+    From the first line that gets too long on, the text is wrapped again. A line without words left is empty.
     """
     placed = _placed(lines, wanted)
     for index, line in enumerate(placed):
@@ -68,7 +67,7 @@ def rewrap_words(lines: Sequence[WordList], wanted: WordList, rooms: Sequence[in
 
 
 def _placed(lines: Sequence[WordList], wanted: WordList) -> list[list[str]]:
-    """What is wanted on the lines that hold what it has in common with them."""
+    """Put each word on the line of the old word that it equals or follows."""
     from difflib import SequenceMatcher
 
     home = [index for index, line in enumerate(lines) for _ in line]
@@ -83,7 +82,7 @@ def _placed(lines: Sequence[WordList], wanted: WordList) -> list[list[str]]:
 
 
 def format_field(key: str, value: str, room: int) -> Iterator[str]:
-    """A field, `key=value`; a reason may go on in further lines."""
+    """A field, `key=value`; a reason may continue on further lines."""
     if key != "reason":
         yield f"{key}={' '.join(split_words(value))}"
     else:
@@ -106,10 +105,10 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """A new annotation in the style of a source, line by line without line ends, no wider than this where words allow.
+    """The lines of a new annotation in the style of a source, wrapped at `most` columns.
 
-    The type is written where it is not the one that the source gives. Fields are named as in a comment: `reason`,
-    `level`, `feature`, `tracking-issue`.
+    The type is written unless it is the default of the source. Fields are named as in a comment: `reason`, `level`,
+    `feature`, `tracking-issue`.
     """
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
     given = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
@@ -122,7 +121,7 @@ def format_annotation(
 
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """The edit that puts lines above this line of a text, ended as it is; beyond the last they are the end."""
+    """The edit that inserts lines above this line, or at the end of the text, with its line ends."""
     starts, end = line_starts(text), find_line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
@@ -133,14 +132,13 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
 
 
 def find_line_end(text: str, line: int) -> str:
-    """How a line of a text ends; for one without an end, how the line above it does."""
+    """The line end of a line, or of the line above if it has none."""
     starts = line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
 
 
 def find_indentation(text: str, line: int) -> str:
-    """The white space that a line of a text begins with."""
     starts = line_starts(text)
     start = starts[line - 1]
     written = text[start : text.find("\n", start) if line < len(starts) else len(text)]
@@ -148,14 +146,14 @@ def find_indentation(text: str, line: int) -> str:
 
 
 def make_edit(text: str, start: int, end: int, new: str) -> Edit:
-    """The edit that puts something in place of these characters."""
+    """The edit that replaces these characters."""
     starts = line_starts(text)
     first, last = find_line_index(starts, start), find_line_index(starts, end)
     return Edit(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1, new)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made; of those that meet, the first in the text is made."""
+    """The text after the edits; of overlapping ones, only the first is made."""
     starts = line_starts(text)
     parts: list[str] = []
     taken = 0
@@ -171,12 +169,11 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def make_comment_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    """The edit that gives a comment another target."""
     return make_edit(text, *annotation.source.target, target)
 
 
 class QuoteLine(Struct, frozen=True):
-    """A line of a quote: where it begins and ends, where its text does, and its words."""
+    """A line of a quote: its offsets, those of its text, and its words."""
 
     start: int
     end: int
@@ -187,12 +184,12 @@ class QuoteLine(Struct, frozen=True):
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """The edits that make a comment quote something else."""
+    """The edits that change the quote of a comment."""
     return make_line_edits(text, _quote_lines(text, annotation, style), quote)
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """The edits that put another quote on these lines, whose first and last have text; what is right stays as it is."""
+    """The edits that put another quote on these lines, whose first and last have text."""
     ##= man/spec/validate.md#fixes
     ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
     ##% again.
@@ -211,7 +208,7 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
 
 
 def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[QuoteLine]:
-    """The lines from the first to the last with text of the quote, those without any between them, too."""
+    """The lines from the first to the last with text of the quote."""
     found: list[QuoteLine] = []
     at, end = annotation.source.quote
     start = text.rfind("\n", 0, at) + 1
@@ -230,7 +227,6 @@ def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[
 
 
 def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
-    """The edit of one line; one that nothing is left for goes away whole."""
     line = lines[index]
     if new[index]:
         return make_edit(text, line.first, line.last, " ".join(new[index]))
@@ -240,7 +236,7 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
 
 
 def _flowing(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
-    """The edit that puts other lines in place of these; lines that are added begin as the last one does."""
+    """The edit that replaces these lines; added lines get the prefix of the last one."""
     above = text.rfind("\n", 0, lines[0].first) + 1
     end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
     prefixes = [line.prefix for line in lines if line.words]
@@ -254,7 +250,7 @@ _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
 
 
 class CommentPair(NamedTuple):
-    """What begins a comment, and what ends it."""
+    """The beginning and the end of a block comment."""
 
     first: str
     last: str
@@ -267,14 +263,13 @@ _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern i
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """What such an annotation has to stand between in that file; None where each of its lines is a comment."""
+    """The block comment that such an annotation needs in that file; None if each line is a comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML if path.endswith(_ENDINGS) else _C
 
 
 def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
-    """Whether a line begins inside a comment."""
     start = line_starts(text)[line - 1]
     first, last = map(re.escape, pair)
     lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == _C else ""
@@ -287,13 +282,10 @@ def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
 
 
 def enclose_lines(lines: Sequence[str], indent: str, pair: CommentPair) -> list[str]:
-    """The lines in a comment of their own."""
     return [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
 
 
 class NewAnnotation(Struct, frozen=True):
-    """What an annotation has to say."""
-
     target: str
     quote: str
     kind: Kind
@@ -301,7 +293,7 @@ class NewAnnotation(Struct, frozen=True):
 
 
 class Insertion(Struct, frozen=True):
-    """The lines of a new annotation, and the text with them."""
+    """The lines of a new annotation, and the text that contains them."""
 
     line: int
     lines: tuple[str, ...]
@@ -311,7 +303,7 @@ class Insertion(Struct, frozen=True):
 def insert_annotation(
     path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int
 ) -> Insertion:
-    """The text of a source with an annotation above this line; DuvetError where that can't be."""
+    """Insert an annotation above this line; DuvetError if that is impossible."""
     _check_line(path, text, line)
     indent = find_indentation(text, line)
     lines = _lines(path, text, line, wanted, style, most, indent)
@@ -378,13 +370,13 @@ def _check_top(path: str, text: str) -> None:
 
 
 def _goes_on(text: str) -> bool:
-    """Whether a text ends with a line that a backslash joins to the next one; two of them are one of TeX's own signs."""
+    """Whether a text ends with an odd number of backslashes, which continue its last line."""
     line = text.removesuffix("\n").removesuffix("\r")
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
-    """DuvetError unless all annotations are as they were, and one more stands in the new lines."""
+    """Raise DuvetError unless the text gains one annotation in the new lines and all others are unchanged."""
     old, new = ([_Stretch.of(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
     for one in old:
         if one.first < line <= one.last:
@@ -400,25 +392,21 @@ def _check_others(path: str, texts: tuple[str, str], line: int, count: int, styl
 
 
 class _Stretch(Struct, frozen=True):
-    """What an annotation says, and on which lines."""
-
     first: int
     last: int
     says: tuple[str, ...]
 
     @classmethod
     def of(cls, one: Annotation, text: str) -> _Stretch:
-        """The stretch of an annotation of this text."""
         last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
         fields = (one.reason, one.feature, one.tracking_issue)
         return cls(one.line, last, (one.kind.name, one.target, one.quote, *fields))
 
     def moved(self, by: int) -> _Stretch:
-        """The same some lines below."""
         return _Stretch(self.first + by, self.last + by, self.says)
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """The style to write in: the first one that gives this type by itself, or else the first one."""
+    """The first style whose default is this type, or else the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

@@ -1,4 +1,4 @@
-"""Reads a citation that was pasted in any comment style or as TOML."""
+"""Reads a citation that was pasted in any comment style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duvet.text import WHITESPACE, trim
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
 _SIGNS = r"[^\w\s=]{1,8}? ?"
-"""What begins a comment in most languages; in some it is a word."""
+"""The signs that begin a comment in most languages; in some it is a word."""
 _META = re.compile(rf"(?P<mark>{_SIGNS})=")
 _CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
 _TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
@@ -27,23 +27,23 @@ _PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
-    """What a text says, and what is wrong with it."""
+    """The annotations and problems of a pasted text."""
 
     text: str
-    """The same lines in one style, which places are counted in."""
+    """The same lines in the default style, in which places are counted."""
     annotations: list[Annotation]
     problems: list[Problem]
 
 
 class _Lead(NamedTuple):
-    """What lines of annotations begin with, of which it is told where the rest of a line begins."""
+    """The prefixes of a comment style."""
 
     meta: re.Pattern[str]
     content: re.Pattern[str]
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """The annotations of a text; those in the styles that are known read exactly as in a source."""
+    """The annotations of a text; configured styles are read exactly as in a source."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
     ##% entry of a requirement file, and with code around them.
@@ -55,7 +55,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedT
 
 
 def _read_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """The lines in the style of any language, where none of those that are known names a target."""
+    """The lines in the style of any language, for text in which no configured style names a target."""
     bare = _without_ends(lines, text)
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
@@ -82,13 +82,13 @@ def _first(lines: Iterable[str], known: Sequence[_Lead]) -> list[_Lead]:
 
 
 def _foreign(lines: Sequence[str], matched: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """The styles of lines that look so."""
+    """The styles of the lines that match."""
     marks = dict.fromkeys(found["mark"] for line in lines if (found := matched(line)))
     return [_lead_of(mark, lines) for mark in marks]
 
 
 def _lead_of(mark: str, lines: Iterable[str]) -> _Lead:
-    """What begins lines with this mark; the first quoted one says which sign all of them have."""
+    """The style of this comment sign; the first quoted line decides between `#` and `%`."""
     either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
     signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
     return _Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])"))
@@ -100,7 +100,7 @@ def _lead(meta: str, content: str) -> _Lead:
 
 
 def _read(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
-    """The lines of annotations in these styles, written in the plain one; nothing where there is no style."""
+    """The lines of annotations in these styles, in the default style; nothing without a style."""
     return [_in_styles(line, leads) for line in lines] if leads else []
 
 
@@ -114,7 +114,7 @@ def _in_styles(line: str, leads: Iterable[_Lead]) -> str | None:
 
 
 def _without_ends(lines: Iterable[str], text: str) -> list[str]:
-    """The lines without what ends a comment that the text begins."""
+    """The lines without the end of a comment that the text begins."""
     ends = tuple(end for end, begin in _ENDS.items() if begin in text)
     return [_without_end(line, ends) for line in lines]
 
@@ -125,7 +125,7 @@ def _without_end(line: str, ends: tuple[str, ...]) -> str:
 
 
 def _plain(lines: Iterable[str]) -> list[str | None]:
-    """Lines without any sign: a target, perhaps with fields, and what it quotes."""
+    """Lines without any comment sign: a target, perhaps with fields, and its quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):

@@ -10,7 +10,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Letters and digits of ASCII in lower case, joined by single dashes."""
+    """ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
         text = text.translate(ROMANIZER)
     return _SEPARATOR.sub("-", text.lower()).strip("-")
@@ -72,7 +72,7 @@ _INITIALS, _VOWELS, _FINALS = (
 
 
 class Romanizer(dict[int, str]):
-    """A table for `str.translate` that learns each character when it first meets it."""
+    """A table for `str.translate` that romanizes each character once."""
 
     def __missing__(self, code: int) -> str:
         self[code] = found = romanize(chr(code))
@@ -83,7 +83,6 @@ ROMANIZER = Romanizer()
 
 
 def romanize(char: str) -> str:
-    """One character in ASCII; any sign that is no letter or digit will do for a separator."""
     if char.isascii():
         return char
     own = _NAMES.get(char)

@@ -1,4 +1,4 @@
-"""Downloads specifications, several at a time, over kept connections."""
+"""Downloads specifications in parallel over reused connections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DownloadClients:
-    """Fetches texts, in as many threads as ask for them."""
+    """HTTP clients shared by the threads of a run."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -31,7 +31,7 @@ class DownloadClients:
         self._idle: list[Client] = []
 
     def fetch(self, url: str, hear: SizeListener) -> bytes:
-        """The text of a URL; a Refusal where there is none."""
+        """Return the text of a URL, or raise FetchRefusal."""
         import httpx2
 
         try:
@@ -48,12 +48,10 @@ class DownloadClients:
         return data
 
     def close(self) -> None:
-        """Hang up on all servers that nothing is fetched from."""
         while client := self._take():
             client.close()
 
     def _answer(self, url: str) -> tuple[Client, Response]:
-        """The first answer of the server, and the client for the next."""
         import httpx2
 
         kept = self._take()
@@ -79,7 +77,7 @@ class DownloadClients:
 
     @cached_property
     def _encryption(self) -> SSLContext:
-        """What certificates are checked with; to load them takes longer than anything else about a client."""
+        """The certificates; loading them takes longer than the rest of a client."""
         import httpx2
 
         return httpx2.create_ssl_context()
@@ -96,16 +94,15 @@ class DownloadClients:
 
 
 MAX_PARALLEL_DOWNLOADS = 8
-"""How many downloads are under way at a time."""
 
 _PAUSE = 0.05
-"""How many seconds pass at least between two amounts that are told of one download."""
+"""The seconds between two progress messages about one download."""
 
 
 def download_texts(wanted: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """Download texts into files, whole or not at all, and give back by URL what came of it.
+    """Download texts into files, and return the text or the error of each URL.
 
-    Where several URLs lead to one file, the first one that has a text fills it, and the rest is left out.
+    A file is written completely or not at all. Of several URLs for one file, the first with a text wins.
     """
     # Where nothing is allowed there is nothing to watch.
     told = progress.downloads(len(wanted)) if any(_allowed(url, policy) for url in wanted) else Downloads(progress)

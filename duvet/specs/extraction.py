@@ -71,15 +71,15 @@ def _below(parts: list[str], folder: str) -> list[str]:
 
 
 class Extraction(Struct, frozen=True):
-    """What the configured specifications ask for; files by path, with the annotations that they hold."""
+    """The requirement files of the configured specifications, with the annotations in them."""
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
     folders: dict[str, str]
-    """The folder of requirement files of each specification, and how their targets begin."""
+    """By folder: the beginning of the targets in it."""
     problems: list[Problem]
     all_below: str = ""
-    """The folder in which there are no files but those of these specifications; empty where others have some there."""
+    """The folder that contains no other files; empty if it may contain others."""
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
@@ -172,7 +172,7 @@ def extract_specification(
 
 
 def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
-    """The sections that hold requirements."""
+    """The sections that contain requirements."""
     for section in specification.sections:
         found = extract_requirements(section)
         if found:
@@ -188,7 +188,7 @@ def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
 
 @cache
 def _generated() -> re.Pattern[bytes]:
-    """The form of a file that an extraction wrote; compiled only where one may be stale."""
+    """The form of a file that an extraction wrote; compiled only when a file may be stale."""
     return re.compile(
         rb"""
         target[ ]=[ ]"(?P<target>[^\n]*)"\n
@@ -205,12 +205,11 @@ def _generated() -> re.Pattern[bytes]:
 
 
 def _match(data: bytes) -> re.Match[bytes] | None:
-    """The parts of a file, if an extraction can have written it."""
     return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
-    """Files that an earlier extraction wrote for sections that ask for nothing any more."""
+    """Files that an earlier extraction wrote for sections that no longer have requirements."""
     wanted = set(map(normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
@@ -220,7 +219,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
+    """Whether an extraction wrote exactly this file; files that people wrote or changed are theirs."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
@@ -236,7 +235,6 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def make_stale_problem(path: str) -> Problem:
-    """The warning about a stale file."""
     return rules.REQUIREMENT_STALE.problem(
         "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
         path,
@@ -246,7 +244,7 @@ def make_stale_problem(path: str) -> Problem:
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Files that were extracted from specifications that are configured no more, with the names of these."""
+    """Files extracted from specifications that are no longer configured, with the names of these."""
     # What can't be loaded now may have been written under any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
@@ -265,7 +263,7 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
 
 
 def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
-    """The specification that a file was extracted from; empty where people wrote it, changed it or put it there."""
+    """The specification that a file was extracted from; empty if people wrote, changed or moved it."""
     try:
         found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""
@@ -277,7 +275,6 @@ def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
 
 
 def make_orphaned_problem(path: str, name: str) -> Problem:
-    """The warning about a file of a specification that is configured no more."""
     return rules.REQUIREMENT_STALE.problem(
         f"this file was extracted from {quote_text(name)}, which is not in the configuration",
         path,

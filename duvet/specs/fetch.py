@@ -1,4 +1,4 @@
-"""Fetches one URL: what may be fetched, and the text that a response leads to."""
+"""Fetches one URL within the limits of a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DownloadOutcome = bytes | DuvetError
 """The text, or why there is none."""
 SizeListener = Callable[[int], None]
-"""Hears how many bytes have come; what it raises ends the download."""
+"""Called with the number of bytes received; an exception that it raises ends the download."""
 
 _MOST_REDIRECTS = 10
 # Compiled where something is downloaded.
@@ -27,7 +27,7 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class Policy(Struct, frozen=True):
-    """What may be downloaded: how large a text, in how many seconds, and from where."""
+    """The limits of downloads: size, time, and allowed sources."""
 
     offline: bool = False
     allow_http: bool = False
@@ -36,11 +36,11 @@ class Policy(Struct, frozen=True):
 
 
 class FetchRefusal(Exception):
-    """Why there is no text."""
+    """The reason why a URL has no text."""
 
 
 def check_allowed(url: str, policy: Policy) -> None:
-    """A Refusal where the policy is against it, whatever the server would say."""
+    """Raise FetchRefusal if the policy forbids this URL."""
     scheme = url.partition(":")[0]
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
@@ -56,7 +56,7 @@ def check_allowed(url: str, policy: Policy) -> None:
 
 
 def fetch_text(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
-    """The text that an answer leads to through any redirects but those that leave https."""
+    """The text of a response after redirects, which must not leave HTTPS."""
     data = _followed(client, response, policy, hear)
     ##= man/spec/trace.md#specifications
     ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.

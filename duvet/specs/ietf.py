@@ -17,7 +17,7 @@ from duvet.text import BOM, byte_length, trim
 _WIDTH = 72
 _MOST_LINES = 6
 _SLACK = 24
-"""By how much the two margins of a centred line may differ."""
+"""The largest difference between the two margins of a centred line."""
 
 _COLUMNS = " " * 3
 _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet draft")
@@ -47,7 +47,7 @@ def _may_precede_title(line: str) -> bool:
 
 
 def _is_title(block: list[str]) -> bool:
-    """Full lines of a paragraph are centred as well, but there are more of them, or they end with a dot."""
+    """Full lines of a paragraph are centred, too, but there are more of them, or they end with a dot."""
     return len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block))
 
 
@@ -66,7 +66,7 @@ SectionNumbers = tuple[int, ...]
 
 LARGEST_NUMBER = 199
 LETTER_A = 1000
-"""Letters come after all numbers, so that one comparison serves both."""
+"""Letters follow all numbers, so that one comparison is enough for both."""
 
 _GAP = r"[^\S\x1c-\x1f]"
 """White space, without the separators that only Python counts as such."""
@@ -78,7 +78,7 @@ _WIDE = " " * 5
 
 
 class NumberedHeading(Struct, frozen=True):
-    """A numbered title and where in its line it begins."""
+    """A numbered title and its column."""
 
     id: str
     numbers: SectionNumbers
@@ -104,14 +104,12 @@ def parse_heading(line: str) -> NumberedHeading | None:
 
 
 def can_be_heading(heading: NumberedHeading, last: SectionNumbers | None, after_break: bool) -> bool:
-    """Whether the heading is one, after the last number and the line before it."""
     if after_break and "|" not in heading.title.strip("|"):
         return True
     return is_successor(heading.numbers, last) if last else heading.id.endswith(("-1", "-1.0"))
 
 
 def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
-    """Whether a document that has come to the last number can go on with this one."""
     if numbers == last:
         return False
     for before, after in zip(last, numbers, strict=False):
@@ -123,7 +121,7 @@ def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
 
 
 def _numbers_of(number: str) -> SectionNumbers | None:
-    """The parts of a number: a capital or none, then integers, the first of which is not zero."""
+    """The parts of a number: an optional capital, then integers, the first of which is not zero."""
     letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
     rest = number[1:].removeprefix(".") if letter else number
     if letter and not rest:
@@ -138,7 +136,7 @@ def _numbers_of(number: str) -> SectionNumbers | None:
 
 
 def _is_odd(title: str) -> bool:
-    """Whether this is from a table of contents, from a table or from code."""
+    """Whether the title comes from a table of contents, a table or code."""
     if "....." in title or ". . ." in title or " . . " in title or _WIDE in title:
         return True
     return title.startswith(";") or title.endswith(("{", "[", "(", ";"))
@@ -182,7 +180,7 @@ _NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
 
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"
-"""What the lines around a title without a number are."""
+"""The lines around a title without a number."""
 
 # The first look at a line keeps most of them from a second one.
 _TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
@@ -195,7 +193,7 @@ _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a file, the bytes at which they start, and what they are."""
+    """The lines of a file, their byte offsets, and their kinds."""
 
     texts: list[str]
     starts: list[int]
@@ -203,7 +201,7 @@ class _Lines(Struct, frozen=True):
 
 
 class _Title(Struct, frozen=True):
-    """A heading, and the byte at which its title starts."""
+    """A heading, and the byte offset of its title."""
 
     id: str
     text: str
@@ -211,7 +209,7 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes) -> tuple[Section, ...]:
-    """The sections of a text in UTF-8, in its order."""
+    """The sections of a UTF-8 text in order."""
     lines = _split(data)
     _mark_blanks(lines)
     _mark_running(data, lines)
@@ -245,7 +243,7 @@ def _mark_blanks(lines: _Lines) -> None:
 
 
 def _mark_running(data: bytes, lines: _Lines) -> None:
-    """Mark the running heads and feet: lines that begin with the number of the RFC, or with or in that of a page."""
+    """Mark running heads and feet: lines that begin with the RFC number, or have a page number."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
@@ -300,7 +298,7 @@ def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
 
 
 def _kept(kinds: bytearray) -> bytearray:
-    """Which lines stay: those with text, and one empty line for each gap that doesn't begin with a running head."""
+    """Mark the lines to keep: text, and one empty line for each gap that doesn't begin with a running head."""
     keep = bytearray(b"\1") * len(kinds)
     for gap in _IETF_GAP.finditer(kinds):
         start, end = gap.span()

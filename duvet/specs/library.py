@@ -1,4 +1,4 @@
-"""The specifications of a run: found, read, parsed once, and given ids."""
+"""Loads the specifications of a run, parses each once, and assigns their ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
 def detect_format(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
-    """The format of a file: what is wanted, or what its name and its first character tell."""
+    """The requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
@@ -40,21 +40,17 @@ _FRONT = re.compile(r"\s*(?:[^\n]*\n){0,20}?(?:Request for Comments|RFC)(?::| -)
 
 
 def find_file_stem(path: str) -> str:
-    """The name of a file without its folders and its extension."""
     return strip_extension(posixpath.basename(path))
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """`RFC n` by the file's name or by what its first page says; a draft is called as its file is."""
+    """`RFC n` from the name of the file or its first page; a draft has the name of its file."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
 
 def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
-    """The specifications in their order, each with an id of its own.
-
-    Where several would have the same one, those after the first get a number.
-    """
+    """Sort the specifications and give each an id of its own; later ones with the same id get a number."""
     ordered = sorted(specifications, key=lambda specification: locator_key(specification.locator))
     wanted = [_plain_id(specification) for specification in ordered]
     ids = _distinct(wanted, set())
@@ -64,7 +60,7 @@ def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, 
 def assign_further_ids(
     specifications: Iterable[Specification], known: Iterable[Specification]
 ) -> tuple[Specification, ...]:
-    """Those of the specifications that are not known yet, with ids that no known one has."""
+    """The specifications that are not among the known ones, with ids that no known one has."""
     taken = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in taken), key=lambda one: locator_key(one.locator)
@@ -93,14 +89,14 @@ def _distinct(wanted: list[str], taken: set[str]) -> list[str]:
 
 
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
-"""Downloads URLs into files, and gives back the text of each that was tried, or why there is none."""
+"""Downloads URLs into files; returns the text or the error of each."""
 
 _LIBRARY_FRONT = 8192
-"""The characters that hold the first page of a text."""
+"""The characters that contain the first page of a text."""
 
 
 class ParsedSpecification(Struct, frozen=True):
-    """What a text says of itself, wherever it was found."""
+    """The content of a text, independent of its location."""
 
     format: Format
     name: str
@@ -110,7 +106,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications; what was read or parsed once is kept."""
+    """Loads specifications, and caches what it reads and parses."""
 
     def __init__(
         self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: ResultCache | None = None
@@ -121,13 +117,13 @@ class Library:
         self.cwd = cwd
         self.memory = memory or NoResultCache()
         self.failures: dict[Locator, DuvetError] = {}
-        """Why specifications could not be loaded; nothing is tried twice."""
+        """The errors of specifications that could not be loaded, which are not tried again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
         self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
-        """The specification, read and parsed; a DuvetError where that can't be done."""
+        """Return the parsed specification, or raise a DuvetError."""
         known = self._loaded.get(locator)
         if known is not None:
             return known
@@ -141,7 +137,7 @@ class Library:
         return loaded
 
     def prefetch(self, locators: Iterable[Locator]) -> None:
-        """Download at the same time whatever of these is not on disk; what came of it is told when it is loaded."""
+        """Download those of these that are missing on disk in parallel; errors are raised by `load`."""
         if self.fetcher is None:
             return
         wanted = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
@@ -165,11 +161,10 @@ class Library:
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:
-        """The file that holds the text."""
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def load_from(self, path: str, locator: Locator) -> Specification:
-        """The specification of that identity, whose text is in this file."""
+        """Load the specification of that identity from this file."""
         return self._made(locator, path, self.tree.read(path))
 
     def _load(self, locator: Locator) -> Specification:
@@ -208,7 +203,6 @@ class Library:
         return self.tree.read(path)
 
     def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
-        """One text under two names is parsed once."""
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
         key = (data, format)

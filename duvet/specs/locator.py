@@ -1,4 +1,4 @@
-"""URLs and paths of specifications: normalised, resolved, and split into sections."""
+"""Names of specifications (URLs and paths) and of their sections."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
 
 
 def is_url(text: str) -> bool:
-    """Whether a specification is named by a URL and not by a path."""
     return "://" in text
 
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """The URL as the WHATWG writes it, which is its identity; an error where it names no host."""
+    """The URL in the form of the WHATWG, which is its identity; an error if it has no host."""
     return text if _NORMAL.fullmatch(text) else _parsed(text)
 
 
@@ -62,7 +61,7 @@ def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsE
 
 
 def canonical_url(url: str) -> str:
-    """Where the text of a normalised URL is fetched: every address of an RFC leads to the RFC Editor's text."""
+    """The URL that the text of a normalised URL is fetched from: for an RFC, that of the RFC Editor's text."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
@@ -70,9 +69,9 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """The file below the folder of downloads that holds the text of a normalised URL.
+    """The file below the folder of downloads for a normalised URL.
 
-    Port, query and fragment are left out, and whatever extension there is becomes `.txt`.
+    Port, query and fragment are left out, and any extension is replaced by `.txt`.
     """
     found = _PARTS.match(canonical_url(url))
     host, path = found.groups() if found else ("", "")
@@ -80,12 +79,12 @@ def cache_path(url: str, folder: str) -> str:
 
 
 def strip_extension(path: str) -> str:
-    """The path without the extension of its last part; a leading dot begins none."""
+    """The path without its extension; a leading dot begins none."""
     return _EXTENSION.sub("", path)
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """The specification that a configuration or a command line names: a URL, or a path taken as it is."""
+    """The specification that a configuration or command line names: a URL, or a path as it is."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
@@ -96,8 +95,8 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """The specification that a target names.
 
-    A path that leads to no file is tried below the base and each folder above it. The base of a comment is the
-    working directory, that of a requirement file the file itself.
+    A path to no file is tried below the base and each folder above it. The base of a comment is the working directory,
+    that of a requirement file the file itself.
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
@@ -127,7 +126,7 @@ def _unresolved(spec: str, hint: str) -> ProblemsError:
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """A key that sorts specifications: URLs, then paths part by part, then by format."""
+    """A sort key: URLs, then paths part by part, then formats."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
@@ -147,7 +146,7 @@ _LIKENESS = 70
 
 
 def find_section_index(specification: Specification, wanted: str) -> int | None:
-    """Where the section of that id stands; in IETF text the prefix may be left out or be the wrong one."""
+    """The index of a section by its id; in IETF text the prefix may be missing or wrong."""
     by_id = specification.by_id
     found = by_id.get(wanted)
     if found is not None or specification.format is not Format.IETF:
@@ -176,7 +175,7 @@ class _Document(Protocol):
 
 
 class SectionNames:
-    """What the sections of specifications are called by their ids and titles."""
+    """The names of sections: their ids and titles."""
 
     def __init__(self, *documents: _Document) -> None:
         sections = [section for document in documents for section in document.sections]
@@ -186,7 +185,7 @@ class SectionNames:
         self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
 
     def nearest(self, wanted: str) -> list[str]:
-        """The ids of the few sections whose id or title is most like what is wanted, the best first."""
+        """The ids of the few sections with the most similar id or title, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
@@ -199,7 +198,7 @@ class SectionNames:
 
 
 def _bare(id: str) -> str:
-    """The id without what all ids of IETF text begin with, which would make them all alike."""
+    """The id without the prefix that all ids of IETF text share."""
     return _NAMED.sub("", id.lower())
 
 

@@ -39,7 +39,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """The text on one line, as it is looked for in its section."""
+    """The text on one line, as it is searched for in its section."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
@@ -49,7 +49,7 @@ _Span = tuple[int, int]
 
 
 class _Table(Struct, frozen=True):
-    """A `[[name]]`, and where the values below it stand."""
+    """A `[[name]]`, and the places of its values."""
 
     name: str
     header: _Span
@@ -57,7 +57,7 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """The annotations of a file that has nothing but plain strings and no mistake; None for any other file."""
+    """Read a file of plain strings without mistakes, much faster than TOML; None for any other file."""
     if has_control_characters(data):
         return None
     try:
@@ -70,9 +70,9 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
 
 @cache
 def _statement() -> re.Pattern[str]:
-    """One statement with the comments and blank lines after it; the first form is what duvet itself writes.
+    """Match a statement with the comments and blank lines after it; the first form is what duvet itself writes.
 
-    Whatever is none is matched too, so that nobody looks for the next one in all the rest of the file.
+    Any other character matches as `other`, so that the search stops at once.
     """
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
@@ -171,7 +171,7 @@ def _issue_key(values: dict[str, _Span]) -> str:
 
 @lru_cache(maxsize=256)
 def _complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """Whether a table has all the keys that it needs, and none that it may not have or that hold a list."""
+    """Whether a table has all required keys and no unsupported ones."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
 
@@ -184,7 +184,7 @@ def _string(text: str, span: _Span) -> str:
 
 
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a requirement file in its order, and every problem of those that can't be read."""
+    """Return the annotations of a requirement file in order, and the problems of those that can't be read."""
     plain = read_requirements_plain(path, data)
     if plain is not None:
         return plain, []
@@ -200,7 +200,7 @@ _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
 
 
 def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
-    """The problems of the top level of a file."""
+    """Check the top level of a file."""
     spelt: dict[Kind, str] = {}
     for name, value in toml.values.items():
         if name == "target":
@@ -221,7 +221,7 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
 
 
 def check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
-    """The problems of one `[[spec]]`, `[[exception]]` or `[[todo]]`."""
+    """Check a `[[spec]]`, `[[exception]]` or `[[todo]]`."""
     if not isinstance(table, dict):
         yield from _type_problems(toml, (name, index), table, dict, "a table")
         return
@@ -297,7 +297,7 @@ def _comment_hint(name: str) -> str:
 
 
 def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a requirement file in its order, and every problem of those that can't be read."""
+    """Read any TOML, and report every problem with its place."""
     try:
         toml = parse_toml_bytes(data, path)
     except TomlEncodingError as error:

@@ -1,4 +1,4 @@
-"""Writes requirement files and Rust comments, and edits entries in place."""
+"""Writes requirement files and Rust comments, and edits requirement files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level
 
 
 class _Parts(Struct, frozen=True):
-    """What stands above the first table of a file, and the text of each table, bare and in its quotes."""
+    """The text above the first table of a file, and the text of each table, bare and quoted."""
 
     head: str
     texts: list[str]
@@ -33,25 +33,24 @@ class _Parts(Struct, frozen=True):
 def make_requirement_file(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
-    """The requirement file of a section with what reading it gives; the target names that section, too."""
+    """The requirement file of a section, and the annotations that reading it gives."""
     parts = _parts(target, section, found)
     return _toml(parts, found), _annotations(path, target, parts, found)
 
 
 def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """The requirement file of a section."""
     return _toml(_parts(target, section, found), found)
 
 
 def make_requirement_annotations(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> list[Annotation]:
-    """What reading the requirement file of a section gives, without writing or parsing it."""
+    """The annotations of the requirement file of a section, without writing or parsing it."""
     return _annotations(path, target, _parts(target, section, found), found)
 
 
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """The same as comments of a Rust module, each a requirement by itself."""
+    """A Rust module with a comment for each requirement."""
     # A carriage return may not stand in a comment that documents.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
@@ -104,7 +103,6 @@ def _parts(target: str, section: Section, found: Sequence[ExtractedSentence]) ->
 
 
 def _comment(section: Section) -> str:
-    """The title and the text of the section."""
     title = section.full_title.replace("\n", "\n# ")
     lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
     comment = f"# {title}\n#\n{lines}"
@@ -120,7 +118,7 @@ def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Ed
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """The edits that make an entry quote something else; what it makes of the file has to be looked at."""
+    """The edits that change the quote of an entry; the caller has to check the result."""
     start, end = annotation.source.quote
     if not text.startswith(_LONG, start):
         # A string of one line stays one.
@@ -131,7 +129,6 @@ def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tup
 
 
 def _lines(text: str, at: int, end: int) -> list[QuoteLine]:
-    """The lines between these characters."""
     found: list[QuoteLine] = []
     while at <= end:
         stop = text.find("\n", at, end)

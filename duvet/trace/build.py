@@ -43,11 +43,11 @@ from duvet.trace.records import (
 from duvet.tree.files import Tree
 
 IdsByQuote = defaultdict[str, list[int]]
-"""Ids of annotations by what they quote."""
+"""Ids of annotations by quote."""
 
 
 class TargetSection(Struct, frozen=True):
-    """A section that annotations refer to, and their ids by quote."""
+    """A section, and the ids of the annotations that cite it by quote."""
 
     specification: Specification
     section: int
@@ -55,12 +55,10 @@ class TargetSection(Struct, frozen=True):
 
 
 _Key = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path where these are not the usual ones."""
+"""A target; with its format and the base of its path if these are not the usual ones."""
 
 
 class _Found(dict[_Key, IdsByQuote]):
-    """What refers to each target; a new one is looked up."""
-
     def __init__(self, find: Callable[[_Key], IdsByQuote]) -> None:
         self.find = find
 
@@ -70,7 +68,7 @@ class _Found(dict[_Key, IdsByQuote]):
 
 
 class TargetResolver:
-    """Resolves targets, each once."""
+    """Resolves each target once."""
 
     def __init__(self, library: Library, tree: Tree, base: str) -> None:
         self.library = library
@@ -78,7 +76,7 @@ class TargetResolver:
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
         self.failures: dict[int, Failure] = {}
-        """Why annotations lead nowhere, by their ids."""
+        """The failures of annotations by id."""
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
@@ -87,12 +85,12 @@ class TargetResolver:
         self._told: set[Failure] = set()
         self._failed: list[tuple[Failure, IdsByQuote]] = []
         self._urls: Iterator[Locator] = iter(())
-        """Of all annotations; nobody looks for them before the first one is met."""
+        """The URLs of all annotations, which the first of them downloads."""
 
     def spots(
         self, annotations: Sequence[Annotation], places: AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """The sections with what refers to them; annotations that lead nowhere become problems and `failures`."""
+        """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
         self._urls = _urls(annotations)
         found = _Found(self._found)
         for id, annotation in enumerate(annotations):
@@ -136,7 +134,7 @@ class TargetResolver:
         return self._spots.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
-        """The locator; where the name leads to a file by itself, it does so for every base."""
+        """The locator; a name that leads to a file by itself does so for every base."""
         locator = resolve_specification(name, format, base, self.tree)
         if locator == locate_specification(name, format):
             self._located[name, format] = locator
@@ -154,7 +152,7 @@ class TargetResolver:
         return self.specifications.get(locator)
 
     def _known(self, failure: Failure, name: str) -> Failure:
-        """The failure, which has been told where the specification of that name is configured."""
+        """The failure; one that is already reported where the specification is configured is marked."""
         if name not in self._unavailable:
             return failure
         return replace(failure, is_told=True)
@@ -176,7 +174,6 @@ class TargetResolver:
 
 
 def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
-    """The specifications behind URLs; what is wrong with a URL is told where it is written."""
     names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
     for name in dict.fromkeys(names):
         if is_url(name):
@@ -185,7 +182,7 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
 
 
 class LinkedAnnotations(Struct, frozen=True):
-    """The outcome for all annotations: matches by specification, and what is wrong."""
+    """The matches of all annotations by specification, and the problems."""
 
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
@@ -193,7 +190,7 @@ class LinkedAnnotations(Struct, frozen=True):
     """The first annotation that refers to each specification."""
     problems: list[Problem]
     failures: dict[int, Failure]
-    """What there is to say of annotations, by their ids."""
+    """By annotation id."""
     references: int
 
 
@@ -205,7 +202,7 @@ def link_annotations(
     progress: Progress,
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
 ) -> LinkedAnnotations:
-    """Every annotation matched, or its problem; annotations are in their final order."""
+    """Match every annotation, or report it; annotations are in their final order."""
     targets, places = TargetResolver(library, tree, base), AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
@@ -233,7 +230,7 @@ def link_annotations(
 def _looked_up(
     spot: TargetSection, members: _Members, matcher: QuoteMatcher
 ) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
-    """The matches of the quotes, and what there is to say of some of them with who quotes them."""
+    """The matches of the quotes, and the failures with the annotations that have them."""
     matches: list[Match] = []
     failures: list[tuple[Failure, list[int]]] = []
     for quote, ids in spot.quotes.items():
@@ -271,9 +268,9 @@ def _not_found(spot: TargetSection) -> Failure:
 
 
 class _Members:
-    """What all annotations say by their kinds and levels.
+    """The kinds and levels of all annotations, in one block of bytes.
 
-    These stand side by side here: the annotations of one quote lie far apart in memory, and each of them costs a wait.
+    The annotations of one quote are far apart in memory, and reading each of them is slow.
     """
 
     def __init__(self, annotations: tuple[Annotation, ...]) -> None:
@@ -281,10 +278,9 @@ class _Members:
         kinds, levels = bytes([one.kind for one in annotations]), bytes([one.level for one in annotations])
         both = int.from_bytes(levels, "big") << _LEVEL_SHIFT | int.from_bytes(kinds, "big")
         self.codes = both.to_bytes(len(annotations), "big")
-        """By annotation its kind, and its level in the higher bits."""
+        """By annotation: its kind, and its level in the higher bits."""
 
     def match(self, section: int, pieces: tuple[Piece, ...], fit: Fit, ids: list[int]) -> Match:
-        """The match of these annotations."""
         codes = self.codes
         flags, level, stating = _meaning(bytes([codes[id] for id in ids]))
         if flags & EXCEPTION and self._is_excused(ids):
@@ -318,7 +314,7 @@ def build_trace(
     before: Iterable[Problem],
     progress: Progress,
 ) -> Trace:
-    """Resolve, match and cover. What is wrong stands in the trace beside what was found before."""
+    """Resolve, match and cover; problems are added to those found before."""
     linked = link_annotations(annotations, library, tree, base, progress)
     progress.begin("Sorting references")
     coverages = _coverages(linked)
@@ -335,7 +331,6 @@ def build_trace(
 
 
 def add_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
-    """The trace with these problems, too."""
     return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
 
 
@@ -351,7 +346,6 @@ def _coverages(linked: LinkedAnnotations) -> tuple[Coverage, ...]:
 def _two_spellings(
     annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...], linked: LinkedAnnotations, base: str
 ) -> Iterator[Problem]:
-    """One text under two names is two specifications in every report, which is hardly ever meant."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
     for specification, first in find_second_spellings(coverages, base):
@@ -359,7 +353,6 @@ def _two_spellings(
 
 
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
-    """The problem of an annotation that names a specification otherwise than is done first."""
     name = first.locator.name
     return rules.TARGET_TWO_SPELLINGS.problem(
         f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
@@ -370,7 +363,7 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
 
 
 def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
-    """Each specification whose text has a shorter name, with the one of that name."""
+    """Each specification whose text has a shorter name, with the specification of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)

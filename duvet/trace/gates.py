@@ -1,4 +1,4 @@
-"""Gates of CI mode, their targets, and requirements that are not applicable."""
+"""Gates of CI mode, and requirements that are not applicable."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _NEEDS_NO_TEST = TEST | EXCUSED | IMPLICATION
 def check_gates(
     trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """What keeps the gate shut. As upstream has it, a line counts as covered when any part of it is.
+    """The problems of a gate. As in awslabs duvet, a line is covered if any part of it is.
 
-    Nothing is asked of what only the annotations in `freed` speak of.
+    Quotes of annotations in `freed` alone are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
@@ -89,7 +89,7 @@ def _lines(matches: Iterable[Match], flags: int) -> set[SectionLine]:
 def _offenders(
     trace: Trace, coverage: Coverage, matches: Iterable[Match], lines: set[SectionLine], rule: rules.Rule, message: str
 ) -> Iterator[Problem]:
-    """One problem for each quote that touches such a line, at the first one."""
+    """One problem for each quote on such a line, at the first one."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
@@ -106,7 +106,7 @@ def _offenders(
 
 
 def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int]:
-    """The annotations that speak of nothing but what is not applicable."""
+    """The annotations that refer only to requirements that are not applicable."""
     freed: set[int] = set()
     owed: set[int] = set()
     for one in requirements:
@@ -115,7 +115,7 @@ def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int
 
 
 def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
-    """A problem for each requirement that has no code, or not for all of it."""
+    """A problem for each requirement without code for all of it."""
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
@@ -124,7 +124,7 @@ def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]
 
 
 def find_untested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
-    """A problem for each requirement that has no test, or not for all of it, and does without none."""
+    """A problem for each requirement that needs tests for all of it."""
     tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
     lacking = (one for one in requirements if one.status < Status.DONE and not _is_tested(one, tallies))
     return _named(lacking, rules.GATE_NOT_TESTED, _not_tested)
@@ -137,7 +137,7 @@ def _not_tested(one: Requirement) -> str:
 
 
 def _is_tested(one: Requirement, tallies: Mapping[int, Tally]) -> bool:
-    """Whether a test refers to each part of it, though no implementation does."""
+    """Whether tests cover all of it, though code does not."""
     # The state is that of its least covered part: others may be implemented, and not tested.
     parts = (flags for match in one.matches for flags in tallies[match.stating[0]].bytes_by_flags)
     return one.state is State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
@@ -174,7 +174,7 @@ class RequirementsByTarget:
         self.tree = tree
         self.base = base
         self.unavailable = frozenset(map(canonical_url, unavailable))
-        """What specifications are called that could not be loaded."""
+        """The names of specifications that could not be loaded."""
         self._names = Catalogue(tuple(map(make_specification_card, specifications)), (), (), ())
         self._found: dict[str, list[int]] = {}
         """The specifications of the names that have been asked for."""
@@ -183,9 +183,9 @@ class RequirementsByTarget:
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """The indexes of the requirements of a specification, or of a section and of those below it.
+        """The indexes of the requirements of a specification, or of a section and those below it.
 
-        NotFoundError, with the nearest names, where there is no such specification or section.
+        An unknown specification or section raises NotFoundError with the nearest names.
         """
         name, hash_sign, section = target.partition("#")
         cards = [self._names.specifications[index] for index in self._named(name)]
@@ -203,7 +203,7 @@ class RequirementsByTarget:
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """Whether it names a specification that could not be loaded, which is told elsewhere."""
+        """Whether its specification could not be loaded, which is reported elsewhere."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
 
@@ -217,7 +217,7 @@ class RequirementsByTarget:
         return self._found[name]
 
     def _elsewhere(self, name: str) -> str:
-        """What the specification is called that an annotation means by that name."""
+        """The name of the specification to which an annotation resolves this name."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -231,7 +231,7 @@ def group_by_target(
     library: Library,
     base: str,
 ) -> RequirementsByTarget:
-    """The requirements of a trace; of a specification that nothing refers to there are none."""
+    """The requirements of a trace; specifications that nothing cites have none."""
     cited = [coverage.specification for coverage in trace.coverages]
     unavailable = [locator.name for locator in library.failures]
     return RequirementsByTarget(
@@ -246,7 +246,7 @@ _Spot = tuple[str, str]
 def resolve_not_applicable(
     config: Config, scopes: RequirementsByTarget, today: date | None, memory: ResultCache
 ) -> SettledRequirements:
-    """What becomes of the requirements; where there is no today, no day is over."""
+    """Mark the requirements that are not applicable; without a date for today, no entry expires."""
     problems: list[Problem] = []
     entries: list[NotApplicable] = []
     freed: dict[int, int] = {}
@@ -298,7 +298,7 @@ def _expired(config: Config, index: int, rule: NotApplicableRule) -> Problem:
 
 
 class _Entry(NamedTuple):
-    """An entry of the configuration, and where to tell what is wrong with it."""
+    """An entry of the configuration."""
 
     config: Config
     number: int
@@ -307,7 +307,7 @@ class _Entry(NamedTuple):
     problems: list[Problem]
 
     def requirements(self) -> list[int]:
-        """The indexes of the requirements that are meant; none where something is wrong."""
+        """The indexes of its requirements; none if the entry has a problem."""
         target = self.rule.target
         try:
             found = self.scopes.of(target, below=not self.rule.quote)
@@ -322,7 +322,7 @@ class _Entry(NamedTuple):
         return self._saying(found) if found and self.rule.quote else found
 
     def _saying(self, found: list[int]) -> list[int]:
-        """The requirement that the quote is, or is a part of."""
+        """The requirement that equals or contains the quote."""
         wanted = _plain(self.rule.quote)
         texts = {index: self.scopes.requirements[index].text for index in found}
         equal = [index for index, text in texts.items() if _plain(text) == wanted]
@@ -354,5 +354,4 @@ def _target(requirement: Requirement) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text on one line, without the spacing that does not count."""
     return normalise(" ".join(text.split()))
