@@ -19,8 +19,6 @@ from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_star
 LINE_WIDTH = 80
 _TAB = 4
 
-WordList = Sequence[str]
-
 
 def split_words(text: str) -> list[str]:
     """The words of a quote; all kinds of white space separate them, as in the search for quotes."""
@@ -35,7 +33,7 @@ def measure_line(line: str) -> int:
     return len(line.expandtabs(_TAB))
 
 
-def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
+def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
     """Wrap words into lines of these widths, the last one for all that follow.
 
     A word that is too long has a line of its own.
@@ -43,7 +41,7 @@ def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
     used, room = 0, next(left)
-    for word in given:
+    for word in words:
         if line and used + 1 + len(word) > room:
             yield line
             line, used, room = [], 0, next(left)
@@ -53,40 +51,26 @@ def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
         yield line
 
 
-def rewrap_words(lines: Sequence[WordList], wanted: WordList, rooms: Sequence[int]) -> list[list[str]]:
+def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
     """Put other words on the lines of a quote, which keep the words that they share with the new quote.
 
     From the first line that gets too long on, the text is wrapped again. A line without words left is empty.
     """
-    placed = _placed(lines, wanted)
-    for index, line in enumerate(placed):
-        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
-            rest = [word for one in placed[index:] for word in one]
-            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
-    return placed
-
-
-def _placed(lines: Sequence[WordList], wanted: WordList) -> list[list[str]]:
-    """Put each word on the line of the old word that it equals or follows."""
     from difflib import SequenceMatcher
 
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
-    for tag, low, high, first, last in SequenceMatcher(None, old, wanted, autojunk=False).get_opcodes():
-        for step, word in enumerate(wanted[first:last]):
-            # What is new stands behind what is there before it.
+    for tag, low, high, first, last in SequenceMatcher(None, old, words, autojunk=False).get_opcodes():
+        for step, word in enumerate(words[first:last]):
+            # An added word follows the old word before it.
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
+    for index, line in enumerate(placed):
+        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
+            rest = [word for one in placed[index:] for word in one]
+            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
     return placed
-
-
-def format_field(key: str, value: str, room: int) -> Iterator[str]:
-    """A field, `key=value`; a reason may continue on further lines."""
-    if key != "reason":
-        yield f"{key}={' '.join(split_words(value))}"
-    else:
-        yield from (f"{key}={' '.join(line)}" for line in wrap_words(split_words(value), room - len(key) - 1))
 
 
 # A quote on one line does not tell how wide its comment may be.
@@ -111,11 +95,14 @@ def format_annotation(
     `feature`, `tracking-issue`.
     """
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
-    given = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
+    written = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
     room = most - measure_line(meta)
     lines = [f"source={target}" if "=" in target else target]
-    for key, value in (given | dict(fields or {})).items():
-        lines += format_field(key, value, room)
+    for key, value in (written | dict(fields or {})).items():
+        words = split_words(value)
+        # Only a reason may continue on further lines.
+        wrapped = wrap_words(words, room - len(key) - 1) if key == "reason" else [words]
+        lines += [f"{key}={' '.join(line)}" for line in wrapped]
     quoted = [" ".join(line) for line in wrap_words(split_words(quote), most - measure_line(content))]
     return [*(meta + line for line in lines), *(content + line for line in quoted)]
 
@@ -204,7 +191,7 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
-    return (_flowing(text, lines[first:], new[first:]),)
+    return (_lines_edit(text, lines[first:], new[first:]),)
 
 
 def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[QuoteLine]:
@@ -230,12 +217,13 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
     line = lines[index]
     if new[index]:
         return make_edit(text, line.first, line.last, " ".join(new[index]))
+    # A line without words left is removed.
     if any(new[:index]):
         return make_edit(text, lines[index - 1].end, line.end, "")
     return make_edit(text, line.start, lines[index + 1].start, "")
 
 
-def _flowing(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
+def _lines_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
     """The edit that replaces these lines; added lines get the prefix of the last one."""
     above = text.rfind("\n", 0, lines[0].first) + 1
     end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
@@ -300,40 +288,34 @@ class Insertion(Struct, frozen=True):
     text: str
 
 
-def insert_annotation(
-    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int
-) -> Insertion:
+def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     """Insert an annotation above this line; DuvetError if that is impossible."""
     _check_line(path, text, line)
-    indent = find_indentation(text, line)
-    lines = _lines(path, text, line, wanted, style, most, indent)
+    lines = _format_lines(path, text, line, new, style, most)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
-    new = apply_edits(text, [make_insertion_edit(text, line, lines)])
-    # What is wrong with them wherever they stand comes first.
+    edited = apply_edits(text, [make_insertion_edit(text, line, lines)])
+    # Problems of the annotation itself come before those of its place.
     _, problems = scan_comments(path, "\n".join(lines), style)
     if problems:
         raise ProblemsError(tuple(replace(one, place=Place(line), label="", notes=()) for one in problems))
-    _check_others(path, (text, new), line, len(lines), style)
-    return Insertion(line, tuple(lines), new)
+    _check_others(path, (text, edited), line, len(lines), style)
+    return Insertion(line, tuple(lines), edited)
 
 
-def _lines(
-    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int, indent: str
-) -> list[str]:
+def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
     ##% indentation and without an implied type.
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
     ##% `--part`, or nothing for a section.
+    indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
-    alone = pair is None or is_inside_comment(text, line, pair)
-    own = indent if alone else f"{indent} "
-    lines = format_annotation(
-        style, own, wanted.target, wanted.quote, kind=wanted.kind, fields=wanted.fields, most=most
-    )
+    is_enclosed = pair is None or is_inside_comment(text, line, pair)
+    own = indent if is_enclosed else f"{indent} "
+    lines = format_annotation(style, own, new.target, new.quote, kind=new.kind, fields=new.fields, most=most)
     if pair is None:
         if lines[-1].endswith("\\"):
             message = "the code below would belong to a comment that ends with a backslash"
@@ -343,7 +325,10 @@ def _lines(
         raise DuvetError(
             f"words with {pair.last} in them would end the comment", hint="quote a part of them, by --part"
         )
-    return lines if alone else enclose_lines(lines, indent, pair)
+    return lines if is_enclosed else enclose_lines(lines, indent, pair)
+
+
+_FIRST_LINES = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
 
 
 def _check_line(path: str, text: str, line: int) -> None:
@@ -351,59 +336,41 @@ def _check_line(path: str, text: str, line: int) -> None:
     ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
     ##% inside an annotation or a continued line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
+    message = hint = ""
     if not 0 < line <= count:
-        raise DuvetError(
-            "there is no such line", path=path, line=line, hint=f"the file has {format_count(count, 'line')}"
-        )
-    if line == 1:
-        _check_top(path, text)
-    elif _goes_on(text[: line_starts(text)[line - 1]]):
-        message = "the line above it goes on in this one"
-        raise DuvetError(message, path=path, line=line, hint="put it above the line where that begins")
-
-
-def _check_top(path: str, text: str) -> None:
-    known = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
-    for sign, what in known.items():
-        if text.startswith(sign):
-            raise DuvetError(f"the file has to begin with {what}", path=path, line=1, hint="put it above another line")
-
-
-def _goes_on(text: str) -> bool:
-    """Whether a text ends with an odd number of backslashes, which continue its last line."""
-    line = text.removesuffix("\n").removesuffix("\r")
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        message, hint = "there is no such line", f"the file has {format_count(count, 'line')}"
+    elif line == 1:
+        for sign, what in _FIRST_LINES.items():
+            if text.startswith(sign):
+                message, hint = f"the file has to begin with {what}", "put it above another line"
+    else:
+        above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
+        # A backslash continues a line; two of them are one of TeX's own signs.
+        if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
+            message, hint = "the line above it goes on in this one", "put it above the line where that begins"
+    if message:
+        raise DuvetError(message, path=path, line=line, hint=hint)
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
     """Raise DuvetError unless the text gains one annotation in the new lines and all others are unchanged."""
-    old, new = ([_Stretch.of(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
-    for one in old:
-        if one.first < line <= one.last:
-            message = f"this line belongs to the annotation at {path}:{one.first}"
-            hint = f"put it above line {one.first} or line {one.last + 1}"
+    old, new = ([_lines_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
+    for first, last, _ in old:
+        if first < line <= last:
+            message = f"this line belongs to the annotation at {path}:{first}"
+            hint = f"put it above line {first} or line {last + 1}"
             raise DuvetError(message, path=path, line=line, hint=hint)
     below = line + count
-    ours = [one for one in new if line <= one.first and one.last < below]
-    others = [one.moved(-count if one.first >= below else 0) for one in new if one not in ours]
-    if others != old or len(ours) != 1:
+    ours = [one for one in new if line <= one[0] and one[1] < below]
+    shifted = [(one, count if one[0] >= below else 0) for one in new if one not in ours]
+    if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
         message = "an annotation here would run into the one beside it"
         raise DuvetError(message, path=path, line=line, hint="put it above another line, or leave a line between them")
 
 
-class _Stretch(Struct, frozen=True):
-    first: int
-    last: int
-    says: tuple[str, ...]
-
-    @classmethod
-    def of(cls, one: Annotation, text: str) -> _Stretch:
-        last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
-        fields = (one.reason, one.feature, one.tracking_issue)
-        return cls(one.line, last, (one.kind.name, one.target, one.quote, *fields))
-
-    def moved(self, by: int) -> _Stretch:
-        return _Stretch(self.first + by, self.last + by, self.says)
+def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
+    last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
+    return one.line, last, (one.kind.name, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
