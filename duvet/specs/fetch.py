@@ -55,17 +55,8 @@ def check_allowed(url: str, policy: Policy) -> None:
         raise FetchRefusal("it is not https")
 
 
-def fetch_text(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
+def fetch_text(client: Client, response: Response, policy: Policy, listen: SizeListener) -> bytes:
     """The text of a response after redirects, which must not leave HTTPS."""
-    data = _followed(client, response, policy, hear)
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
-    if re.match(_HTML, data):
-        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
-    return data
-
-
-def _followed(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
@@ -78,10 +69,15 @@ def _followed(client: Client, response: Response, policy: Policy, hear: SizeList
     with closing(response):
         if response.next_request is not None:
             raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
-        return _body(response, policy.max_bytes, end, hear)
+        data = _read_body(response, policy.max_bytes, end, listen)
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    if re.match(_HTML, data):
+        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
+    return data
 
 
-def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) -> bytes:
+def _read_body(response: Response, max_bytes: int, end: float, listen: SizeListener) -> bytes:
     if not response.is_success:
         raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
     data = bytearray()
@@ -91,5 +87,5 @@ def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) ->
             raise FetchRefusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:
             raise FetchRefusal("it took too long")
-        hear(len(data))
+        listen(len(data))
     return bytes(data)
