@@ -137,8 +137,6 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
 
 
 _LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
-
-
 _STATES = {status: tuple(state.value for state in State if state.status is status) for status in Status}
 """The states of each status."""
 

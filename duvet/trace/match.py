@@ -201,27 +201,23 @@ class NearQuoteFinder:
         self._is_ordered = False
 
     def find(self, quote: str) -> FoundQuote | None:
-        wanted = normalise(quote).encode()
+        normal = normalise(quote).encode()
         if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
-            self._order()
-        start = self._normal.find(wanted)
-        fit = Fit.NORMALISED
-        end = start + len(wanted)
+            # Searches have taken as long as sorting the words does, which makes further searches short.
+            self._is_ordered = True
+            data = self._normal.data
+            self._normal = OrderedText(data)
+            self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
+        start, fit = self._normal.find(normal), Fit.NORMALISED
+        end = start + len(normal)
         if start < 0:
-            near = find_one_edit(wanted, self._normal)
+            near = find_one_edit(normal, self._normal)
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
         found = cut_view(self.view, *self._in_view(start, end))
-        # One edit can turn a character into white space, which is nothing to quote.
+        # One edit can turn a character into white space, of which no piece is left.
         return (found, fit) if found else None
-
-    def _order(self) -> None:
-        """Sort the words once searches have taken as long as sorting does, so that further searches are short."""
-        self._is_ordered = True
-        data = self._normal.data
-        self._normal = OrderedText(data)
-        self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
 
     def _in_view(self, start: int, end: int) -> tuple[int, int]:
         """The bytes of the view for these bytes of the normalised view, in whole characters."""
@@ -274,9 +270,6 @@ class OrderRange(NamedTuple):
     shift: int
 
 
-UNKNOWN_RANGE = OrderRange(0, sys.maxsize, 0)
-
-
 class WordOrder:
     """Every place behind a blank, sorted by the bytes there."""
 
@@ -296,7 +289,7 @@ class WordOrder:
         shift = part.find(b" ") + 1
         wanted = part[shift : shift + _MOST]
         if not shift or not wanted:
-            return UNKNOWN_RANGE
+            return OrderRange(0, sys.maxsize, 0)
         key = self._bytes(0, len(wanted))
         low = bisect_left(self._places, wanted, key=key)
         return OrderRange(low, bisect_right(self._places, wanted, low, key=key) - low, shift)
@@ -322,7 +315,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Whoever looks for such a part mostly wants no more than the first of its places.
+            # Of such a part, mostly only the first place is needed.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

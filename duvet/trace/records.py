@@ -194,10 +194,7 @@ _STATUS_OF = {
     State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
     State.PARTIAL: Status.IN_PROGRESS,
     State.MISSING_TEST: Status.NEEDS_TESTS,
-    State.EXCEPTION: Status.DONE,
-    State.IMPLIED: Status.DONE,
-    State.COMPLETE: Status.DONE,
-    State.NOT_APPLICABLE: Status.DONE,
+    **dict.fromkeys((State.EXCEPTION, State.IMPLIED, State.COMPLETE, State.NOT_APPLICABLE), Status.DONE),
 }
 _MEANING_OF = {
     State.UNCITED: "Nothing refers to it.",
@@ -260,15 +257,15 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]
-    found = [_requirement(coverage, statements, annotations) for statements in _equal(stating)]
-    return tuple(sorted(found, key=_place))
+    found = [_make_requirement(coverage, statements, annotations) for statements in _group_equal(stating)]
+    return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
 
 _Statement = tuple[Match, str]
 """The match of a stated requirement, and its text on one line."""
 
 
-def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
+def _group_equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
     """Group the statements whose texts differ only in spacing that doesn't count."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
@@ -287,12 +284,9 @@ def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
         yield from normal.values()
 
 
-def _place(requirement: Requirement) -> tuple[int, int, str]:
-    first = requirement.matches[0]
-    return (first.section, first.pieces[0].start, requirement.text)
-
-
-def _requirement(coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]) -> Requirement:
+def _make_requirement(
+    coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]
+) -> Requirement:
     matches = tuple([match for match, _ in statements])
     tallies = [coverage.tallies[match.stating[0]] for match in matches]
     ids, related = matches[0].stating, tallies[0].related
@@ -313,11 +307,11 @@ def _requirement(coverage: Coverage, statements: list[_Statement], annotations: 
 
 def compute_state(tally: Tally) -> State:
     """The state of a requirement: that of its least covered byte."""
-    return _least(frozenset(tally.bytes_by_flags))
+    return _compute_least_state(frozenset(tally.bytes_by_flags))
 
 
 @cache
-def _least(found: frozenset[int]) -> State:
+def _compute_least_state(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
     ##% reason, but an exception MUST NOT count towards the percentage done.
