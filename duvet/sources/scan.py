@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -71,7 +72,7 @@ class ScannedFile(Struct, frozen=True):
 
 
 def find_sources(
-    given: Iterable[tuple[SourceRule, RuleOrigin]],
+    patterns: Iterable[tuple[SourceRule, RuleOrigin]],
     tree: Tree,
     root: str,
     report: ProblemReporter,
@@ -79,24 +80,22 @@ def find_sources(
 ) -> list[SourceFile]:
     """Every file that a rule matches, once, with all its styles; `within` filters each rule's tree further."""
     styles: dict[str, dict[SourceStyle, None]] = {}
-    for rule, origin in given:
+    for rule, origin in patterns:
         style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
-        view = _view(rule, origin, tree, root, report)
-        seen = within(view) if within else view
-        for path in find_matching_files("pattern", rule.patterns, seen, report, origin):
+        view = _exclude(rule, origin, tree, root, report)
+        for path in find_matching_files("pattern", rule.patterns, within(view) if within else view, report, origin):
             ##= man/spec/trace.md#sources
             ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 
 
-def _view(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
-    """The tree without the files that the rule excludes."""
+def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
     view = tree
     ##= man/spec/trace.md#sources
     ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     if rule.exclude:
-        excluded = match_any(_compiled("exclude", rule.exclude, report, origin))
+        excluded = match_any(_compile("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
     if rule.gitignore:
         from duvet.sources.gitignore import IgnoredPaths
@@ -110,11 +109,11 @@ def find_matching_files(
 ) -> list[str]:
     """The paths that patterns match; invalid patterns are reported."""
     return [
-        path for pattern in _compiled(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
+        path for pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]
 
 
-def _compiled(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
+def _compile(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
     for index, pattern in enumerate(patterns):
         try:
             yield compile_pattern(pattern)
@@ -123,16 +122,16 @@ def _compiled(key: str, patterns: Iterable[str], report: ProblemReporter, origin
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(wanted: SourceFile, tree: Tree) -> ScannedFile:
+def scan_file(file: SourceFile, tree: Tree) -> ScannedFile:
     """The annotations of one file, in order if it has one style; DuvetError if it can't be read."""
-    data = tree.read(wanted.path)
+    data = tree.read(file.path)
     found = ScannedFile([], [])
-    relevant = [style for style in wanted.styles if may_have_annotations(data, style.meta, style.content)]
+    relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found
-    text = decode_utf8(data, wanted.path)
+    text = decode_utf8(data, file.path)
     for style in relevant:
-        annotations, problems = scan_comments(wanted.path, text, style)
+        annotations, problems = scan_comments(file.path, text, style)
         found.annotations.extend(annotations)
         found.problems.extend(problems)
     return found
@@ -173,26 +172,14 @@ def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation,
     """All annotations sorted by path, place and kind, without duplicates."""
     found: list[Annotation] = []
     for path in sorted(by_path, key=path_key):
-        found += _in_file(by_path[path])
+        own = by_path[path]
+        # Most files are in order, without two annotations on a line.
+        is_ordered = all(one.line < other.line for one, other in pairwise(own))
+        found += own if is_ordered else sorted(dict.fromkeys(own), key=_sort_key)
     return tuple(found)
 
 
-def _in_file(annotations: list[Annotation]) -> Iterable[Annotation]:
-    if _is_rising(annotations):
-        return annotations
-    return sorted(dict.fromkeys(annotations), key=_key)
-
-
-def _is_rising(annotations: list[Annotation]) -> bool:
-    line = 0
-    for annotation in annotations:
-        if annotation.line <= line:
-            return False
-        line = annotation.line
-    return True
-
-
-def _key(annotation: Annotation) -> tuple[object, ...]:
+def _sort_key(annotation: Annotation) -> tuple[object, ...]:
     source = annotation.source
     return (
         annotation.line,

@@ -22,13 +22,13 @@ _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
-def detect_format(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
+def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
     """The requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
-    if wanted is not Format.AUTO:
-        return wanted
+    if requested is not Format.AUTO:
+        return requested
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
         return Format.MARKDOWN
     return Format.IETF
@@ -51,22 +51,28 @@ def name_ietf_specification(path: str, front: str) -> str:
 
 def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
     """Sort the specifications and give each an id of its own; later ones with the same id get a number."""
-    ordered = sorted(specifications, key=lambda specification: locator_key(specification.locator))
-    wanted = [_plain_id(specification) for specification in ordered]
-    ids = _distinct(wanted, set())
-    return tuple(replace(specification, id=id) for specification, id in zip(ordered, ids, strict=True))
+    return assign_further_ids(specifications, ())
 
 
 def assign_further_ids(
     specifications: Iterable[Specification], known: Iterable[Specification]
 ) -> tuple[Specification, ...]:
     """The specifications that are not among the known ones, with ids that no known one has."""
-    taken = {one.locator: one.id for one in known}
+    ids = {one.locator: one.id for one in known}
     further = sorted(
-        (one for one in specifications if one.locator not in taken), key=lambda one: locator_key(one.locator)
+        (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    ids = _distinct([_plain_id(one) for one in further], set(taken.values()))
-    return tuple(replace(specification, id=id) for specification, id in zip(further, ids, strict=True))
+    plain = [_plain_id(one) for one in further]
+    taken = set(ids.values())
+    named = []
+    for specification, wanted in zip(further, plain, strict=True):
+        number, id = 1, wanted
+        while id in taken or (number > 1 and id in plain):
+            number += 1
+            id = f"{wanted}-{number}"
+        taken.add(id)
+        named.append(replace(specification, id=id))
+    return tuple(named)
 
 
 def _plain_id(specification: Specification) -> str:
@@ -74,24 +80,10 @@ def _plain_id(specification: Specification) -> str:
     return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
 
 
-def _distinct(wanted: list[str], taken: set[str]) -> list[str]:
-    reserved = set(wanted)
-    ids = []
-    for id in wanted:
-        number = 1
-        own = id
-        while own in taken or (number > 1 and own in reserved):
-            number += 1
-            own = f"{id}-{number}"
-        taken.add(own)
-        ids.append(own)
-    return ids
-
-
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_LIBRARY_FRONT = 8192
+_FRONT_LENGTH = 8192
 """The characters that contain the first page of a text."""
 
 
@@ -130,7 +122,8 @@ class Library:
         if locator in self.failures:
             raise self.failures[locator]
         try:
-            loaded = self._loaded[locator] = self._load(locator)
+            path = self.path(locator)
+            loaded = self._loaded[locator] = self._make(locator, path, self._read(locator, path))
         except DuvetError as error:
             self.failures[locator] = error
             raise
@@ -140,19 +133,17 @@ class Library:
         """Download those of these that are missing on disk in parallel; errors are raised by `load`."""
         if self.fetcher is None:
             return
-        wanted = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
-        missing = {url: path for url, path in wanted.items() if self._is_missing(url, path)}
-        if missing:
-            found = self.fetcher(missing)
-            self._fetched.update(found)
-            for url, outcome in found.items():
-                if isinstance(outcome, bytes):
-                    self.memory.wrote(missing[url], outcome)
-                else:
-                    ##= man/spec/cache.md#freshness
-                    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
-                    ##% that changed during the run.
-                    self.memory.for_now()
+        paths = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
+        missing = {url: path for url, path in paths.items() if self._is_missing(url, path)}
+        for url, outcome in self.fetcher(missing).items() if missing else ():
+            self._fetched[url] = outcome
+            if isinstance(outcome, bytes):
+                self.memory.wrote(missing[url], outcome)
+            else:
+                ##= man/spec/cache.md#freshness
+                ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
+                ##% that changed during the run.
+                self.memory.for_now()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
@@ -165,13 +156,9 @@ class Library:
 
     def load_from(self, path: str, locator: Locator) -> Specification:
         """Load the specification of that identity from this file."""
-        return self._made(locator, path, self.tree.read(path))
+        return self._make(locator, path, self.tree.read(path))
 
-    def _load(self, locator: Locator) -> Specification:
-        path = self.path(locator)
-        return self._made(locator, path, self._read(locator, path))
-
-    def _made(self, locator: Locator, path: str, data: bytes) -> Specification:
+    def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
         how = locator.format.name
         parsed = self.memory.of_text(
             "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
@@ -206,27 +193,25 @@ class Library:
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
         key = (data, format)
+        # The same text under two names is parsed once.
         if key not in self._parsed:
-            self._parsed[key] = _markdown(data) if format is Format.MARKDOWN else _ietf(data, text)
+            self._parsed[key] = _parse_markdown(data) if format is Format.MARKDOWN else _parse_ietf(data, text)
         parsed = self._parsed[key]
-        name = (
-            name_ietf_specification(path, text[:_LIBRARY_FRONT])
-            if format is Format.IETF
-            else parsed.name or find_file_stem(path)
-        )
-        return replace(parsed, name=name)
+        if format is Format.IETF:
+            return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
+        return replace(parsed, name=parsed.name or find_file_stem(path))
 
 
-def _markdown(data: bytes) -> ParsedSpecification:
-    from duvet.specs import markdown
+def _parse_markdown(data: bytes) -> ParsedSpecification:
+    from duvet.specs.markdown import parse_markdown
 
-    document = markdown.parse_markdown(data)
+    document = parse_markdown(data)
     first = document.sections[0].title if document.sections else ""
     title = document.title
     return ParsedSpecification(Format.MARKDOWN, title or first, title, document.description, document.sections)
 
 
-def _ietf(data: bytes, text: str) -> ParsedSpecification:
-    from duvet.specs import ietf
+def _parse_ietf(data: bytes, text: str) -> ParsedSpecification:
+    from duvet.specs.ietf import find_front_title, parse_ietf
 
-    return ParsedSpecification(Format.IETF, "", "", ietf.find_front_title(text[:_LIBRARY_FRONT]), ietf.parse_ietf(data))
+    return ParsedSpecification(Format.IETF, "", "", find_front_title(text[:_FRONT_LENGTH]), parse_ietf(data))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate
 from operator import add
@@ -20,7 +20,7 @@ from duvet.tree.files import Tree
 
 _LABEL = r"(?!xn--)[a-z0-9-]+"
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[\w.~!$&()*+,;=:@-]*"
-# What a URL parser would only give back; all that is not sure to be normal is left to the parser.
+# URLs that are certainly normal, so that the parser is not needed.
 _NORMAL = re.compile(rf"https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+", re.ASCII)
 _RFC = re.compile(
     r"https?://(?:www\.rfc-editor\.org/rfc|tools\.ietf\.org/rfc|datatracker\.ietf\.org/doc/html)/rfc"
@@ -37,26 +37,24 @@ def is_url(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
     """The URL in the form of the WHATWG, which is its identity; an error if it has no host."""
-    return text if _NORMAL.fullmatch(text) else _parsed(text)
-
-
-def _parsed(text: str) -> str:
+    if _NORMAL.fullmatch(text):
+        return text
     from can_ada import parse
 
     try:
         url = parse(text)
-    # A TypeError is what lone surrogates give.
+    # Lone surrogates raise a TypeError.
     except (ValueError, TypeError) as error:
-        raise _bad(f"{quote_text(text)} is not a valid URL") from error
+        raise _bad_url(f"{quote_text(text)} is not a valid URL") from error
     if url.protocol == "file:":
-        raise _bad(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
-    # A host is also the name of a folder of downloads.
+        raise _bad_url(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
+    # The host is also the name of a folder of downloads.
     if url.hostname in ("", ".", ".."):
-        raise _bad(f"the URL {quote_text(text)} has no host")
+        raise _bad_url(f"the URL {quote_text(text)} has no host")
     return url.href
 
 
-def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
+def _bad_url(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
     return ProblemsError((rules.TARGET_BAD_URL.problem(message, hint=hint),))
 
 
@@ -102,18 +100,13 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
         return locate_specification(spec, format)
     ##= man/spec/trace.md#targets-and-quotes
     ##% If a specification is not at its path, duvet MUST look for it in the folders above.
-    found = next(filter(tree.is_file, _candidates(spec, base)), None)
-    if found is None:
-        raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
-    return Locator(_tidy(found), False, format)
-
-
-def _candidates(spec: str, base: str) -> Iterator[str]:
-    yield spec
-    above = None
-    while base and base != above:
-        yield posixpath.join(base, spec)
-        base, above = posixpath.dirname(base), base
+    candidate, folder, below = spec, base, None
+    while not tree.is_file(candidate):
+        if not folder or folder == below:
+            raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
+        candidate = posixpath.join(folder, spec)
+        folder, below = posixpath.dirname(folder), folder
+    return Locator(_tidy(candidate), False, format)
 
 
 def _tidy(path: str) -> str:
@@ -157,9 +150,7 @@ def find_section_index(specification: Specification, wanted: str) -> int | None:
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
-class _Named(Protocol):
-    """A section as people call it."""
-
+class _Section(Protocol):
     @property
     def id(self) -> str: ...
 
@@ -168,10 +159,8 @@ class _Named(Protocol):
 
 
 class _Document(Protocol):
-    """A specification, or what there is to know about it without its text."""
-
     @property
-    def sections(self) -> Iterable[_Named]: ...
+    def sections(self) -> Iterable[_Section]: ...
 
 
 class SectionNames:

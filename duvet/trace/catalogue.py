@@ -9,11 +9,11 @@ from typing import TypeVar
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.model import Annotation, Format, Kind, Level, Problem, Specification
+from duvet.model import Format, Kind, Level, Problem, Specification
 from duvet.specs.library import Library, assign_further_ids
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
-from duvet.trace.records import Coverage, NotApplicable, Requirement, State, Status, Trace
+from duvet.trace.records import NotApplicable, Requirement, State, Status, Trace
 
 _Key = TypeVar("_Key")
 
@@ -181,27 +181,31 @@ def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
     return {key: tuple(indexes) for key, indexes in found.items()}
 
 
-_Spot = tuple[int, str]
-"""The index of a specification, and the id of a section in it."""
-
-_NOWHERE: _Spot = (-1, "")
-
-
 def build_catalogue(
     trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
     """The catalogue of a trace; configured specifications are included even if nothing cites them."""
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
-    citing = {id: number for number, id in enumerate(_citing(trace.annotations))}
-    places = {specification.id: index for index, specification in enumerate(cited)}
-    numbered = [*_requirement_cards(requirements, places, citing)]
-    return Catalogue(
-        tuple(map(make_specification_card, (*cited, *others))),
-        tuple(numbered),
-        tuple(_citation_cards(trace, citing, numbered)),
-        trace.problems,
-    )
+    stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
+    numbers = {id: number for number, id in enumerate(stating)}
+    indexes = {specification.id: index for index, specification in enumerate(cited)}
+    lines = LineNumbers()
+    cards = [
+        RequirementCard(
+            indexes[one.specification.id],
+            one.section.id,
+            one.text,
+            one.level,
+            one.state,
+            lines.of(one.specification.data, one.matches[0].pieces[0].start),
+            tuple([numbers[id] for id in one.related if id in numbers]),
+        )
+        for one in requirements
+    ]
+    citations = tuple(_citation_cards(trace, numbers, cards))
+    specifications = tuple(map(make_specification_card, (*cited, *others)))
+    return Catalogue(specifications, tuple(cards), citations, trace.problems)
 
 
 def list_unreferenced_specifications(
@@ -214,40 +218,24 @@ def list_unreferenced_specifications(
     return assign_further_ids(others.values(), cited)
 
 
-def _citing(annotations: tuple[Annotation, ...]) -> Iterator[int]:
-    return (id for id, annotation in enumerate(annotations) if annotation.kind is not Kind.SPEC)
-
-
 def make_specification_card(one: Specification) -> SpecificationCard:
     sections = tuple(SectionCard(section.id, section.title) for section in one.sections)
     return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections)
 
 
-def _requirement_cards(
-    requirements: Iterable[Requirement], places: dict[str, int], citing: dict[int, int]
-) -> Iterator[RequirementCard]:
-    lines = LineNumbers()
-    for one in requirements:
-        yield RequirementCard(
-            places[one.specification.id],
-            one.section.id,
-            one.text,
-            one.level,
-            one.state,
-            lines.of(one.specification.data, one.matches[0].pieces[0].start),
-            tuple([citing[id] for id in one.related if id in citing]),
-        )
-
-
-def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
-    spots = _spots(trace.coverages)
-    related: list[list[int]] = [[] for _ in citing]
+def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
+    targets: dict[int, tuple[int, str]] = {}
+    for index, coverage in enumerate(trace.coverages):
+        for match in coverage.matches:
+            target = (index, coverage.specification.sections[match.section].id)
+            targets.update(dict.fromkeys(match.ids, target))
+    related: list[list[int]] = [[] for _ in numbers]
     for index, card in enumerate(cards):
         for number in card.citations:
             related[number].append(index)
-    for id, number in citing.items():
+    for id, number in numbers.items():
         one = trace.annotations[id]
-        specification, section = spots.get(id, _NOWHERE)
+        specification, section = targets.get(id, (-1, ""))
         yield CitationCard(
             one.path,
             one.line,
@@ -264,16 +252,6 @@ def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[Requiremen
             one.blob_link,
             trace.failures[id].message if id in trace.failures else "",
         )
-
-
-def _spots(coverages: tuple[Coverage, ...]) -> dict[int, _Spot]:
-    """The specification and section of each annotation."""
-    found: dict[int, _Spot] = {}
-    for index, coverage in enumerate(coverages):
-        for match in coverage.matches:
-            spot = (index, coverage.specification.sections[match.section].id)
-            found.update(dict.fromkeys(match.ids, spot))
-    return found
 
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _Placed = tuple[int, int, int]
 """The start and the end of a piece, and the index of its match."""
 
-_NO_LEVEL = Level.AUTO
-
 
 def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
     """Cut each cited line into segments, and count what covers each requirement."""
@@ -46,13 +44,12 @@ class _Cuts:
 
     def lines(self, section: Section, placed: dict[int, list[_Placed]]) -> SegmentsByLine:
         cut: SegmentsByLine = {}
-        texts, starts = section.lines, section.starts
         for line, found in sorted(placed.items()):
             if line == TITLE_LINE:
                 start, end = section.heading
             else:
-                start = starts[line]
-                end = start + byte_length(texts[line])
+                start = section.starts[line]
+                end = start + byte_length(section.lines[line])
             cut[line] = self._around(start, end, *found[0]) if len(found) == 1 else self._among(start, end, found)
         return cut
 
@@ -60,14 +57,14 @@ class _Cuts:
         """The segments of a line with one piece; an empty piece only cuts."""
         found: list[Segment] = []
         if start < low:
-            found.append(Segment(start, low, (), 0, _NO_LEVEL))
+            found.append(Segment(start, low, (), 0, Level.AUTO))
         if low < high:
             match = self.matches[number]
             segment = Segment(low, high, match.ids, match.flags, match.level)
             found.append(segment)
             self.parts[number].append(segment)
         if high < end:
-            found.append(Segment(high, end, (), 0, _NO_LEVEL))
+            found.append(Segment(high, end, (), 0, Level.AUTO))
         return tuple(found)
 
     def _among(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
@@ -95,9 +92,7 @@ class _Cuts:
         tallies: dict[int, Tally] = {}
         for match, segments in zip(self.matches, self.parts, strict=True):
             if match.stating:
-                tally = _tally(match, segments, stating)
-                for id in match.stating:
-                    tallies[id] = tally
+                tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating)))
         return tallies
 
 
@@ -105,7 +100,7 @@ def _segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
     ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     if not matches:
-        return Segment(low, high, (), 0, _NO_LEVEL)
+        return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:
         match = matches[0]
         return Segment(low, high, match.ids, match.flags, match.level)

@@ -53,7 +53,7 @@ def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
     last = one.line
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, find_line_index(text.starts, end - 1) + 1 if end else 0)
-    # An entry of a requirement file goes on until the next table, be there blank lines in its texts.
+    # An entry of a requirement file ends at a blank line or the next table, except inside a string.
     is_within = False
     while last < len(text.lines) and (is_within or not (text.is_blank(last + 1) or text.lines[last].startswith("["))):
         is_within ^= sum(map(text.lines[last].count, _LONG)) % 2 == 1
@@ -75,16 +75,12 @@ def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snipp
     """The annotation with this many lines before and after it."""
     last = find_last_line(text, one)
     start = max(one.line - around, 1)
-    return Snippet(_lines(text, one.line, last), last, start, text.lines[start - 1 : last + around])
+    return Snippet(read_comment(text, one), last, start, text.lines[start - 1 : last + around])
 
 
 def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
     """The lines of the annotation without their indentation."""
-    return _lines(text, one.line, find_last_line(text, one))
-
-
-def _lines(text: SourceText, first: int, last: int) -> str:
-    return "\n".join(trim(line) for line in text.lines[first - 1 : last])
+    return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z", re.DOTALL)
