@@ -13,6 +13,7 @@ from duvet.model import Annotation, Problem
 from duvet.progress import Progress
 from duvet.sources.comments import SourceStyle
 from duvet.sources.scan import (
+    ProblemReporter,
     RuleOrigin,
     ScannedFile,
     SourceFile,
@@ -67,62 +68,46 @@ class InputPatterns(Struct, frozen=True):
     """The working directory."""
 
     def match(self, tree: Tree, memory: ResultCache) -> InputFiles:
-        listed = self._listed(tree, memory)
-        found = self._found(tree, memory)
-        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
+        config = self.config
+        # Problems with patterns have places in the configuration.
+        places = (config.path, config.toml.text) if config else ("", "")
+        rules = [(rule, RuleOrigin()) for rule in self.sources]
+        if config is not None:
+            origins = (
+                RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources))
+            )
+            rules = [*zip(config.sources, origins, strict=True), *rules]
 
-    def _listed(self, tree: Tree, memory: ResultCache) -> SourceListing:
-        rules = self._rules()
-
-        def work() -> SourceListing:
+        def list_sources() -> SourceListing:
             problems: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
-            for wanted in find_sources(rules, tree, self.root, problems.append):
-                groups.setdefault(wanted.styles, []).append(wanted.path)
+            for file in find_sources(rules, tree, self.root, problems.append):
+                groups.setdefault(file.styles, []).append(file.path)
             return SourceListing(list(groups.items()), problems)
 
-        how = make_cache_key(self.root, [rule for rule, _ in rules], *self._problem_places)
-        return memory.of_tree("sources", SourceListing, how, work)
-
-    def _found(self, tree: Tree, memory: ResultCache) -> MatchedPaths:
-        config = self.config
-        configured = config.requirements if config else ()
-
-        def work() -> MatchedPaths:
+        def list_requirement_files() -> MatchedPaths:
             problems: list[Problem] = []
             view = MemoryTree(self.extracted, tree)
             found: list[str] = []
             if config is not None:
                 origin = RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
-                found += find_matching_files("pattern", configured, view, problems.append, origin)
+                found += find_matching_files("pattern", config.requirements, view, problems.append, origin)
             found += find_matching_files("pattern", self.requirements, view, problems.append, RuleOrigin())
             return MatchedPaths(list(dict.fromkeys(found)), problems)
 
-        how = make_cache_key(list(self.extracted), configured, self.requirements, *self._problem_places)
-        return memory.of_tree("requirement-files", MatchedPaths, how, work)
-
-    @property
-    def _problem_places(self) -> tuple[str, str]:
-        """Problems with patterns have places in the configuration."""
-        return (self.config.path, self.config.toml.text) if self.config else ("", "")
-
-    def _rules(self) -> list[tuple[SourceRule, RuleOrigin]]:
-        found = [(rule, RuleOrigin()) for rule in self.sources]
-        config = self.config
-        if config is None:
-            return found
-        origins = (RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
-        return [*zip(config.sources, origins, strict=True), *found]
-
-
-ProblemSink = Callable[[Problem], None]
+        how = make_cache_key(self.root, [rule for rule, _ in rules], *places)
+        listed = memory.of_tree("sources", SourceListing, how, list_sources)
+        configured = config.requirements if config else ()
+        how = make_cache_key(list(self.extracted), configured, self.requirements, *places)
+        found = memory.of_tree("requirement-files", MatchedPaths, how, list_requirement_files)
+        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
 
 
 class InputReader:
     """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
-        self, tree: Tree, memory: ResultCache, extraction: Extraction, report: ProblemSink, progress: Progress
+        self, tree: Tree, memory: ResultCache, extraction: Extraction, report: ProblemReporter, progress: Progress
     ) -> None:
         self.tree = tree
         self.memory = memory
@@ -135,31 +120,28 @@ class InputReader:
         """All annotations in order."""
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            self._scan(styles, paths)
-        self._read_requirements(inputs.requirements)
+            self._read(paths, make_cache_key(styles), partial(self._scan, styles))
+        extracted = self.extraction.annotations
+        for path in inputs.requirements:
+            self._add(path, extracted.get(path, []))
+        unread = [path for path in inputs.requirements if path not in extracted]
+        self._read(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
         found = order_annotations(self.by_path)
         self.progress.end(f"Parsed {len(found)} annotations")
         return found
 
-    def _scan(self, styles: tuple[SourceStyle, ...], paths: Iterable[str]) -> None:
-        self._take(paths, make_cache_key(styles), lambda path: scan_file(SourceFile(path, styles), self.tree))
+    def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> ScannedFile:
+        return scan_file(SourceFile(path, styles), self.tree)
 
-    def _read_requirements(self, paths: Iterable[str]) -> None:
-        extracted = self.extraction.annotations
-        for path in paths:
-            self._add(path, extracted.get(path, []))
-        unread = [path for path in paths if path not in extracted]
-        self._take(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
-
-    def _take(self, paths: Iterable[str], how: str, read: Callable[[str], ScannedFile]) -> None:
-        def readable(path: str) -> ScannedFile | None:
+    def _read(self, paths: Iterable[str], how: str, read: Callable[[str], ScannedFile]) -> None:
+        def read_or_report(path: str) -> ScannedFile | None:
             try:
                 return read(path)
             except DuvetError as error:
                 self.report(make_unreadable_problem(error))
                 return None
 
-        for path, scanned in self.memory.of_files("annotations", ScannedFile, paths, how, readable):
+        for path, scanned in self.memory.of_files("annotations", ScannedFile, paths, how, read_or_report):
             for problem in scanned.problems:
                 self.report(problem)
             self._add(path, scanned.annotations)

@@ -82,7 +82,7 @@ class Project:
         self.root = os.path.abspath(root).replace(os.sep, "/")
         self.options = options
         self.environ = {} if environ is None else environ
-        # A folder that is named stays the same when the process goes elsewhere.
+        # A named folder stays the same when the working directory changes.
         self.disk = _disk_of(tree) or DiskTree(self.root if root else "")
         self.tree = self.disk if tree is None else tree
         self.on_disk = tree is None or _disk_of(tree) is not None
@@ -118,7 +118,7 @@ class Project:
         ##= man/spec/trace.md#reports
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
-        # What was handed over is all there is: only what is on disk is completed by downloads.
+        # Only a project on disk is completed by downloads.
         return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
 
     @property
@@ -127,10 +127,10 @@ class Project:
             return self.config.specifications_folder
         return posixpath.join(self.options.spec_path or "", "specs")
 
-    def _fetch(self, wanted: dict[str, str]) -> dict[str, DownloadOutcome]:
+    def _fetch(self, paths: dict[str, str]) -> dict[str, DownloadOutcome]:
         from duvet.specs.download import download_texts
 
-        files = {url: self.disk.at(path) for url, path in wanted.items()}
+        files = {url: self.disk.at(path) for url, path in paths.items()}
         return download_texts(files, self.options.policy, self.progress)
 
     @cached_property
@@ -222,7 +222,7 @@ class Project:
     def _configured(self) -> Iterator[Specification]:
         """The configured specifications that could be loaded."""
         for rule in self.config.specifications if self.config else ():
-            # What is wrong with one stands in the trace.
+            # The trace reports those that could not.
             with suppress(DuvetError):
                 yield self.library.load(locate_specification(rule.source, rule.format))
 

@@ -85,14 +85,14 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
     family = _family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []
-    wanted = list(lines)
+    waiting = list(lines)
     inside = []
     for first, last in _spans(family, text):
-        while wanted and wanted[0] <= first:
-            del wanted[0]
-        while wanted and wanted[0] <= last:
-            inside.append(wanted.pop(0))
-        if not wanted:
+        while waiting and waiting[0] <= first:
+            del waiting[0]
+        while waiting and waiting[0] <= last:
+            inside.append(waiting.pop(0))
+        if not waiting:
             break
     return inside
 

@@ -27,28 +27,17 @@ def find_front_title(text: str) -> str:
     """The title: the first centred block below the header, on one line; empty if there is none."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
-    announced = dropwhile(lambda block: not _is_announcement(block), blocks)
-    next(announced, None)
-    for block in announced:
-        if _is_title(block):
-            return " ".join(" ".join(line for line in block if not _is_draft_name(line)).split())
-        if not _may_precede_title(block[0]):
+    below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
+    next(below, None)
+    for block in below:
+        # Full lines of a paragraph are centred, too, but there are more of them, or they end with a dot.
+        if len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block)):
+            lines = (line for line in block if not line.strip().lstrip("<").startswith("draft-"))
+            return " ".join(" ".join(lines).split())
+        first = block[0]
+        if not (first.startswith(" ") or ": " in first or _COLUMNS in first):
             break
     return ""
-
-
-def _is_announcement(block: list[str]) -> bool:
-    header = "\n".join(block).lower()
-    return any(words in header for words in _ANNOUNCEMENTS)
-
-
-def _may_precede_title(line: str) -> bool:
-    return line.startswith(" ") or ": " in line or _COLUMNS in line
-
-
-def _is_title(block: list[str]) -> bool:
-    """Full lines of a paragraph are centred, too, but there are more of them, or they end with a dot."""
-    return len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block))
 
 
 def _is_centred(line: str) -> bool:
@@ -56,10 +45,6 @@ def _is_centred(line: str) -> bool:
     left = len(line) - len(line.lstrip())
     right = _WIDTH - left - len(stripped)
     return abs(left - right) <= _SLACK and _COLUMNS not in stripped
-
-
-def _is_draft_name(line: str) -> bool:
-    return line.strip().lstrip("<").startswith("draft-")
 
 
 SectionNumbers = tuple[int, ...]
@@ -142,10 +127,8 @@ def _is_odd(title: str) -> bool:
     return title.startswith(";") or title.endswith(("{", "[", "(", ";"))
 
 
-__all__ = ["find_front_title", "parse_ietf"]
-
-# What a line is, as one letter, so that one expression sees all lines of a file: blank, text, a page break,
-# a running head or foot, a heading.
+# The kind of a line as one letter, so that one expression matches all lines of a file: blank, text, a page break, a
+# running head or foot, a heading.
 _BLANK, _TEXT, _PAGE, _RUNNING, _HEADING = b"btprh"
 _KINDS = bytes.maketrans(b"\0\1", b"bt")
 
@@ -182,13 +165,12 @@ _BREAKS = (b"b", b"p")
 _ALONE = b"bb"
 """The lines around a title without a number."""
 
-# The first look at a line keeps most of them from a second one.
+# Most lines need no further look.
 _TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
 _HEAD = re.compile(rb"\nRFC [1-9][0-9]*  ")
 _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 
-# More than one empty line, or a page break, or running heads. A text right after a page break is a head that
-# doesn't look like one.
+# More than one empty line, or a page break, or running heads. Text right after a page break is an unusual head.
 _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
@@ -211,7 +193,11 @@ class _Title(Struct, frozen=True):
 def parse_ietf(data: bytes) -> tuple[Section, ...]:
     """The sections of a UTF-8 text in order."""
     lines = _split(data)
-    _mark_blanks(lines)
+    for index in compress(count(), map(str.isspace, lines.texts)):
+        line = lines.texts[index]
+        if not trim(line):
+            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
+            lines.texts[index] = ""
     _mark_running(data, lines)
     sections: dict[str, Section] = {}
     for section in _sections(_mark_titles(data, lines), lines):
@@ -232,14 +218,6 @@ def _split(data: bytes) -> _Lines:
     if last:
         texts.append(last)
     return _Lines(texts, starts, bytearray(map(bool, texts)).translate(_KINDS))
-
-
-def _mark_blanks(lines: _Lines) -> None:
-    for index in compress(count(), map(str.isspace, lines.texts)):
-        line = lines.texts[index]
-        if not trim(line):
-            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
-            lines.texts[index] = ""
 
 
 def _mark_running(data: bytes, lines: _Lines) -> None:
@@ -283,7 +261,12 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
 
 
 def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
-    keep = _kept(lines.kinds)
+    # Text is kept, and one empty line for each gap that doesn't begin with a running head.
+    keep = bytearray(b"\1") * len(lines.kinds)
+    for gap in _IETF_GAP.finditer(lines.kinds):
+        start, end = gap.span()
+        start += lines.kinds[start] != _RUNNING
+        keep[start:end] = bytes(end - start)
     texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
     places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]
     places.append(len(texts))
@@ -295,13 +278,3 @@ def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
             first += 1
         span = (title.start, title.start + byte_length(title.text))
         yield Section(title.id, title.text, span, title.text, tuple(texts[first:end]), tuple(starts[first:end]))
-
-
-def _kept(kinds: bytearray) -> bytearray:
-    """Mark the lines to keep: text, and one empty line for each gap that doesn't begin with a running head."""
-    keep = bytearray(b"\1") * len(kinds)
-    for gap in _IETF_GAP.finditer(kinds):
-        start, end = gap.span()
-        start += kinds[start] != _RUNNING
-        keep[start:end] = bytes(end - start)
-    return keep

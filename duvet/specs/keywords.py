@@ -169,7 +169,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     """The requirements of a section in the order of its text, without repetitions."""
     text = _text(section)
     found = []
-    for group in _equal(_sentences(text)):
+    for group in _group_equal(_sentences(text)):
         ##= man/spec/trace.md#requirements
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
@@ -204,19 +204,19 @@ def _sentences(text: str) -> list[_Sentence]:
     ]
 
 
-def _equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
+def _group_equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
     """Group the sentences that differ only in spacing that doesn't count."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement, and wrapping MUST NOT change its id.
-    for alike in _grouped(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
+    for alike in _group(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
         if len(alike) == 1:
             yield alike
         else:
-            yield from _grouped(alike, [normalise("\n".join(each.pieces)) for each in alike])
+            yield from _group(alike, [normalise("\n".join(each.pieces)) for each in alike])
 
 
-def _grouped(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
+def _group(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
     groups: dict[str, list[_Sentence]] = {}
     for sentence, key in zip(sentences, keys, strict=True):
         groups.setdefault(key, []).append(sentence)

@@ -34,24 +34,24 @@ def make_requirement_file(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
     """The requirement file of a section, and the annotations that reading it gives."""
-    parts = _parts(target, section, found)
-    return _toml(parts, found), _annotations(path, target, parts, found)
+    parts = _make_parts(target, section, found)
+    return _render(parts, found), _annotate(path, target, parts, found)
 
 
 def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    return _toml(_parts(target, section, found), found)
+    return _render(_make_parts(target, section, found), found)
 
 
 def make_requirement_annotations(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> list[Annotation]:
     """The annotations of the requirement file of a section, without writing or parsing it."""
-    return _annotations(path, target, _parts(target, section, found), found)
+    return _annotate(path, target, _make_parts(target, section, found), found)
 
 
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
     """A Rust module with a comment for each requirement."""
-    # A carriage return may not stand in a comment that documents.
+    # Rust doesn't allow a carriage return in a doc comment.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
     blocks = [
@@ -63,7 +63,7 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
-def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
+def _render(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
@@ -71,7 +71,7 @@ def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
 
 
-def _annotations(path: str, target: str, parts: _Parts, found: Sequence[ExtractedSentence]) -> list[Annotation]:
+def _annotate(path: str, target: str, parts: _Parts, found: Sequence[ExtractedSentence]) -> list[Annotation]:
     head = parts.head
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(format_one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
@@ -87,26 +87,24 @@ def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracte
                 path, line, kind, target, quoted, extracted.level, form, written, "", "", nothing, None, True, source
             )
         )
-        # Those of the text, of its quotes, above and below.
+        # The lines of the text, of its quotes, above and below.
         line += len(extracted.pieces) + 5
         position = end + len(_AFTER_QUOTE)
     return read
 
 
-def _parts(target: str, section: Section, found: Sequence[ExtractedSentence]) -> _Parts:
-    head = f"{_BEFORE_TARGET}{format_one_line_string(target)}\n\n{_comment(section)}\n"
+def _make_parts(target: str, section: Section, found: Sequence[ExtractedSentence]) -> _Parts:
+    title = section.full_title.replace("\n", "\n# ")
+    lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
+    comment = f"# {title}\n#\n{lines}"
+    if has_control_characters(comment.encode()):
+        comment = strip_control_characters(comment)
+    head = f"{_BEFORE_TARGET}{format_one_line_string(target)}\n\n{comment}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
     if "'''" in together or has_control_characters(together.encode()):
         return _Parts(head, texts, [format_multi_line_string(text) for text in texts])
     return _Parts(head, texts, [f"'''\n{text}\n'''" for text in texts])
-
-
-def _comment(section: Section) -> str:
-    title = section.full_title.replace("\n", "\n# ")
-    lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
-    comment = f"# {title}\n#\n{lines}"
-    return strip_control_characters(comment) if has_control_characters(comment.encode()) else comment
 
 
 _LONG = ("'''", '"""')
