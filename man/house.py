@@ -1,78 +1,90 @@
-"""Draws the house: packages by layer, what each imports, and what each module does."""
+"""Draws the house from the import graph: `make house` prints it, and CONTRIBUTING.md holds the diagram."""
 
 from __future__ import annotations
 
 import ast
 import sys
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_LINKED = ("commands", "reports", "templates")
-_WIDTH = 118
+LINKED = ("commands", "reports", "templates")
+"""Packages beside `duvet/` that are installed inside it."""
+BASE = "base"
+"""The modules at the top of `duvet/`, and the templates."""
 
 
 def draw_house() -> str:
-    """The packages from the top layer to the base, each with its size and the packages that it imports."""
-    modules = dict(_modules())
-    imports = _package_imports(modules)
-    sizes: defaultdict[str, list[int]] = defaultdict(list)
-    for name, path in modules.items():
-        sizes[_package(name)].append(path.read_text().count("\n"))
-    lines = []
-    for number, layer in enumerate(_layers()):
-        lines.append("-" * _WIDTH if number else "")
+    """Return the layers from top to bottom: each package with its purpose and the packages that it imports."""
+    imports = _find_imports()
+    layers = _read_layers()
+    lines: list[str] = []
+    for layer in layers:
+        lines.append("")
         for package in layer:
-            below = " ".join(sorted(imports[package] - {package, "base"}))
-            lines.append(f"{package:<10} {len(sizes[package]):>3} modules {sum(sizes[package]):>6} lines   {below}".rstrip())
+            below = [" ".join(sorted(imports[package].intersection(other) - {package, BASE})) for other in layers]
+            lines.append(f"{package:<10} {_describe(package)}")
+            if used := " | ".join(filter(None, below)):
+                lines.append(f"{'':<10}   imports {used}")
     return "\n".join(lines[1:]) + "\n"
 
 
 def list_modules() -> str:
-    """Every module with the first line of its docstring, by package."""
-    rows = []
-    for name, path in sorted(_modules()):
-        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
-        if path.name != "__init__.py":
-            rows.append(f"{path.relative_to(ROOT).as_posix():<46} {docstring.partition(chr(10))[0]}")
-    return "\n".join(rows) + "\n"
+    """Return every module with the first line of its docstring."""
+    return "".join(
+        f"{path.relative_to(ROOT).as_posix():<45} {_read_summary(path)}\n"
+        for _, path in _find_modules()
+        if path.name != "__init__.py"
+    )
 
 
-def _modules() -> Iterator[tuple[str, Path]]:
-    """Modules by their dotted name below `duvet`."""
-    for top in ("duvet", *_LINKED):
+def _find_modules() -> Iterator[tuple[str, Path]]:
+    """Yield the modules of the product with their names below `duvet`."""
+    for top in ("duvet", *LINKED):
         for path in sorted((ROOT / top).rglob("*.py")):
             if not any(parent.is_symlink() for parent in path.parents):
                 parts = path.relative_to(ROOT).with_suffix("").parts
-                name = ".".join(parts[1:] if parts[0] == "duvet" else parts).removesuffix("__init__").rstrip(".")
-                yield name, path
+                yield ".".join(parts[1:] if top == "duvet" else parts).removesuffix("__init__").rstrip("."), path
 
 
-def _layers() -> list[list[str]]:
+def _read_layers() -> list[list[str]]:
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    named = [[package.strip() for package in layer.split(":")] for layer in contract["layers"]]
-    folders = [[package for package in layer if _package(package) == package] for layer in named]
-    return [layer for layer in folders if layer] + [["base"]]
+    layers = [[_name_package(name.strip()) for name in layer.split(":")] for layer in contract["layers"]]
+    # The first layer is `__main__`, which belongs to the command line.
+    return [list(dict.fromkeys(layer)) for layer in layers[1:]]
 
 
-def _package(name: str) -> str:
-    """The first part of a module's name; modules at the top of `duvet` are the base, but for the command line."""
-    first = name.partition(".")[0]
-    is_package = (ROOT / "duvet" / first).is_dir() and bool(first)
-    return first if is_package and first != "templates" else "cli" if first in ("cli", "__main__") else "base"
-
-
-def _package_imports(modules: dict[str, Path]) -> dict[str, set[str]]:
-    imports: dict[str, set[str]] = defaultdict(set)
-    for name, path in modules.items():
+def _find_imports() -> dict[str, set[str]]:
+    """Return the packages that each package imports."""
+    imports: dict[str, set[str]] = {}
+    for name, path in _find_modules():
+        found = imports.setdefault(_name_package(name), set())
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "duvet":
+            # The package itself names the public classes for type checkers.
+            if name and isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "duvet":
                 for alias in node.names:
-                    target = f"{node.module}.{alias.name}".removeprefix("duvet").lstrip(".")
-                    imports[_package(name)].add(_package(target))
+                    found.add(_name_package(f"{node.module}.{alias.name}".removeprefix("duvet").lstrip(".")))
     return imports
+
+
+def _name_package(name: str) -> str:
+    first = name.partition(".")[0]
+    if first in ("cli", "__main__"):
+        return "cli"
+    is_package = bool(first) and (ROOT / "duvet" / first).is_dir() and first != "templates"
+    return first if is_package else BASE
+
+
+def _describe(package: str) -> str:
+    if package == BASE:
+        return "Modules at the top of duvet/ that every package may import: errors, model, text, rules; and the templates."
+    folder = ROOT / package if package in LINKED else ROOT / "duvet" / package
+    return _read_summary(folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py"))
+
+
+def _read_summary(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
 if __name__ == "__main__":

@@ -28,14 +28,22 @@ from duvet.trace.build import find_second_spellings
 from duvet.trace.nearest import Neighbourhood, TextStretch, make_word_diff
 from duvet.trace.records import AnnotationPlaces
 
-MAX_SHOWN_SECTIONS = 3
-"""So many names are shown of what may be meant."""
-_FEWEST = 3
-"""Fewer words than this may stand in the only section that has them by chance."""
+_MOST_SHOWN = 3
+"""The number of names that a hint shows."""
+_FEWEST_WORDS = 3
+"""A shorter quote may be in the only section that contains it by chance."""
+_SAFE = 95.0
+"""Text more similar to a quote than this is a second good correction."""
+_FAR = 90.0
+"""The similarity that text in another section needs to be proposed."""
+_SIMILAR_NAME = 60
+_NO_SOURCE = Source()
+# Text with these may begin or end a comment, or a string around it.
+_MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
 
 
 class Correction(NamedTuple):
-    """What an annotation should say, where that is sure, and what people should know."""
+    """The target or quote that fixes an annotation, if exactly one fits, and a hint."""
 
     hint: str = ""
     target: str | None = None
@@ -46,48 +54,38 @@ class Correction(NamedTuple):
         return self.target is not None or self.quote is not None
 
 
-def correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
-    """The answer for a quote that stands in these sections."""
-    ids = [near.section_id(index) for index in held]
-    names = " and ".join(f"#{id}" for id in ids[:MAX_SHOWN_SECTIONS])
-    more = f" and {len(ids) - MAX_SHOWN_SECTIONS} more" if len(ids) > MAX_SHOWN_SECTIONS else ""
-    sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST
-    target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if sure else None
-    return Correction(f"these words stand in {names}{more}", target)
-
-
 class ResolvedTarget(NamedTuple):
-    """The specification that a target names and what is near in it, and the index of the section, where there is one."""
+    """The specification that a target names, and the index of its section, if there is one."""
 
     near: Neighbourhood
     section: int | None
 
 
 class SpecificationTexts:
-    """Every specification that an annotation may mean; what is read of them is kept."""
+    """The specifications of a project, in which the text of wrong quotes is looked for."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self._near: dict[str, Neighbourhood] = {}
 
     def spot(self, annotation: Annotation) -> ResolvedTarget | None:
-        """Where the target of an annotation leads; None where no specification is there."""
-        name, _, wanted = annotation.target.partition("#")
+        """Resolve the target of an annotation; None if its specification doesn't exist."""
+        name, _, section = annotation.target.partition("#")
         base = annotation.path if annotation.from_file else self.project.root
         try:
             locator = resolve_specification(name, annotation.format, base, self.project.tree)
             specification = self.project.library.load(locator)
         except DuvetError:
             return None
-        return ResolvedTarget(self._neighbourhood(specification), find_section_index(specification, wanted))
+        return ResolvedTarget(self._neighbourhood(specification), find_section_index(specification, section))
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """Whether an annotation quotes what stands in the section that it names."""
+        """Whether the section that an annotation names contains its quote."""
         spot = self.spot(annotation)
         return spot is not None and spot.section is not None and spot.near.holds(spot.section, annotation.quote)
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        """Every specification that is cited or configured, each with what targets call it, by one name."""
+        """Every cited or configured specification except one, with its name in targets."""
         project = self.project
         second = {other.locator for other, _ in find_second_spellings(project.trace.coverages, project.root)}
         cited = [one.specification for one in project.trace.coverages]
@@ -104,49 +102,48 @@ class SpecificationTexts:
     def _neighbourhood(self, specification: Specification) -> Neighbourhood:
         key = f"{specification.locator.name}\n{specification.locator.format}"
         if key not in self._near:
-            self._near[key] = Neighbourhood(specification, self._sentences(specification))
+            trace = self.project.trace
+            sentences: dict[int, list[str]] = {}
+            for coverage in trace.coverages:
+                if coverage.specification.locator == specification.locator:
+                    for match in coverage.matches:
+                        quotes = [trace.annotations[id].quote for id in match.stating[:1]]
+                        sentences.setdefault(match.section, []).extend(quotes)
+            self._near[key] = Neighbourhood(specification, sentences)
         return self._near[key]
-
-    def _sentences(self, specification: Specification) -> dict[int, list[str]]:
-        """The requirements of a specification by section."""
-        trace = self.project.trace
-        found: dict[int, list[str]] = {}
-        for coverage in trace.coverages:
-            if coverage.specification.locator == specification.locator:
-                for match in coverage.matches:
-                    quotes = [trace.annotations[id].quote for id in match.stating[:1]]
-                    found.setdefault(match.section, []).extend(quotes)
-        return found
-
-
-_SAFE = 95.0
-"""What is more like a quote than this is a second good answer to it."""
-_FAR = 90.0
-"""How like a quote text in another section has to be to have been meant."""
 
 
 def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """The answer for a quote that stands nowhere in its section."""
+    """Correct a quote that its section does not contain."""
     spot, quote = texts.spot(annotation), annotation.quote
     if spot is None or spot.section is None:
         return Correction()
     held = spot.near.holding(quote)
     own = spot.near.near(spot.section, quote)
     if held:
-        answer = correct_moved_quote(annotation, spot.near, held)
-        return answer._replace(target=None) if own is not None and own.score > _SAFE else answer
-    return correct_misplaced_quote(texts, annotation, spot.near) if own is None else _here(quote, own)
+        moved = _correct_moved_quote(annotation, spot.near, held)
+        return moved._replace(target=None) if own is not None and own.score > _SAFE else moved
+    return _correct_misplaced_quote(texts, annotation, spot.near) if own is None else _quote_nearest(quote, own)
 
 
-def correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """The answer for a quote that is found there, but for one character."""
+def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
+    """Correct a quote that differs from its section by one character."""
     spot = texts.spot(annotation)
     own = spot.near.near(spot.section, annotation.quote) if spot and spot.section is not None else None
-    return Correction() if own is None else _here(annotation.quote, own)
+    return Correction() if own is None else _quote_nearest(annotation.quote, own)
 
 
-def _here(quote: str, own: TextStretch) -> Correction:
-    """The answer for a quote with something like it in its section."""
+def _correct_moved_quote(annotation: Annotation, near: Neighbourhood, held: list[int]) -> Correction:
+    """Correct the target of a quote that these other sections contain."""
+    ids = [near.section_id(index) for index in held]
+    names = " and ".join(f"#{id}" for id in ids[:_MOST_SHOWN])
+    more = f" and {len(ids) - _MOST_SHOWN} more" if len(ids) > _MOST_SHOWN else ""
+    is_sure = len(ids) == 1 and len(annotation.quote.split()) >= _FEWEST_WORDS
+    target = f"{annotation.target.partition('#')[0]}#{ids[0]}" if is_sure else None
+    return Correction(f"these words stand in {names}{more}", target)
+
+
+def _quote_nearest(quote: str, own: TextStretch) -> Correction:
     ##= man/spec/validate.md#checks
     ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
     ##% differing words marked, and name another section that contains the quote.
@@ -154,25 +151,25 @@ def _here(quote: str, own: TextStretch) -> Correction:
     return Correction(hint, quote=own.text if own.is_clear else None)
 
 
-def correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
-    """The answer for a quote with nothing like it where its target leads: another section, or another specification."""
-    found = near.anywhere(annotation.quote)
-    if found is None or found.stretch.score < _FAR:
+def _correct_misplaced_quote(texts: SpecificationTexts, annotation: Annotation, near: Neighbourhood) -> Correction:
+    """Look for a quote in other sections and other specifications when its own section has nothing similar."""
+    index, stretch = near.anywhere(annotation.quote) or (0, None)
+    if stretch is None or stretch.score < _FAR:
         for name, other in texts.others(near):
             held = other.holding(annotation.quote)
             if held:
                 return Correction(f"these words stand in {name}#{other.section_id(held[0])}")
-    if found is None:
-        return _in_others(texts, annotation.quote, near)
-    id = near.section_id(found.section)
-    hint = f"the nearest text stands in #{id}:\n{make_word_diff(annotation.quote, found.stretch.text)}"
-    if not found.stretch.is_clear or found.stretch.score < _FAR:
+    if stretch is None:
+        return _show_nearest_elsewhere(texts, annotation.quote, near)
+    id = near.section_id(index)
+    hint = f"the nearest text stands in #{id}:\n{make_word_diff(annotation.quote, stretch.text)}"
+    if not stretch.is_clear or stretch.score < _FAR:
         return Correction(hint)
-    return Correction(hint, f"{annotation.target.partition('#')[0]}#{id}", found.stretch.text)
+    return Correction(hint, f"{annotation.target.partition('#')[0]}#{id}", stretch.text)
 
 
-def _in_others(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
-    """What other specifications have that is like a quote: something to show, and nothing to write."""
+def _show_nearest_elsewhere(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Correction:
+    """Show the most similar text of other specifications, which is never sure enough for a fix."""
     others = list(texts.others(near))
     likely = sorted(
         ((share, number, index) for number, (_, other) in enumerate(others) for share, index in other.likely(quote)),
@@ -180,7 +177,7 @@ def _in_others(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Co
     )
     found = [
         (stretch, number, index)
-        for _, number, index in likely[:MAX_SHOWN_SECTIONS]
+        for _, number, index in likely[:_MOST_SHOWN]
         if (stretch := others[number][1].near(index, quote)) is not None
     ]
     if not found:
@@ -192,194 +189,166 @@ def _in_others(texts: SpecificationTexts, quote: str, near: Neighbourhood) -> Co
     )
 
 
-_LIKENESS = 60
-"""How like another a name has to be to have been meant, of 100."""
-
-
 def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """The answer for a target with a section that is not there, or without one."""
+    """Correct a target whose section is missing or does not exist."""
     spot = texts.spot(annotation)
     if spot is None:
         return Correction()
-    name, _, wanted = annotation.target.partition("#")
-    near = SectionNames(spot.near.specification).nearest(wanted) if wanted else []
+    name, _, section = annotation.target.partition("#")
+    near = SectionNames(spot.near.specification).nearest(section) if section else []
     held = spot.near.holding(annotation.quote)
     if held:
         ids = {spot.near.section_id(index): index for index in held}
-        # Of several sections with these words, the one that is called nearly so is meant.
-        meant = [ids[id] for id in near if id in ids]
-        answer = correct_moved_quote(annotation, spot.near, meant if len(meant) == 1 else held)
-        return answer._replace(target=f"{name}#{spot.near.section_id(meant[0])}") if len(meant) == 1 else answer
+        # Of several sections that contain the quote, take the one with a similar name.
+        similar = [ids[id] for id in near if id in ids]
+        if len(similar) != 1:
+            return _correct_moved_quote(annotation, spot.near, held)
+        moved = _correct_moved_quote(annotation, spot.near, similar)
+        return moved._replace(target=f"{name}#{spot.near.section_id(similar[0])}")
     if annotation.quote:
-        found = correct_misplaced_quote(texts, annotation, spot.near)
-        # A section that is called nearly so has to have the text; without one, any section will do.
+        found = _correct_misplaced_quote(texts, annotation, spot.near)
+        # A section with a similar name has to contain the text; if there is none, any section will do.
         return found if not near or (found.target and found.target.partition("#")[2] in near) else Correction()
     return Correction(target=f"{name}#{near[0]}" if len(near) == 1 else None)
 
 
-def correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """The answer for a target with a specification that is not there."""
+def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
+    """Correct a target whose specification does not exist."""
     from rapidfuzz import fuzz
 
-    name, _, wanted = annotation.target.partition("#")
-    known = [(other, near) for other, near in texts.others() if fuzz.ratio(name, other) >= _LIKENESS]
+    name, _, section = annotation.target.partition("#")
+    known = [(other, near) for other, near in texts.others() if fuzz.ratio(name, other) >= _SIMILAR_NAME]
     fitting = []
     for other, near in known:
-        index = find_section_index(near.specification, wanted)
+        index = find_section_index(near.specification, section)
         if index is not None and near.holds(index, annotation.quote):
             fitting.append(other)
     if len(fitting) == 1:
-        return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{wanted}")
-    return Correction(f"did you mean {' or '.join(name for name, _ in known[:MAX_SHOWN_SECTIONS])}?" if known else "")
+        return Correction(f"did you mean {fitting[0]}?", f"{fitting[0]}#{section}")
+    return Correction(f"did you mean {' or '.join(name for name, _ in known[:_MOST_SHOWN])}?" if known else "")
 
 
-def correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """The answer for a target with a second name of a text: the first one, where the two are spellings of one path."""
+def _correct_spelling(texts: SpecificationTexts, annotation: Annotation) -> Correction:
+    """Correct a target that spells the path of a specification in a second way."""
     spot = texts.spot(annotation)
     if spot is None:
         return Correction()
-    written, _, wanted = annotation.target.partition("#")
+    written, _, section = annotation.target.partition("#")
     for other, first in find_second_spellings(texts.project.trace.coverages, texts.project.root):
         name = format_locator(first.locator, texts.project.root)
-        # A path that begins elsewhere may be the right one for whoever reads the file from there.
+        # A path that begins in another folder may be right for a reader of the file in that folder.
         if spot.near.specification.locator == other.locator and written != name and normpath(written) == normpath(name):
-            return Correction(target=f"{name}#{wanted}")
+            return Correction(target=f"{name}#{section}")
     return Correction()
 
 
-_BY_CODE: dict[str, Callable[[SpecificationTexts, Annotation], Correction]] = {
+_CORRECTIONS: dict[str, Callable[[SpecificationTexts, Annotation], Correction]] = {
     rules.QUOTE_NOT_FOUND.code: correct_drifted_quote,
-    rules.QUOTE_ONE_EDIT.code: correct_one_edit,
+    rules.QUOTE_ONE_EDIT.code: _correct_one_edit,
     rules.TARGET_UNKNOWN_SECTION.code: correct_section,
     rules.TARGET_NO_SECTION.code: correct_section,
-    rules.TARGET_UNRESOLVED.code: correct_specification,
-    rules.TARGET_TWO_SPELLINGS.code: correct_spelling,
+    rules.TARGET_UNRESOLVED.code: _correct_specification,
+    rules.TARGET_TWO_SPELLINGS.code: _correct_spelling,
 }
 
-
-class CorrectionFinder:
-    """Finds answers in the specifications of a project."""
-
-    def __init__(self, texts: SpecificationTexts) -> None:
-        self.texts = texts
-        self._known: dict[tuple[str, str, str, Format, str], Correction] = {}
-
-    def to(self, code: str, annotation: Annotation) -> Correction:
-        """The answer to a problem of an annotation; one that others have, too, is found once."""
-        find = _BY_CODE.get(code)
-        if find is None:
-            return Correction()
-        base = annotation.path if annotation.from_file else ""
-        known = (code, annotation.target, annotation.quote, annotation.format, base)
-        if known not in self._known:
-            self._known[known] = find(self.texts, annotation)
-        return self._known[known]
-
-
-_NOWHERE = Source()
-# Text with these may begin or end a comment, or a string around it.
-_MARKS = ("/*", "*/", "(*", "*)", "<!--", "-->", "{-", "-}", '"""', "'''")
-
-
-ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
-"""The annotations of a file by the style that it is read in; a requirement file has none."""
+_ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
+"""The annotations of a file by comment style; None is the style of a requirement file."""
 
 
 class AnnotationFixer:
-    """Gives problems of annotations their answers, and the edits that make them."""
+    """Adds hints and fixes to the problems of annotations."""
 
     def __init__(self, project: Project, places: AnnotationPlaces, styles: dict[str, tuple[SourceStyle, ...]]) -> None:
         self.texts = SpecificationTexts(project)
-        self.answers = CorrectionFinder(self.texts)
         self.places = places
         self.styles = styles
-        self._read: dict[str, ReadingsByStyle] = {}
+        self._corrections: dict[tuple[str, str, str, Format, str], Correction] = {}
+        self._readings: dict[str, _ReadingsByStyle] = {}
 
-    def mended(self, annotation: Annotation, problem: Problem) -> Problem:
-        """The problem with what there is to know, and with a fix where exactly one is good."""
+    def add_fix(self, annotation: Annotation, problem: Problem) -> Problem:
+        """The problem with a hint, and with a fix if exactly one correction fits."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% when exactly one correction fits.
-        answer = self.answers.to(problem.code, annotation)
-        hint = answer.hint or problem.hint
-        return replace(problem, hint=hint, fix=self._fix(annotation, answer) if answer.is_sure else None)
+        correction = self._correct(problem.code, annotation)
+        fix = self._fix(annotation, correction) if correction.is_sure else None
+        return replace(problem, hint=correction.hint or problem.hint, fix=fix)
 
-    def _fix(self, annotation: Annotation, answer: Correction) -> Fix | None:
+    def _correct(self, code: str, annotation: Annotation) -> Correction:
+        base = annotation.path if annotation.from_file else ""
+        key = (code, annotation.target, annotation.quote, annotation.format, base)
+        if key not in self._corrections:
+            correct = _CORRECTIONS.get(code)
+            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
+        return self._corrections[key]
+
+    def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         text = self.places.text(annotation.path)
-        edits = () if _is_dangerous(annotation, answer) else self._edits(annotation, answer, text)
-        if not edits or not self._holds(annotation, answer, apply_edits(text, edits)):
+        edits = () if _is_dangerous(annotation, correction) else self._edits(annotation, correction, text)
+        if not edits or not self._is_valid(annotation, correction, apply_edits(text, edits)):
             return None
-        return Fix(_described(answer), edits)
+        what = "quote what stands there" if correction.quote is not None else ""
+        name = f"name {correction.target}" if correction.target is not None else ""
+        return Fix(" and ".join(filter(None, (name, what))), edits)
 
-    def _edits(self, annotation: Annotation, answer: Correction, text: str) -> tuple[Edit, ...]:
-        """What makes the annotation say the answer; nothing where its file holds something else by now."""
-        readings = self._readings(annotation.path)
-        here = [style for style, found in readings.items() if annotation in found]
+    def _edits(self, annotation: Annotation, correction: Correction, text: str) -> tuple[Edit, ...]:
+        """The edits that make the correction; none if the file no longer contains the annotation."""
+        if annotation.path not in self._readings:
+            self._readings[annotation.path] = self._read(annotation.path, text)
+        readings = self._readings[annotation.path]
         edits: tuple[Edit, ...] = ()
-        for style in here[:1]:
-            if answer.target is not None:
+        for style in [style for style, found in readings.items() if annotation in found][:1]:
+            if correction.target is not None:
                 edit = make_comment_target_edit if style else requirement_text.make_entry_target_edit
-                edits += (edit(text, annotation, answer.target),)
-            if answer.quote is not None and style:
-                edits += make_comment_quote_edits(text, annotation, style, answer.quote)
-            elif answer.quote is not None:
-                edits += requirement_text.make_entry_quote_edits(text, annotation, answer.quote)
+                edits += (edit(text, annotation, correction.target),)
+            if correction.quote is not None and style:
+                edits += make_comment_quote_edits(text, annotation, style, correction.quote)
+            elif correction.quote is not None:
+                edits += requirement_text.make_entry_quote_edits(text, annotation, correction.quote)
         return edits
 
-    def _readings(self, path: str) -> ReadingsByStyle:
-        if path not in self._read:
-            self._read[path] = self._readings_of(path, self.places.text(path))
-        return self._read[path]
-
-    def _readings_of(self, path: str, text: str) -> ReadingsByStyle:
-        """What a text says in each style that its file is read in."""
+    def _read(self, path: str, text: str) -> _ReadingsByStyle:
         styles = self.styles.get(path)
         if styles is None:
             return {None: read_requirement_file(path, text.encode())[0]}
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
-    def _holds(self, annotation: Annotation, answer: Correction, text: str) -> bool:
-        """Whether the annotation is right in this text, and all others say what they said."""
+    def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
+        """Whether the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it
         ##% runs again.
-        readings = self._readings_of(annotation.path, text)
-        pairs = [(found, readings[style]) for style, found in self._readings(annotation.path).items()]
+        readings = self._read(annotation.path, text)
+        pairs = [(found, readings[style]) for style, found in self._readings[annotation.path].items()]
         if any(len(before) != len(after) for before, after in pairs):
             return False
         for old, new in (pair for before, after in pairs for pair in zip(before, after, strict=True)):
             if old == annotation:
-                if not _says(new, annotation, answer) or not self.texts.is_valid(new):
+                if not _follows(new, annotation, correction) or not self.texts.is_valid(new):
                     return False
-            elif _meaning(old) != _meaning(new):
+            elif _without_place(old) != _without_place(new):
                 return False
         return True
 
 
-def _says(new: Annotation, old: Annotation, answer: Correction) -> bool:
-    quote = old.quote if answer.quote is None else answer.quote
-    target = old.target if answer.target is None else answer.target
-    return split_words(new.quote) == split_words(quote) and _meaning(replace(new, quote="")) == _meaning(
-        replace(old, target=target, quote="")
+def _follows(new: Annotation, old: Annotation, correction: Correction) -> bool:
+    quote = old.quote if correction.quote is None else correction.quote
+    target = old.target if correction.target is None else correction.target
+    return split_words(new.quote) == split_words(quote) and (
+        _without_place(replace(new, quote="")) == _without_place(replace(old, target=target, quote=""))
     )
 
 
-def _meaning(annotation: Annotation) -> Annotation:
-    """The annotation wherever it stands, and a requirement of a requirement file however it is wrapped."""
+def _without_place(annotation: Annotation) -> Annotation:
+    # The reason of a `[[spec]]` is its quote as it is wrapped.
     is_stated = annotation.from_file and annotation.kind is Kind.SPEC
-    return replace(annotation, line=0, source=_NOWHERE, reason="" if is_stated else annotation.reason)
+    return replace(annotation, line=0, source=_NO_SOURCE, reason="" if is_stated else annotation.reason)
 
 
-def _is_dangerous(annotation: Annotation, answer: Correction) -> bool:
-    """Whether the new words may do something to the code around the comment."""
-    pairs = [(annotation.target, answer.target), (annotation.quote, answer.quote)]
+def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
+    """Whether the new words could end the comment, or continue its last line."""
+    pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(
         word.endswith("\\") for old, new in changes for word in set(split_words(new)) ^ set(split_words(old))
     )
-
-
-def _described(answer: Correction) -> str:
-    if answer.quote is None:
-        return f"name {answer.target}"
-    return "quote what stands there" if answer.target is None else f"name {answer.target} and quote what stands there"

@@ -1,4 +1,4 @@
-"""Source and requirement files of a project, found by its patterns and read."""
+"""Finds and reads the source and requirement files of a project."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from duvet.model import Annotation, Problem
 from duvet.progress import Progress
 from duvet.sources.comments import SourceStyle
 from duvet.sources.scan import (
+    ProblemReporter,
     RuleOrigin,
     ScannedFile,
     SourceFile,
@@ -33,21 +34,17 @@ StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
 
 
 class SourceListing(Struct, frozen=True):
-    """The sources, and what is wrong with the patterns."""
-
     groups: StyleGroups
     problems: list[Problem]
 
 
 class MatchedPaths(Struct, frozen=True):
-    """The paths that patterns match, and what is wrong with the patterns."""
-
     paths: list[str]
     problems: list[Problem]
 
 
 class InputFiles(Struct, frozen=True):
-    """The files to read annotations from, and what is wrong with the patterns."""
+    """The files to read annotations from, and the problems of the patterns."""
 
     sources: StyleGroups
     requirements: list[str]
@@ -55,12 +52,12 @@ class InputFiles(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many readings of files that makes."""
+        """The number of times that files are read."""
         return sum(len(styles) * len(paths) for styles, paths in self.sources) + len(self.requirements)
 
 
 class InputPatterns(Struct, frozen=True):
-    """What names the inputs of a project; what is given beside the configuration comes after it."""
+    """The patterns of a project's inputs; those of the command line follow those of the configuration."""
 
     config: Config | None
     sources: tuple[SourceRule, ...]
@@ -71,63 +68,46 @@ class InputPatterns(Struct, frozen=True):
     """The working directory."""
 
     def match(self, tree: Tree, memory: Cache) -> InputFiles:
-        """All that there is."""
-        listed = self._listed(tree, memory)
-        found = self._found(tree, memory)
-        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
+        config = self.config
+        # Problems with patterns have places in the configuration.
+        places = (config.path, config.toml.text) if config else ("", "")
+        rules = [(rule, RuleOrigin()) for rule in self.sources]
+        if config is not None:
+            origins = (
+                RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources))
+            )
+            rules = [*zip(config.sources, origins, strict=True), *rules]
 
-    def _listed(self, tree: Tree, memory: Cache) -> SourceListing:
-        rules = self._rules()
-
-        def work() -> SourceListing:
+        def list_sources() -> SourceListing:
             problems: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
-            for wanted in find_sources(rules, tree, self.root, problems.append):
-                groups.setdefault(wanted.styles, []).append(wanted.path)
+            for file in find_sources(rules, tree, self.root, problems.append):
+                groups.setdefault(file.styles, []).append(file.path)
             return SourceListing(list(groups.items()), problems)
 
-        key = (self.root, [rule for rule, _ in rules], *self._problem_places)
-        return memory.compute("sources", SourceListing, key, work)
-
-    def _found(self, tree: Tree, memory: Cache) -> MatchedPaths:
-        config = self.config
-        configured = config.requirements if config else ()
-
-        def work() -> MatchedPaths:
+        def list_requirement_files() -> MatchedPaths:
             problems: list[Problem] = []
             view = MemoryTree(self.extracted, tree)
             found: list[str] = []
             if config is not None:
                 origin = RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
-                found += find_matching_files("pattern", configured, view, problems.append, origin)
+                found += find_matching_files("pattern", config.requirements, view, problems.append, origin)
             found += find_matching_files("pattern", self.requirements, view, problems.append, RuleOrigin())
             return MatchedPaths(list(dict.fromkeys(found)), problems)
 
-        key = (list(self.extracted), configured, self.requirements, *self._problem_places)
-        return memory.compute("requirement-files", MatchedPaths, key, work)
-
-    @property
-    def _problem_places(self) -> tuple[str, str]:
-        """Problems with patterns name places in the configuration."""
-        return (self.config.path, self.config.toml.text) if self.config else ("", "")
-
-    def _rules(self) -> list[tuple[SourceRule, RuleOrigin]]:
-        found = [(rule, RuleOrigin()) for rule in self.sources]
-        config = self.config
-        if config is None:
-            return found
-        origins = (RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources)))
-        return [*zip(config.sources, origins, strict=True), *found]
-
-
-ProblemSink = Callable[[Problem], None]
+        key: object = (self.root, [rule for rule, _ in rules], *places)
+        listed = memory.compute("sources", SourceListing, key, list_sources)
+        configured = config.requirements if config else ()
+        key = (list(self.extracted), configured, self.requirements, *places)
+        found = memory.compute("requirement-files", MatchedPaths, key, list_requirement_files)
+        return InputFiles(listed.groups, found.paths, [*listed.problems, *found.problems])
 
 
 class InputReader:
-    """Reads the inputs; files that are what they were are not read again."""
+    """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
-        self, tree: Tree, memory: Cache, extraction: Extraction, report: ProblemSink, progress: Progress
+        self, tree: Tree, memory: Cache, extraction: Extraction, report: ProblemReporter, progress: Progress
     ) -> None:
         self.tree = tree
         self.memory = memory
@@ -140,31 +120,28 @@ class InputReader:
         """All annotations in order."""
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
-            self._scan(styles, paths)
-        self._read_requirements(inputs.requirements)
+            self._read(paths, (styles,), partial(self._scan, styles))
+        extracted = self.extraction.annotations
+        for path in inputs.requirements:
+            self._add(path, extracted.get(path, []))
+        unread = [path for path in inputs.requirements if path not in extracted]
+        self._read(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
         found = order_annotations(self.by_path)
         self.progress.end(f"Parsed {len(found)} annotations")
         return found
 
-    def _scan(self, styles: tuple[SourceStyle, ...], paths: Iterable[str]) -> None:
-        self._take(paths, (styles,), lambda path: scan_file(SourceFile(path, styles), self.tree))
+    def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> ScannedFile:
+        return scan_file(SourceFile(path, styles), self.tree)
 
-    def _read_requirements(self, paths: Iterable[str]) -> None:
-        extracted = self.extraction.annotations
-        for path in paths:
-            self._add(path, extracted.get(path, []))
-        unread = [path for path in paths if path not in extracted]
-        self._take(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
-
-    def _take(self, paths: Iterable[str], key: object, read: Callable[[str], ScannedFile]) -> None:
-        def readable(path: str) -> ScannedFile | None:
+    def _read(self, paths: Iterable[str], key: object, read: Callable[[str], ScannedFile]) -> None:
+        def read_or_report(path: str) -> ScannedFile | None:
             try:
                 return read(path)
             except DuvetError as error:
                 self.report(make_unreadable_problem(error))
                 return None
 
-        for path, scanned in self.memory.parse_files("annotations", ScannedFile, paths, key, readable):
+        for path, scanned in self.memory.parse_files("annotations", ScannedFile, paths, key, read_or_report):
             for problem in scanned.problems:
                 self.report(problem)
             self._add(path, scanned.annotations)

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class Options(Struct, frozen=True):
-    """What a caller may ask for beside the configuration."""
+    """Settings of a run beside the configuration."""
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
     requirements: tuple[str, ...] = ()
     """Patterns of further requirement files."""
     spec_path: str | None = None
-    """Where downloads are kept, less its last folder, for projects without a configuration."""
+    """The parent of the folder for downloads in projects without a configuration."""
     policy: Policy = Policy()
     notes: tuple[NotesRule, ...] | None = None
 
@@ -82,22 +82,22 @@ class Project:
         self.root = os.path.abspath(root).replace(os.sep, "/")
         self.options = options
         self.environ = {} if environ is None else environ
-        # A folder that is named stays the same when the process goes elsewhere.
+        # A named folder stays the same when the working directory changes.
         self.disk = _disk_of(tree) or DiskTree(self.root if root else "")
         self.tree = self.disk if tree is None else tree
         self.on_disk = tree is None or _disk_of(tree) is not None
         self.memory = memory or Cache()
         self.progress = progress or Progress()
         self.today = today
-        """The day to hold against last days; where there is none, no day is over."""
+        """The date that expiry dates are compared with; without one, none has passed."""
         self.matched: tuple[InputPatterns, InputFiles] | None = None
-        """What names the files to read annotations from, and which these are, once they have been looked for."""
+        """The patterns of the inputs and the inputs themselves, once they are known."""
         self.listings: list[tuple[Callable[[Tree], Sequence[str]], Sequence[str]]] = []
-        """What else names files that are read, and which these were."""
+        """Other functions that list files that are read, with their results."""
 
     @cached_property
     def config(self) -> Config | None:
-        """The configuration, or None where there is none; ProblemsError where it is wrong."""
+        """The configuration, or None if there is none; ProblemsError if it is invalid."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("there is no such folder", path=self.root)
         path = self._config_path()
@@ -114,24 +114,23 @@ class Project:
 
     @cached_property
     def library(self) -> Library:
-        """The specifications, loaded as they are asked for."""
+        """The specifications, loaded when they are needed."""
         ##= man/spec/trace.md#reports
         ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads
         ##% and the cache.
-        # What was handed over is all there is: only what is on disk is completed by downloads.
+        # Only a project on disk is completed by downloads.
         return Library(self.tree, self.downloads, self._fetch if self.on_disk else None, self.root, self.memory)
 
     @property
     def downloads(self) -> str:
-        """Where downloaded specifications are kept."""
         if self.config:
             return self.config.specifications_folder
         return posixpath.join(self.options.spec_path or "", "specs")
 
-    def _fetch(self, wanted: dict[str, str]) -> dict[str, DownloadOutcome]:
+    def _fetch(self, paths: dict[str, str]) -> dict[str, DownloadOutcome]:
         from duvet.specs.download import download_texts
 
-        files = {url: self.disk.at(path) for url, path in wanted.items()}
+        files = {url: self.disk.at(path) for url, path in paths.items()}
         return download_texts(files, self.options.policy, self.progress)
 
     @cached_property
@@ -163,7 +162,7 @@ class Project:
 
     @cached_property
     def trace(self) -> Trace:
-        """Every annotation, resolved; what is wrong stands in it as problems."""
+        """Every annotation, resolved, and all problems."""
         return add_problems(self._built, self._settled.problems) if self._settled else self._built
 
     @cached_property
@@ -176,12 +175,12 @@ class Project:
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements of every specification that is referred to, in the order of reports."""
+        """The requirements of every cited specification, in the order of reports."""
         return self._settled.requirements if self._settled else self._stated
 
     @property
     def not_applicable(self) -> tuple[NotApplicable, ...]:
-        """What the configuration says is not owed."""
+        """The not-applicable entries of the configuration."""
         return self._settled.entries if self._settled else ()
 
     @cached_property
@@ -206,7 +205,7 @@ class Project:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The trace as flat cards, for questions."""
+        """The trace as flat cards, for queries."""
         from duvet.trace.catalogue import build_catalogue
 
         known = self.finished()
@@ -221,14 +220,14 @@ class Project:
         return load_card_specification(card, self.library)
 
     def _configured(self) -> Iterator[Specification]:
-        """The specifications of the configuration that could be loaded."""
+        """The configured specifications that could be loaded."""
         for rule in self.config.specifications if self.config else ():
-            # What is wrong with one stands in the trace.
+            # The trace reports those that could not.
             with suppress(DuvetError):
                 yield self.library.load(locate_specification(rule.source, rule.format))
 
     def finished(self, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-        """All that a report may show; links given here win over the configuration."""
+        """All data of a report; links given here override the configuration."""
         if self.config:
             html = self.config.report.html
             blob_link = html.blob_link if blob_link is None else blob_link
@@ -237,7 +236,6 @@ class Project:
 
 
 def _disk_of(tree: Tree | None) -> DiskTree | None:
-    """The disk that a tree shows as it is."""
     if isinstance(tree, RecordedTree):
         return tree.disk
     return tree if isinstance(tree, DiskTree) else None

@@ -1,1 +1,1 @@
-"""Files to annotations."""
+"""Source files: patterns, comments, and edits."""

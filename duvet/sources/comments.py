@@ -1,4 +1,4 @@
-"""Reads annotations from comments: lines, fields and quotes."""
+"""Reads annotations from comments."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ _REST = r"[^\n]*+"
 
 
 class AnnotationFinder(Struct, frozen=True):
-    """What finds annotations in the whole text at once."""
+    """Expressions that find annotations in a whole text at once."""
 
     runs: Callable[[str], Iterator[re.Match[str]]]
-    """Lines with a prefix that follow one another. Those of the usual form are captured in parts, `quote` last."""
+    """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
     texts: Callable[[str], list[str]]
-    """What stands behind the prefix on each line of a quote, less lines with nothing there."""
+    """Finds the text behind the prefix on each line of a quote, without empty lines."""
     without_text: str
-    """How a line of a quote with nothing behind its prefix ends, and hardly any other does."""
+    """The end of a quote line with nothing behind its prefix; few other lines end so."""
 
 
 @lru_cache
 def make_finder(meta: str, content: str) -> AnnotationFinder:
-    """The finder for two prefixes."""
     # Indentation is cut off before a line is looked at, so nothing begins with white space there.
     possible = [re.escape(one) for one in (meta, content) if one[:1] not in WHITESPACE and "\n" not in one]
     # An empty prefix stands at the first character of each line that has one.
@@ -58,27 +57,25 @@ def _usual(meta: str, content: str) -> str:
 
 
 class LineRun(Struct, frozen=True):
-    """Lines that follow one another without a gap."""
+    """Consecutive lines that begin with a prefix."""
 
     line: int
     start: int
-    """Where the prefix of the first line stands."""
+    """The offset of the first prefix."""
     found: re.Match[str]
-    """Where it begins before the run does, it caught a line on which no prefix comes first."""
+    """A match that may begin earlier, on a line that does not begin with a prefix."""
 
     @property
     def text(self) -> str:
-        """All from the first prefix to the end of the last line."""
         return self.found.string[self.start : self.found.end()]
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Whether the file can hold an annotation at all; most can't, and need no more than this."""
+    """Whether the file contains a prefix; most don't, and need no further look."""
     return meta.encode() in data or content.encode() in data
 
 
 def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
-    """The runs of a text in order."""
     line, counted = 1, 0
     for found in finder.runs(text):
         start = found.start()
@@ -93,7 +90,7 @@ def find_runs(text: str, finder: AnnotationFinder) -> Iterator[LineRun]:
 
 
 class LineToken(Struct, frozen=True):
-    """One line: what stands after the prefix, trimmed, and where that begins."""
+    """A line: the trimmed text after its prefix, and its offset."""
 
     line: int
     is_meta: bool
@@ -102,12 +99,10 @@ class LineToken(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """Where the text ends."""
         return self.start + len(self.text)
 
 
 def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
-    """The tokens of a run in order."""
     found: list[LineToken] = []
     end = run.start - 1
     for number, written in enumerate(run.text.split("\n"), run.line):
@@ -120,14 +115,11 @@ def tokenize_run(run: LineRun, meta: str, content: str) -> list[LineToken]:
 
 
 class AnnotationBlock(Struct):
-    """The lines of one annotation."""
-
     metas: list[LineToken]
     contents: list[LineToken]
 
 
 def split_blocks(tokens: Iterable[LineToken]) -> list[AnnotationBlock]:
-    """The blocks of one run."""
     block = AnnotationBlock([], [])
     found = [block]
     for token in tokens:
@@ -185,7 +177,7 @@ _KEYS = ("source", "type", "level", "format", "reason", "feature", "tracking-iss
 
 
 class CommentField(Struct, frozen=True):
-    """A line `key=value`, or a value alone, which is the target; where key and value begin."""
+    """A line `key=value`, or a target alone; with the offsets of key and value."""
 
     key: str
     value: str
@@ -195,7 +187,6 @@ class CommentField(Struct, frozen=True):
 
 
 def parse_field(text: str, start: int) -> CommentField:
-    """The field that a line holds, from where it begins."""
     key, equals, value = text.partition("=")
     if not equals:
         return CommentField("source", text, start, start, named=False)
@@ -203,11 +194,8 @@ def parse_field(text: str, start: int) -> CommentField:
     return CommentField(key.rstrip(WHITESPACE), trimmed, start, start + len(text) - len(trimmed))
 
 
-FieldsByKey = dict[str, list[CommentField]]
-
-
 class AnnotationFields(Struct):
-    """What a block says of its annotation."""
+    """The fields of a block."""
 
     kind: Kind
     target: str = ""
@@ -222,7 +210,6 @@ class AnnotationFields(Struct):
     def annotation(
         self, path: str, line: int, target: str, quote: str, blob_link: str | None, source: Source
     ) -> Annotation:
-        """The annotation that they belong to."""
         return Annotation(
             path,
             line,
@@ -240,116 +227,89 @@ class AnnotationFields(Struct):
 
 
 def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
-    """The fields of one block with every problem that they have."""
+    """The fields of one block, with their problems."""
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
         ##% An annotation without a type MUST have the type of its source, or else be a citation.
         return AnnotationFields(default, first.value, (first.start, first.start + len(first.value)))
-    return _Reader(path, text).read(fields, default)
+    return _FieldReader(path, text).read(fields, default)
 
 
-class _Reader:
+class _FieldReader:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
         self.problems: list[Problem] = []
 
     def read(self, fields: list[CommentField], default: Kind) -> AnnotationFields:
-        given = self._by_key(fields)
-        kind = self._value(given, _KIND, default)
-        level = self._value(given, _LEVEL, Level.AUTO)
-        written = self._value(given, _FORMAT, Format.AUTO)
-        if "type" not in given or given["type"][0].value in _KIND.known:
-            self._check_allowed(given, kind)
-        if "source" not in given:
-            self._no_target(fields[0])
-        target = given.get("source", fields)[0]
-        return AnnotationFields(
-            kind,
-            target.value,
-            (target.value_start, target.value_start + len(target.value)),
-            level,
-            written,
-            " ".join(field.value for field in given.get("reason", [])),
-            _only(given, "feature"),
-            _only(given, "tracking-issue"),
-            tuple(self.problems),
+        by_key = self._group(fields)
+        kind = self._parse_choice(by_key, _KIND, default)
+        level = self._parse_choice(by_key, _LEVEL, Level.AUTO)
+        format = self._parse_choice(by_key, _FORMAT, Format.AUTO)
+        if "type" not in by_key or by_key["type"][0].value in _KIND.known:
+            self._check_allowed(by_key, kind)
+        if "source" not in by_key:
+            hint = "add a line with the target, such as `spec.md#section`"
+            message = "comment is missing source specification"
+            self._report(rules.COMMENT_NO_TARGET, message, self._value_place(fields[0]), hint=hint)
+        target = by_key.get("source", fields)[0]
+        reason, feature, issue = (
+            " ".join(field.value for field in by_key.get(key, ())) for key in ("reason", "feature", "tracking-issue")
         )
+        span = (target.value_start, target.value_start + len(target.value))
+        return AnnotationFields(kind, target.value, span, level, format, reason, feature, issue, tuple(self.problems))
 
-    def _by_key(self, fields: list[CommentField]) -> FieldsByKey:
+    def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
         ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
         ##% type, where it is written.
-        given: FieldsByKey = {}
+        by_key: dict[str, list[CommentField]] = {}
         for field in fields:
             if field.key not in _KEYS:
-                self._unknown(field)
-            elif field.key in given and field.key != "reason":
-                self._repeated(field, given[field.key][0])
-            else:
-                given.setdefault(field.key, []).append(field)
-        return given
-
-    def _value(self, given: FieldsByKey, choice: FieldChoice[T], default: T) -> T:
-        if choice.key not in given:
-            return default
-        field = given[choice.key][0]
-        if field.value not in choice.known:
-            message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
-            self.problems.append(choice.rule.problem(message, self.path, self._value_place(field), label="error here"))
-        return choice.known.get(field.value, default)
-
-    def _check_allowed(self, given: FieldsByKey, kind: Kind) -> None:
-        for key, kinds in _ONLY_FOR.items():
-            if key in given and kind not in kinds:
-                problem = rules.COMMENT_KEY_NOT_ALLOWED.problem(
-                    f"invalid key for type {kind.name}",
+                place = find_place(self.text, field.start, field.start + len(field.key))
+                hint = f"known are {', '.join(_KEYS[1:])}; a target with `=` in it can be written as source=TARGET"
+                self._report(rules.COMMENT_UNKNOWN_KEY, "invalid metadata field", place, hint=hint)
+            elif field.key in by_key and field.key != "reason":
+                problem = rules.COMMENT_REPEATED_KEY.problem(
+                    f'"{field.key}" already specified',
                     self.path,
-                    self._value_place(given[key][0]),
-                    label="defined here",
-                    hint=f"`{key}` belongs to {', '.join(sorted(kind.name.lower() for kind in kinds))}",
+                    self._value_place(field),
+                    label="redefined here",
+                    notes=(Note(self._value_place(by_key[field.key][0]), "already defined here"),),
                 )
                 self.problems.append(problem)
+            else:
+                by_key.setdefault(field.key, []).append(field)
+        return by_key
 
-    def _unknown(self, field: CommentField) -> None:
-        place = find_place(self.text, field.start, field.start + len(field.key))
-        hint = f"known are {', '.join(_KEYS[1:])}; a target with `=` in it can be written as source=TARGET"
-        problem = rules.COMMENT_UNKNOWN_KEY.problem(
-            "invalid metadata field", self.path, place, label="defined here", hint=hint
-        )
-        self.problems.append(problem)
+    def _parse_choice(self, by_key: dict[str, list[CommentField]], choice: FieldChoice[T], default: T) -> T:
+        if choice.key not in by_key:
+            return default
+        field = by_key[choice.key][0]
+        if field.value not in choice.known:
+            message = f"Invalid {choice.noun} {quote_text(field.value)}, expected one of {choice.expected}"
+            self._report(choice.rule, message, self._value_place(field), label="error here")
+        return choice.known.get(field.value, default)
 
-    def _repeated(self, field: CommentField, first: CommentField) -> None:
-        problem = rules.COMMENT_REPEATED_KEY.problem(
-            f'"{field.key}" already specified',
-            self.path,
-            self._value_place(field),
-            label="redefined here",
-            notes=(Note(self._value_place(first), "already defined here"),),
-        )
-        self.problems.append(problem)
+    def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
+        for key, kinds in _ONLY_FOR.items():
+            if key in by_key and kind not in kinds:
+                hint = f"`{key}` belongs to {', '.join(sorted(kind.name.lower() for kind in kinds))}"
+                place = self._value_place(by_key[key][0])
+                self._report(rules.COMMENT_KEY_NOT_ALLOWED, f"invalid key for type {kind.name}", place, hint=hint)
 
-    def _no_target(self, first: CommentField) -> None:
-        problem = rules.COMMENT_NO_TARGET.problem(
-            "comment is missing source specification",
-            self.path,
-            self._value_place(first),
-            label="defined here",
-            hint="add a line with the target, such as `spec.md#section`",
-        )
-        self.problems.append(problem)
+    def _report(
+        self, rule: rules.Rule, message: str, place: Place, *, label: str = "defined here", hint: str = ""
+    ) -> None:
+        self.problems.append(rule.problem(message, self.path, place, label=label, hint=hint))
 
     def _value_place(self, field: CommentField) -> Place:
         return find_place(self.text, field.value_start, field.value_start + len(field.value))
 
 
-def _only(given: FieldsByKey, key: str) -> str:
-    return given[key][0].value if key in given else ""
-
-
 class SourceStyle(Struct, frozen=True):
-    """What a target and quoted text begin with, and what holds for all annotations of a source."""
+    """The prefixes of targets and quoted text, and the defaults for all annotations of a source."""
 
     meta: str = "//="
     content: str = "//#"
@@ -358,36 +318,36 @@ class SourceStyle(Struct, frozen=True):
 
 
 def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: AnnotationFinder) -> Annotation | None:
-    """The annotation of a run of a target, perhaps fields, and a quote, all without a mistake; None for any other."""
+    """The annotation of a run in the usual form without mistakes (target, fields, quote); None for any other."""
     found = run.found
     if found.lastgroup != "quote" or found.start() != run.start:
         return None
     target, fields, quote, _ = found.groups()
     quote = quote.rstrip(WHITESPACE)
-    given = _given(style.kind, style.meta, fields)
-    if given is None or "=" in target or quote.endswith(finder.without_text):
+    parsed = _parse_usual_fields(style.kind, style.meta, fields)
+    if parsed is None or "=" in target or quote.endswith(finder.without_text):
         return None
     target = target.rstrip(WHITESPACE)
     start = found.start("target")
     end = found.start("quote") + len(quote)
     source = Source(start, start + len(target), start, end, found.start("text"), end)
-    return given.annotation(path, run.line, target, " ".join(finder.texts(quote)), style.blob_link, source)
+    return parsed.annotation(path, run.line, target, " ".join(finder.texts(quote)), style.blob_link, source)
 
 
 @lru_cache(maxsize=512)
-def _given(kind: Kind, meta: str, fields: str) -> AnnotationFields | None:
-    """What the lines below a target say, which are the same again and again; None where something is wrong."""
+def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> AnnotationFields | None:
+    """The fields below a target, which recur often; None if they have a problem."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
-    given = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
-    return None if given.problems else given
+    parsed = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
+    return None if parsed.problems else parsed
 
 
-# Text this close below a target with no quote was meant for it.
+# Text this close below a target without a quote probably belongs to it.
 _CUT_DISTANCE = 3
 
 
 def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a source, and what is wrong with the rest."""
+    """The annotations of a source, and its problems."""
     found: list[Annotation] = []
     problems: list[Problem] = []
     before: AnnotationBlock | None = None
@@ -412,38 +372,26 @@ def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annota
 def parse_block(
     path: str, text: str, block: AnnotationBlock, style: SourceStyle, problems: list[Problem]
 ) -> list[Annotation]:
-    """The annotation of a block, or none if something is wrong with it."""
+    """The annotation of a block; none if it has problems, which are added to the others."""
     metas, contents = block.metas, block.contents
-    given = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
-    if given.problems:
-        problems += given.problems
+    fields = read_fields(path, text, [parse_field(token.text, token.start) for token in metas], style.kind)
+    if fields.problems:
+        problems += fields.problems
         return []
     start, end = metas[0].start, (contents or metas)[-1].end
-    source = Source(*given.target_at, start, end, *((contents[0].start, end) if contents else (0, 0)))
+    source = Source(*fields.target_at, start, end, *((contents[0].start, end) if contents else (0, 0)))
     quote = " ".join([token.text for token in contents])
-    return [given.annotation(path, metas[0].line, given.target, quote, style.blob_link, source)]
+    return [fields.annotation(path, metas[0].line, fields.target, quote, style.blob_link, source)]
 
 
 def _without_target(path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None) -> Problem:
     first, last = block.contents[0], block.contents[-1]
     place = find_place(text, first.start, last.end)
-    if (
-        before is not None
-        and before.metas
-        and not before.contents
-        and first.line - before.metas[-1].line <= _CUT_DISTANCE
-    ):
-        return rules.COMMENT_CUT.problem(
-            f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing",
-            path,
-            place,
-            label="text here",
-            hint="remove the lines between the target and the text",
-        )
-    return rules.COMMENT_STRAY_CONTENT.problem(
-        "this text has no target, so it is ignored",
-        path,
-        place,
-        label="text here",
-        hint="put a line with the target (spec#section) above it, or use another comment prefix",
-    )
+    has_lost_text = before is not None and before.metas and not before.contents
+    if before is not None and has_lost_text and first.line - before.metas[-1].line <= _CUT_DISTANCE:
+        message = f"this text is cut off from its target on line {before.metas[0].line}, which now quotes nothing"
+        hint = "remove the lines between the target and the text"
+        return rules.COMMENT_CUT.problem(message, path, place, label="text here", hint=hint)
+    message = "this text has no target, so it is ignored"
+    hint = "put a line with the target (spec#section) above it, or use another comment prefix"
+    return rules.COMMENT_STRAY_CONTENT.problem(message, path, place, label="text here", hint=hint)

@@ -1,4 +1,4 @@
-"""Inserts and edits annotations in a source, changing nothing else."""
+"""Inserts and edits annotations in a source without changing anything else."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
 
 LINE_WIDTH = 80
-"""How wide an annotation is written where nothing says otherwise."""
 _TAB = 4
-
-WordList = Sequence[str]
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a quote; blanks of every kind part them, as they do when quotes are looked for."""
+    """The words of a quote; all kinds of white space separate them, as in the search for quotes."""
     return [word for word in text.translate(_BLANKS).split(" ") if word]
 
 
@@ -32,19 +29,19 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 
 def measure_line(line: str) -> int:
-    """How wide a line is, with tabs spread out."""
+    """The width of a line with its tabs expanded."""
     return len(line.expandtabs(_TAB))
 
 
-def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
-    """The words on lines with room for so many characters, the last one for all that follow.
+def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
+    """Wrap words into lines of these widths, the last one for all that follow.
 
     A word that is too long has a line of its own.
     """
     line: list[str] = []
     left = chain(rooms, repeat(rooms[-1]))
     used, room = 0, next(left)
-    for word in given:
+    for word in words:
         if line and used + 1 + len(word) > room:
             yield line
             line, used, room = [], 0, next(left)
@@ -54,40 +51,26 @@ def wrap_words(given: WordList, *rooms: int) -> Iterator[list[str]]:
         yield line
 
 
-def rewrap_words(lines: Sequence[WordList], wanted: WordList, rooms: Sequence[int]) -> list[list[str]]:
-    """Other words on the lines of a quote: each line keeps what it had, and where one gets too long, all from it flow.
+def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
+    """Put other words on the lines of a quote, which keep the words that they share with the new quote.
 
-    A line that nothing is left for is empty.
+    From the first line that gets too long on, the text is wrapped again. A line without words left is empty.
     """
-    placed = _placed(lines, wanted)
-    for index, line in enumerate(placed):
-        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
-            rest = [word for one in placed[index:] for word in one]
-            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
-    return placed
-
-
-def _placed(lines: Sequence[WordList], wanted: WordList) -> list[list[str]]:
-    """What is wanted on the lines that hold what it has in common with them."""
     from difflib import SequenceMatcher
 
     home = [index for index, line in enumerate(lines) for _ in line]
     old = [word for line in lines for word in line]
     placed: list[list[str]] = [[] for _ in lines]
-    for tag, low, high, first, last in SequenceMatcher(None, old, wanted, autojunk=False).get_opcodes():
-        for step, word in enumerate(wanted[first:last]):
-            # What is new stands behind what is there before it.
+    for tag, low, high, first, last in SequenceMatcher(None, old, words, autojunk=False).get_opcodes():
+        for step, word in enumerate(words[first:last]):
+            # An added word follows the old word before it.
             at = max(0, low - 1) if tag == "insert" else min(low + step, high - 1)
             placed[home[at]].append(word)
+    for index, line in enumerate(placed):
+        if len(" ".join(line)) > rooms[index] and line != list(lines[index]):
+            rest = [word for one in placed[index:] for word in one]
+            return [*placed[:index], *wrap_words(rest, *compress(rooms[index:], lines[index:]))]
     return placed
-
-
-def format_field(key: str, value: str, room: int) -> Iterator[str]:
-    """A field, `key=value`; a reason may go on in further lines."""
-    if key != "reason":
-        yield f"{key}={' '.join(split_words(value))}"
-    else:
-        yield from (f"{key}={' '.join(line)}" for line in wrap_words(split_words(value), room - len(key) - 1))
 
 
 # A quote on one line does not tell how wide its comment may be.
@@ -106,23 +89,26 @@ def format_annotation(
     fields: Mapping[str, str] | None = None,
     most: int = LINE_WIDTH,
 ) -> list[str]:
-    """A new annotation in the style of a source, line by line without line ends, no wider than this where words allow.
+    """The lines of a new annotation in the style of a source, wrapped at `most` columns.
 
-    The type is written where it is not the one that the source gives. Fields are named as in a comment: `reason`,
-    `level`, `feature`, `tracking-issue`.
+    The type is written unless it is the default of the source. Fields are named as in a comment: `reason`, `level`,
+    `feature`, `tracking-issue`.
     """
     meta, content = f"{indent}{style.meta} ", f"{indent}{style.content} "
-    given = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
+    written = {} if kind is style.kind else {"type": _WRITTEN.get(kind, kind.name.lower())}
     room = most - measure_line(meta)
     lines = [f"source={target}" if "=" in target else target]
-    for key, value in (given | dict(fields or {})).items():
-        lines += format_field(key, value, room)
+    for key, value in (written | dict(fields or {})).items():
+        words = split_words(value)
+        # Only a reason may continue on further lines.
+        wrapped = wrap_words(words, room - len(key) - 1) if key == "reason" else [words]
+        lines += [f"{key}={' '.join(line)}" for line in wrapped]
     quoted = [" ".join(line) for line in wrap_words(split_words(quote), most - measure_line(content))]
     return [*(meta + line for line in lines), *(content + line for line in quoted)]
 
 
 def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
-    """The edit that puts lines above this line of a text, ended as it is; beyond the last they are the end."""
+    """The edit that inserts lines above this line, or at the end of the text, with its line ends."""
     starts, end = line_starts(text), find_line_end(text, line)
     new = "".join(one + end for one in lines)
     if line <= len(starts):
@@ -133,14 +119,13 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
 
 
 def find_line_end(text: str, line: int) -> str:
-    """How a line of a text ends; for one without an end, how the line above it does."""
+    """The line end of a line, or of the line above if it has none."""
     starts = line_starts(text)
     following = starts[min(line, len(starts) - 1)]
     return "\r\n" if text.endswith("\r\n", 0, following) else "\n"
 
 
 def find_indentation(text: str, line: int) -> str:
-    """The white space that a line of a text begins with."""
     starts = line_starts(text)
     start = starts[line - 1]
     written = text[start : text.find("\n", start) if line < len(starts) else len(text)]
@@ -148,14 +133,14 @@ def find_indentation(text: str, line: int) -> str:
 
 
 def make_edit(text: str, start: int, end: int, new: str) -> Edit:
-    """The edit that puts something in place of these characters."""
+    """The edit that replaces these characters."""
     starts = line_starts(text)
     first, last = find_line_index(starts, start), find_line_index(starts, end)
     return Edit(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1, new)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made; of those that meet, the first in the text is made."""
+    """The text after the edits; of overlapping ones, only the first is made."""
     starts = line_starts(text)
     parts: list[str] = []
     taken = 0
@@ -171,12 +156,11 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def make_comment_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    """The edit that gives a comment another target."""
     return make_edit(text, *annotation.source.target, target)
 
 
 class QuoteLine(Struct, frozen=True):
-    """A line of a quote: where it begins and ends, where its text does, and its words."""
+    """A line of a quote: its offsets, those of its text, and its words."""
 
     start: int
     end: int
@@ -187,12 +171,12 @@ class QuoteLine(Struct, frozen=True):
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """The edits that make a comment quote something else."""
+    """The edits that change the quote of a comment."""
     return make_line_edits(text, _quote_lines(text, annotation, style), quote)
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
-    """The edits that put another quote on these lines, whose first and last have text; what is right stays as it is."""
+    """The edits that put another quote on these lines, whose first and last have text."""
     ##= man/spec/validate.md#fixes
     ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
     ##% again.
@@ -207,11 +191,11 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
-    return (_flowing(text, lines[first:], new[first:]),)
+    return (_lines_edit(text, lines[first:], new[first:]),)
 
 
 def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[QuoteLine]:
-    """The lines from the first to the last with text of the quote, those without any between them, too."""
+    """The lines from the first to the last with text of the quote."""
     found: list[QuoteLine] = []
     at, end = annotation.source.quote
     start = text.rfind("\n", 0, at) + 1
@@ -230,17 +214,17 @@ def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[
 
 
 def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
-    """The edit of one line; one that nothing is left for goes away whole."""
     line = lines[index]
     if new[index]:
         return make_edit(text, line.first, line.last, " ".join(new[index]))
+    # A line without words left is removed.
     if any(new[:index]):
         return make_edit(text, lines[index - 1].end, line.end, "")
     return make_edit(text, line.start, lines[index + 1].start, "")
 
 
-def _flowing(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
-    """The edit that puts other lines in place of these; lines that are added begin as the last one does."""
+def _lines_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
+    """The edit that replaces these lines; added lines get the prefix of the last one."""
     above = text.rfind("\n", 0, lines[0].first) + 1
     end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
     prefixes = [line.prefix for line in lines if line.words]
@@ -254,7 +238,7 @@ _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
 
 
 class CommentPair(NamedTuple):
-    """What begins a comment, and what ends it."""
+    """The beginning and the end of a block comment."""
 
     first: str
     last: str
@@ -267,14 +251,13 @@ _ENDINGS = tuple(pattern.rpartition("*")[2] for language in _OF_ML for pattern i
 
 
 def find_comment_pair(path: str, meta: str) -> CommentPair | None:
-    """What such an annotation has to stand between in that file; None where each of its lines is a comment."""
+    """The block comment that such an annotation needs in that file; None if each line is a comment."""
     if not meta.startswith(STARS.meta[0]):
         return None
     return _ML if path.endswith(_ENDINGS) else _C
 
 
 def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
-    """Whether a line begins inside a comment."""
     start = line_starts(text)[line - 1]
     first, last = map(re.escape, pair)
     lines = r"//[^\n]*+|'(?:[^'\\\n]|\\.)'|" if pair == _C else ""
@@ -287,13 +270,10 @@ def is_inside_comment(text: str, line: int, pair: CommentPair) -> bool:
 
 
 def enclose_lines(lines: Sequence[str], indent: str, pair: CommentPair) -> list[str]:
-    """The lines in a comment of their own."""
     return [f"{indent}{pair.first}", *lines, f"{indent} {pair.last}"]
 
 
 class NewAnnotation(Struct, frozen=True):
-    """What an annotation has to say."""
-
     target: str
     quote: str
     kind: Kind
@@ -301,47 +281,41 @@ class NewAnnotation(Struct, frozen=True):
 
 
 class Insertion(Struct, frozen=True):
-    """The lines of a new annotation, and the text with them."""
+    """The lines of a new annotation, and the text that contains them."""
 
     line: int
     lines: tuple[str, ...]
     text: str
 
 
-def insert_annotation(
-    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int
-) -> Insertion:
-    """The text of a source with an annotation above this line; DuvetError where that can't be."""
+def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
+    """Insert an annotation above this line; DuvetError if that is impossible."""
     _check_line(path, text, line)
-    indent = find_indentation(text, line)
-    lines = _lines(path, text, line, wanted, style, most, indent)
+    lines = _format_lines(path, text, line, new, style, most)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
-    new = apply_edits(text, [make_insertion_edit(text, line, lines)])
-    # What is wrong with them wherever they stand comes first.
+    edited = apply_edits(text, [make_insertion_edit(text, line, lines)])
+    # Problems of the annotation itself come before those of its place.
     _, problems = scan_comments(path, "\n".join(lines), style)
     if problems:
         raise ProblemsError(tuple(replace(one, place=Place(line), label="", notes=()) for one in problems))
-    _check_others(path, (text, new), line, len(lines), style)
-    return Insertion(line, tuple(lines), new)
+    _check_others(path, (text, edited), line, len(lines), style)
+    return Insertion(line, tuple(lines), edited)
 
 
-def _lines(
-    path: str, text: str, line: int, wanted: NewAnnotation, style: SourceStyle, most: int, indent: str
-) -> list[str]:
+def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> list[str]:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
     ##% indentation and without an implied type.
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
     ##% `--part`, or nothing for a section.
+    indent = find_indentation(text, line)
     pair = find_comment_pair(path, style.meta)
-    alone = pair is None or is_inside_comment(text, line, pair)
-    own = indent if alone else f"{indent} "
-    lines = format_annotation(
-        style, own, wanted.target, wanted.quote, kind=wanted.kind, fields=wanted.fields, most=most
-    )
+    is_enclosed = pair is None or is_inside_comment(text, line, pair)
+    own = indent if is_enclosed else f"{indent} "
+    lines = format_annotation(style, own, new.target, new.quote, kind=new.kind, fields=new.fields, most=most)
     if pair is None:
         if lines[-1].endswith("\\"):
             message = "the code below would belong to a comment that ends with a backslash"
@@ -351,7 +325,10 @@ def _lines(
         raise DuvetError(
             f"words with {pair.last} in them would end the comment", hint="quote a part of them, by --part"
         )
-    return lines if alone else enclose_lines(lines, indent, pair)
+    return lines if is_enclosed else enclose_lines(lines, indent, pair)
+
+
+_FIRST_LINES = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
 
 
 def _check_line(path: str, text: str, line: int) -> None:
@@ -359,66 +336,44 @@ def _check_line(path: str, text: str, line: int) -> None:
     ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
     ##% inside an annotation or a continued line.
     count = text.count("\n") + (text[-1:] not in ("", "\n"))
+    message = hint = ""
     if not 0 < line <= count:
-        raise DuvetError(
-            "there is no such line", path=path, line=line, hint=f"the file has {format_count(count, 'line')}"
-        )
-    if line == 1:
-        _check_top(path, text)
-    elif _goes_on(text[: line_starts(text)[line - 1]]):
-        message = "the line above it goes on in this one"
-        raise DuvetError(message, path=path, line=line, hint="put it above the line where that begins")
-
-
-def _check_top(path: str, text: str) -> None:
-    known = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
-    for sign, what in known.items():
-        if text.startswith(sign):
-            raise DuvetError(f"the file has to begin with {what}", path=path, line=1, hint="put it above another line")
-
-
-def _goes_on(text: str) -> bool:
-    """Whether a text ends with a line that a backslash joins to the next one; two of them are one of TeX's own signs."""
-    line = text.removesuffix("\n").removesuffix("\r")
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        message, hint = "there is no such line", f"the file has {format_count(count, 'line')}"
+    elif line == 1:
+        for sign, what in _FIRST_LINES.items():
+            if text.startswith(sign):
+                message, hint = f"the file has to begin with {what}", "put it above another line"
+    else:
+        above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
+        # A backslash continues a line; two of them are one of TeX's own signs.
+        if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
+            message, hint = "the line above it goes on in this one", "put it above the line where that begins"
+    if message:
+        raise DuvetError(message, path=path, line=line, hint=hint)
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:
-    """DuvetError unless all annotations are as they were, and one more stands in the new lines."""
-    old, new = ([_Stretch.of(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
-    for one in old:
-        if one.first < line <= one.last:
-            message = f"this line belongs to the annotation at {path}:{one.first}"
-            hint = f"put it above line {one.first} or line {one.last + 1}"
+    """Raise DuvetError unless the text gains one annotation in the new lines and all others are unchanged."""
+    old, new = ([_lines_and_content(one, text) for one in scan_comments(path, text, style)[0]] for text in texts)
+    for first, last, _ in old:
+        if first < line <= last:
+            message = f"this line belongs to the annotation at {path}:{first}"
+            hint = f"put it above line {first} or line {last + 1}"
             raise DuvetError(message, path=path, line=line, hint=hint)
     below = line + count
-    ours = [one for one in new if line <= one.first and one.last < below]
-    others = [one.moved(-count if one.first >= below else 0) for one in new if one not in ours]
-    if others != old or len(ours) != 1:
+    ours = [one for one in new if line <= one[0] and one[1] < below]
+    shifted = [(one, count if one[0] >= below else 0) for one in new if one not in ours]
+    if [(first - by, last - by, content) for (first, last, content), by in shifted] != old or len(ours) != 1:
         message = "an annotation here would run into the one beside it"
         raise DuvetError(message, path=path, line=line, hint="put it above another line, or leave a line between them")
 
 
-class _Stretch(Struct, frozen=True):
-    """What an annotation says, and on which lines."""
-
-    first: int
-    last: int
-    says: tuple[str, ...]
-
-    @classmethod
-    def of(cls, one: Annotation, text: str) -> _Stretch:
-        """The stretch of an annotation of this text."""
-        last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
-        fields = (one.reason, one.feature, one.tracking_issue)
-        return cls(one.line, last, (one.kind.name, one.target, one.quote, *fields))
-
-    def moved(self, by: int) -> _Stretch:
-        """The same some lines below."""
-        return _Stretch(self.first + by, self.last + by, self.says)
+def _lines_and_content(one: Annotation, text: str) -> tuple[int, int, tuple[str, ...]]:
+    last = find_line_index(line_starts(text), one.source.text_end - 1) + 1
+    return one.line, last, (one.kind.name, one.target, one.quote, one.reason, one.feature, one.tracking_issue)
 
 
 def choose_style(styles: Iterable[SourceStyle], kind: Kind | None) -> SourceStyle:
-    """The style to write in: the first one that gives this type by itself, or else the first one."""
+    """The first style whose default is this type, or else the first style."""
     known = list(styles)
     return next((style for style in known if style.kind is kind), known[0])

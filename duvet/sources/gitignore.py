@@ -1,4 +1,4 @@
-"""Paths that git ignores, decided from `.gitignore` files as git decides it."""
+"""Finds the paths that git ignores; the rules follow git's own matcher, which fnmatch does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duvet.tree.files import Tree
 from duvet.tree.git import GitRepository
 
 IgnoreRule = Callable[[str], bool | None]
-"""Whether a path below the file is ignored, None where the file says nothing of it; folders end with a slash."""
+"""Whether a path below the file is ignored, or None; folders end with a slash."""
 
 _TOKEN = re.compile(rb"(?P<stars>\*+)|(?P<any>\?)|(?P<open>\[[!^]?)|\\(?P<escaped>.)|[^*?\[\\]+", re.DOTALL)
 _MEMBER = re.compile(
@@ -38,7 +38,7 @@ class _NothingError(Exception):
 
 
 def parse_gitignore(data: bytes) -> IgnoreRule:
-    """What the file says; of the lines that match a path, the last one counts."""
+    """Compile a `.gitignore`; the last line that matches a path decides."""
     rules = [rule for rule in map(_rule, reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))) if rule]
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
@@ -51,7 +51,7 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
 
 
 def _rule(line: bytes) -> tuple[bytes, bool] | None:
-    """The paths that a line is about, and whether it ignores them; None where it is about none."""
+    """The expression of a line, and whether it ignores what it matches; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
     pattern = _without_blanks(line.removesuffix(b"\r"))
@@ -68,7 +68,7 @@ def _rule(line: bytes) -> tuple[bytes, bool] | None:
 
 
 def _without_blanks(line: bytes) -> bytes:
-    """The line without the blanks at its end, but for one after a backslash."""
+    """The line without trailing blanks, except one after a backslash."""
     pattern = line.rstrip(b" ")
     is_escaped = (len(pattern) - len(pattern.rstrip(b"\\"))) % 2
     return line[: len(pattern) + is_escaped]
@@ -130,7 +130,7 @@ _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")
 
 
 class IgnoredPaths:
-    """What is named by the `.gitignore` files of a repository and by its own list, and `.git` itself."""
+    """The paths that the `.gitignore` files and the exclude list of a repository name, and `.git` itself."""
 
     def __init__(self, tree: Tree, root: str) -> None:
         self.tree = tree
@@ -141,7 +141,7 @@ class IgnoredPaths:
         self._tops: dict[str, str] = {}
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """Whether git ignores the path, or a folder that it is in."""
+        """Whether git ignores the path or a folder around it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
@@ -155,7 +155,7 @@ class IgnoredPaths:
         return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_named(self, path: str, top: str) -> bool:
-        """The nearest file that says something about the path decides; folders end with a slash."""
+        """Whether the nearest file with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
@@ -177,7 +177,7 @@ class IgnoredPaths:
         return says(path) if says else None
 
     def _top(self, folder: str) -> str:
-        """The top of the repository; without one, the working directory, or for what is elsewhere that of the disk."""
+        """The top of the repository; without one, the working directory, or `/` for paths outside of it."""
         ##= man/spec/trace.md#sources
         ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
         inside = folder.startswith(self._repository.start)
@@ -185,7 +185,6 @@ class IgnoredPaths:
         return found or (self._repository.start if inside else "/")
 
     def _own(self, top: str) -> str:
-        """The folder of the repository that all its working trees share; empty where there is none."""
         if top not in self._tops:
             self._tops[top] = self._repository.shared(self._repository.own(top))
         return self._tops[top]

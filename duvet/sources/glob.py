@@ -1,4 +1,4 @@
-"""Glob patterns with the syntax of Rust's glob crate, and the paths that they match."""
+"""Glob patterns with the syntax and the errors of Rust's glob crate, which Python's glob and fnmatch lack."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PathPredicate = Callable[[str], object]
 
 
 class PatternError(DuvetError):
-    """A pattern that means nothing."""
+    """An invalid pattern."""
 
     def __init__(self, pattern: str, position: int, reason: str) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class PatternComponent(Struct, frozen=True):
     literal: str | None = None
     matches: PathPredicate | None = None
     expression: str = ""
-    """What a name has to be, as a regular expression."""
+    """A regular expression for the name."""
 
     @property
     def is_recursive(self) -> bool:
@@ -48,16 +48,14 @@ class PatternComponent(Struct, frozen=True):
 
 
 class PathPattern(Struct, frozen=True):
-    """A compiled pattern."""
-
     root: str
     components: tuple[PatternComponent, ...]
     wants_folders: bool
-    """It ends with a slash, so that no file matches."""
+    """The pattern ends with a slash, so that it matches no file."""
 
 
 def compile_pattern(text: str) -> PathPattern:
-    """The pattern, or PatternError with upstream's words."""
+    """Return the pattern, or raise PatternError with upstream's words."""
     _check(text)
     names = (found for found in _NAME.finditer(text) if found[0] != ".")
     components: list[PatternComponent] = []
@@ -69,7 +67,7 @@ def compile_pattern(text: str) -> PathPattern:
 
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
-    """A test for the paths that a pattern matches, and for all that is in folders that it matches."""
+    """A test for the paths that a pattern matches, and for everything in folders that it matches."""
     return re.compile("|".join(map(_path_expression, patterns)) or "(?!)", re.DOTALL).fullmatch
 
 
@@ -142,11 +140,11 @@ def _path_expression(pattern: PathPattern) -> str:
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
 _Step = tuple[str, int, tuple[object, ...]]
-"""A folder, the component to look for there, and the folders around it where a link led there."""
+"""A folder, the component to look for there, and the folders around it if a link led there."""
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
-    """Every path that the pattern matches, folders too, sorted; `report` hears of what could not be entered."""
+    """Every path that the pattern matches, folders too, sorted; unreadable folders are reported."""
     found = _Walk(tree, pattern.components, report).run(pattern.root)
     if pattern.wants_folders:
         found = {path for path in found if not tree.is_file(path)}
@@ -167,7 +165,7 @@ def _is_odd(path: str) -> bool:
 
 
 class _Walk:
-    """Goes through folders with a list of what is still to do: a tree may be deeper than Python's stack."""
+    """Walks folders with an explicit stack: a tree may be deeper than Python's stack."""
 
     def __init__(self, tree: Tree, components: tuple[PatternComponent, ...], report: Callable[[Problem], None]) -> None:
         self.tree = tree
@@ -181,7 +179,6 @@ class _Walk:
         """The links that lead back, each by its folder and its name."""
 
     def run(self, root: str) -> set[str]:
-        """Every path below the root that the components lead to."""
         if self.components:
             self.todo.append((root, 0, ()))
         while self.todo:
@@ -242,7 +239,7 @@ class _Walk:
             self._unreadable(error)
 
     def _entered(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
-        """The folders around what is in the path; None where the path leads back into one of them."""
+        """The folders around the content of the path; None if the path leads back into one of them."""
         if not is_link and not above:
             return above
         try:
@@ -263,7 +260,6 @@ class _Walk:
         return (*around, identity)
 
     def _tell_loop(self, link: object, path: str) -> None:
-        """Once for each link, however many paths lead to it."""
         if link not in self.looped:
             self.looped.add(link)
             self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
@@ -273,19 +269,18 @@ class _Walk:
 
 
 def _start(folder: str) -> str:
-    """What the paths in the folder begin with."""
     return f"{folder}/" if folder and not folder.endswith("/") else folder
 
 
 def _prefixes(folder: str) -> Iterator[str]:
-    """The folder and all that it is in, from the root on."""
+    """The folder and all folders around it, from the root on."""
     yield "/" if folder.startswith("/") else ""
     for end in _END.finditer(folder):
         yield folder[: end.start()]
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:
-    """The rule that a `--source-pattern` means; blanks in its style count, and empty parts don't."""
+    """The rule of a `--source-pattern`; blanks in its style count, and empty parts don't."""
     if not pattern.startswith("("):
         return SourceRule(patterns=(pattern,))
     style, bracket, glob = pattern[1:].partition(")")

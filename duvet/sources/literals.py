@@ -1,4 +1,4 @@
-"""Annotations inside string literals, which are ignored."""
+"""Finds annotations inside string literals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
 
 
 class LiteralFamily(NamedTuple):
-    """Languages whose literals may go over several lines in the same way."""
+    """Languages with the same multi-line literals."""
 
     signs: tuple[str, ...]
-    """A text with none of these has no such literal."""
+    """A text without any of these has no such literal."""
     expression: str
-    """What is to be skipped in one go; a literal over several lines is called `literal`."""
+    """Matches what is skipped as a whole; the group `literal` is a multi-line literal."""
     languages: tuple[Language, ...]
 
 
@@ -67,7 +67,7 @@ def _by_extension() -> dict[str, LiteralFamily]:
 
 
 def may_have_literals(path: str) -> bool:
-    """Whether literals over several lines are known in the language of a file."""
+    """Whether the multi-line literals of the file's language are known."""
     return _family(path) is not None
 
 
@@ -78,27 +78,27 @@ def _family(path: str) -> LiteralFamily | None:
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
-    """Those of these lines, which are in order, that begin in a string literal; where that is not sure, none do."""
+    """The lines, of these in order, that begin in a string literal; none of those after an unclear one."""
     ##= man/spec/validate.md#checks
     ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
     ##% excepted text.
     family = _family(path)
     if family is None or not any(sign in text for sign in family.signs):
         return []
-    wanted = list(lines)
+    waiting = list(lines)
     inside = []
     for first, last in _spans(family, text):
-        while wanted and wanted[0] <= first:
-            del wanted[0]
-        while wanted and wanted[0] <= last:
-            inside.append(wanted.pop(0))
-        if not wanted:
+        while waiting and waiting[0] <= first:
+            del waiting[0]
+        while waiting and waiting[0] <= last:
+            inside.append(waiting.pop(0))
+        if not waiting:
             break
     return inside
 
 
 def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
-    """The first and the last line of each literal that has more than one."""
+    """The first and the last line of each multi-line literal."""
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):
         if found.lastgroup == "unsure":

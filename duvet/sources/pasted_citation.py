@@ -1,4 +1,4 @@
-"""Reads a citation that was pasted in any comment style or as TOML."""
+"""Reads a citation that was pasted in any comment style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duvet.text import WHITESPACE, trim
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
 _SIGNS = r"[^\w\s=]{1,8}? ?"
-"""What begins a comment in most languages; in some it is a word."""
+"""The signs that begin a comment in most languages; in some it is a word."""
 _META = re.compile(rf"(?P<mark>{_SIGNS})=")
 _CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
 _TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
@@ -27,111 +27,93 @@ _PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
-    """What a text says, and what is wrong with it."""
+    """The annotations and problems of a pasted text."""
 
     text: str
-    """The same lines in one style, which places are counted in."""
+    """The same lines in the default style, in which places are counted."""
     annotations: list[Annotation]
     problems: list[Problem]
 
 
 class _Lead(NamedTuple):
-    """What lines of annotations begin with, of which it is told where the rest of a line begins."""
+    """The prefixes of a comment style."""
 
     meta: re.Pattern[str]
     content: re.Pattern[str]
 
 
 def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """The annotations of a text; those in the styles that are known read exactly as in a source."""
+    """The annotations of a text; configured styles are read exactly as in a source."""
     ##= man/spec/mcp.md#tools
     ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
     ##% entry of a requirement file, and with code around them.
     lines = [trim(line) for line in text.split("\n")]
-    known = [_lead(style.meta, style.content) for style in styles]
-    own = _read(lines, _named(lines, known)) or _read_any(lines, text, known)
+    known = [_make_lead(style.meta, style.content) for style in styles]
+    naming = [line for line in lines if _NAMING.fullmatch(line)]
+    named = [lead for lead in known if any(map(lead.meta.match, naming))]
+    own = _rewrite(lines, named) or _rewrite_any(lines, text, known)
     written = "\n".join(line or "" for line in own)
     return PastedText(written, *scan_comments(path, written, _PLAIN))
 
 
-def _read_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
-    """The lines in the style of any language, where none of those that are known names a target."""
-    bare = _without_ends(lines, text)
+def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
+    """The lines in the style of any language, for text in which no configured style names a target."""
     first = next(filter(None, lines), "")
     if _BARE.fullmatch(first) and not _NAMING.fullmatch(first):
-        return _plain(lines)
+        return _rewrite_plain(lines)
+    ends = tuple(end for end, begin in _ENDS.items() if begin in text)
+    bare = []
+    for line in lines:
+        end = next((end for end in ends if line.endswith(end)), "")
+        bare.append(line.removesuffix(end).rstrip(WHITESPACE))
+    metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
+    first_known = next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
     return (
-        _read(bare, _foreign(bare, _NAMING.fullmatch))
-        or _read(lines, _first(lines, known))
-        or _read(bare, _foreign(bare, _META.match)[:1])
-        or _read(bare, _foreign(bare, _CONTENT.match)[:1])
-        or _plain(lines)
+        _rewrite(bare, _find_leads(bare, _NAMING.fullmatch))
+        or _rewrite(lines, first_known)
+        or _rewrite(bare, _find_leads(bare, _META.match)[:1])
+        or _rewrite(bare, _find_leads(bare, _CONTENT.match)[:1])
+        or _rewrite_plain(lines)
     )
 
 
-def _named(lines: Iterable[str], known: Iterable[_Lead]) -> list[_Lead]:
-    """The styles in which lines name a target."""
-    naming = [line for line in lines if _NAMING.fullmatch(line)]
-    return [lead for lead in known if any(map(lead.meta.match, naming))]
-
-
-def _first(lines: Iterable[str], known: Sequence[_Lead]) -> list[_Lead]:
-    """The style of the first line that has one."""
-    metas = ([lead] for line in lines for lead in known if lead.meta.match(line))
-    return next(metas, [lead for lead in known if any(map(lead.content.match, lines))])
-
-
-def _foreign(lines: Sequence[str], matched: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
-    """The styles of lines that look so."""
-    marks = dict.fromkeys(found["mark"] for line in lines if (found := matched(line)))
-    return [_lead_of(mark, lines) for mark in marks]
-
-
-def _lead_of(mark: str, lines: Iterable[str]) -> _Lead:
-    """What begins lines with this mark; the first quoted one says which sign all of them have."""
-    either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
-    signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
-    return _Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])"))
+def _find_leads(lines: Sequence[str], match: Callable[[str], re.Match[str] | None]) -> list[_Lead]:
+    """The styles of the lines that match; the first quoted line decides between `#` and `%`."""
+    leads = []
+    for mark in dict.fromkeys(found["mark"] for line in lines if (found := match(line))):
+        either = rf"(?:{re.escape(mark)}|\*)" if _STARS.fullmatch(mark) else re.escape(mark)
+        signs = (found[1] for line in lines if (found := re.match(rf"{either}([#%])(?![#%])", line)))
+        leads.append(_Lead(re.compile(f"{either}="), re.compile(rf"{either}{next(signs, '#')}(?![#%])")))
+    return leads
 
 
 @lru_cache
-def _lead(meta: str, content: str) -> _Lead:
+def _make_lead(meta: str, content: str) -> _Lead:
     return _Lead(*(re.compile(re.escape(one) if one else "(?!)") for one in (meta, content)))
 
 
-def _read(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
-    """The lines of annotations in these styles, written in the plain one; nothing where there is no style."""
-    return [_in_styles(line, leads) for line in lines] if leads else []
+def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
+    """The lines of annotations in these styles, in the default style; nothing without a style."""
+
+    def rewrite(line: str) -> str | None:
+        for lead in leads:
+            for begin, plain in ((lead.meta, _PLAIN.meta), (lead.content, _PLAIN.content)):
+                found = begin.match(line)
+                if found:
+                    return plain + line[found.end() :]
+        return None
+
+    return [rewrite(line) for line in lines] if leads else []
 
 
-def _in_styles(line: str, leads: Iterable[_Lead]) -> str | None:
-    for lead in leads:
-        for begin, plain in ((lead.meta, _PLAIN.meta), (lead.content, _PLAIN.content)):
-            found = begin.match(line)
-            if found:
-                return plain + line[found.end() :]
-    return None
-
-
-def _without_ends(lines: Iterable[str], text: str) -> list[str]:
-    """The lines without what ends a comment that the text begins."""
-    ends = tuple(end for end, begin in _ENDS.items() if begin in text)
-    return [_without_end(line, ends) for line in lines]
-
-
-def _without_end(line: str, ends: tuple[str, ...]) -> str:
-    end = next((end for end in ends if line.endswith(end)), "")
-    return line.removesuffix(end).rstrip(WHITESPACE)
-
-
-def _plain(lines: Iterable[str]) -> list[str | None]:
-    """Lines without any sign: a target, perhaps with fields, and what it quotes."""
+def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
+    """Lines without any comment sign: a target, perhaps with fields, and its quote."""
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):
             found.append(f"{_PLAIN.content} {line}")
         else:
-            # As a target with such a sign is written in a comment.
+            # A target with `=` in it needs its key, as in a comment.
             source = "source=" if "=" in line and not _FIELD.match(line) else ""
             found.append(f"{_PLAIN.meta} {source}{line}")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -16,11 +17,11 @@ from duvet.text import decode_utf8, path_key
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
 Hides = Callable[[str, bool], object]
-"""Whether a path, a folder or not, is left out; what is in a folder that is left out has to be, too."""
+"""Whether a path (and whether it is a folder) is hidden; hidden folders hide their content."""
 
 
 class FilteredTree:
-    """Another tree, less the paths that are hidden."""
+    """A tree without the paths that are hidden."""
 
     def __init__(self, tree: Tree, hides: Hides) -> None:
         self.tree = tree
@@ -51,54 +52,50 @@ _FOLDER_HINT = "patterns have to name files: `src/**` is all folders in src, `sr
 
 
 class SourceFile(Struct, frozen=True):
-    """A file to read, in each style that a rule gives it."""
+    """A file, and each style that a rule reads it in."""
 
     path: str
     styles: tuple[SourceStyle, ...]
 
 
 class RuleOrigin(Struct, frozen=True):
-    """Where a rule is written."""
+    """The place where a rule is written."""
 
     path: str = ""
     place: Callable[[str, int], Place] = lambda key, index: Place()
-    """Where a value of one of its keys stands."""
+    """Returns the place of a value of one of its keys."""
 
 
 class ScannedFile(Struct, frozen=True):
-    """What stands in a file, and what is wrong with it."""
-
     annotations: list[Annotation]
     problems: list[Problem] = []
 
 
 def find_sources(
-    given: Iterable[tuple[SourceRule, RuleOrigin]],
+    patterns: Iterable[tuple[SourceRule, RuleOrigin]],
     tree: Tree,
     root: str,
     report: ProblemReporter,
     within: Callable[[Tree], Tree] | None = None,
 ) -> list[SourceFile]:
-    """Every file that a rule matches, once, with every different style; `within` leaves more out of what it lets see."""
+    """Every file that a rule matches, once, with all its styles; `within` filters each rule's tree further."""
     styles: dict[str, dict[SourceStyle, None]] = {}
-    for rule, origin in given:
+    for rule, origin in patterns:
         style = SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link)
-        view = _view(rule, origin, tree, root, report)
-        seen = within(view) if within else view
-        for path in find_matching_files("pattern", rule.patterns, seen, report, origin):
+        view = _exclude(rule, origin, tree, root, report)
+        for path in find_matching_files("pattern", rule.patterns, within(view) if within else view, report, origin):
             ##= man/spec/trace.md#sources
             ##% duvet MUST read a file once in each comment style of the patterns that match it.
             styles.setdefault(path, {})[style] = None
     return [SourceFile(path, tuple(found)) for path, found in styles.items()]
 
 
-def _view(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
-    """What the rule lets its patterns see."""
+def _exclude(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: ProblemReporter) -> Tree:
     view = tree
     ##= man/spec/trace.md#sources
     ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     if rule.exclude:
-        excluded = match_any(_compiled("exclude", rule.exclude, report, origin))
+        excluded = match_any(_compile("exclude", rule.exclude, report, origin))
         view = FilteredTree(view, lambda path, is_folder: excluded(path))
     if rule.gitignore:
         from duvet.sources.gitignore import IgnoredPaths
@@ -110,13 +107,13 @@ def _view(rule: SourceRule, origin: RuleOrigin, tree: Tree, root: str, report: P
 def find_matching_files(
     key: str, patterns: Iterable[str], tree: Tree, report: ProblemReporter, origin: RuleOrigin
 ) -> list[str]:
-    """The paths that patterns match; a pattern that means nothing is a problem where it is written."""
+    """The paths that patterns match; invalid patterns are reported."""
     return [
-        path for pattern in _compiled(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
+        path for pattern in _compile(key, patterns, report, origin) for path in expand_pattern(pattern, tree, report)
     ]
 
 
-def _compiled(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
+def _compile(key: str, patterns: Iterable[str], report: ProblemReporter, origin: RuleOrigin) -> Iterator[PathPattern]:
     for index, pattern in enumerate(patterns):
         try:
             yield compile_pattern(pattern)
@@ -125,30 +122,30 @@ def _compiled(key: str, patterns: Iterable[str], report: ProblemReporter, origin
             report(rules.CONFIG_BAD_PATTERN.problem(error.message, origin.path, place, hint=error.hint))
 
 
-def scan_file(wanted: SourceFile, tree: Tree) -> ScannedFile:
-    """The annotations of one file, in order where it has one style; a DuvetError where it can't be read."""
-    data = tree.read(wanted.path)
+def scan_file(file: SourceFile, tree: Tree) -> ScannedFile:
+    """The annotations of one file, in order if it has one style; DuvetError if it can't be read."""
+    data = tree.read(file.path)
     found = ScannedFile([], [])
-    relevant = [style for style in wanted.styles if may_have_annotations(data, style.meta, style.content)]
+    relevant = [style for style in file.styles if may_have_annotations(data, style.meta, style.content)]
     if not relevant and data.isascii():
         return found
-    text = decode_utf8(data, wanted.path)
+    text = decode_utf8(data, file.path)
     for style in relevant:
-        annotations, problems = scan_comments(wanted.path, text, style)
+        annotations, problems = scan_comments(file.path, text, style)
         found.annotations.extend(annotations)
         found.problems.extend(problems)
     return found
 
 
 def make_unreadable_problem(error: DuvetError) -> Problem:
-    """The problem that a file that a pattern matches can't be read."""
+    """The problem of a file that a pattern matches and that can't be read."""
     rule = rules.find_broken_rule(error)
     hint = _FOLDER_HINT if rule is rules.FILE_NOT_REGULAR else error.hint
     return rule.problem(error.message, error.path, Place(error.line), hint=hint)
 
 
 class InnerTree(FilteredTree):
-    """Another tree, less the folders that are outside; `report` hears of each of these."""
+    """A tree without the folders that links place outside of it, which are reported."""
 
     def __init__(self, tree: Tree, inside: FolderMembership, report: Callable[[str], None]) -> None:
         super().__init__(tree, lambda path, is_folder: False)
@@ -172,29 +169,17 @@ class InnerTree(FilteredTree):
 
 
 def order_annotations(by_path: dict[str, list[Annotation]]) -> tuple[Annotation, ...]:
-    """All annotations by path, place and kind; two that are equal in everything become one."""
+    """All annotations sorted by path, place and kind, without duplicates."""
     found: list[Annotation] = []
     for path in sorted(by_path, key=path_key):
-        found += _in_file(by_path[path])
+        own = by_path[path]
+        # Most files are in order, without two annotations on a line.
+        is_ordered = all(one.line < other.line for one, other in pairwise(own))
+        found += own if is_ordered else sorted(dict.fromkeys(own), key=_sort_key)
     return tuple(found)
 
 
-def _in_file(annotations: list[Annotation]) -> Iterable[Annotation]:
-    if _is_rising(annotations):
-        return annotations
-    return sorted(dict.fromkeys(annotations), key=_key)
-
-
-def _is_rising(annotations: list[Annotation]) -> bool:
-    line = 0
-    for annotation in annotations:
-        if annotation.line <= line:
-            return False
-        line = annotation.line
-    return True
-
-
-def _key(annotation: Annotation) -> tuple[object, ...]:
+def _sort_key(annotation: Annotation) -> tuple[object, ...]:
     source = annotation.source
     return (
         annotation.line,

@@ -1,1 +1,1 @@
-"""From text to specifications and their requirements."""
+"""Specifications: reading, parsing, requirements and downloads."""

@@ -10,13 +10,10 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 def make_anchor(text: str) -> str:
-    """Letters and digits of ASCII in lower case, joined by single dashes."""
+    """ASCII letters and digits in lower case, joined by single dashes."""
     if not text.isascii():
-        text = text.translate(ROMANIZER)
+        text = text.translate(_ROMANIZER)
     return _SEPARATOR.sub("-", text.lower()).strip("-")
-
-
-UNKNOWN_LETTER = "-"
 
 
 def _table(text: str) -> dict[str, str]:
@@ -71,45 +68,40 @@ _INITIALS, _VOWELS, _FINALS = (
 )
 
 
-class Romanizer(dict[int, str]):
-    """A table for `str.translate` that learns each character when it first meets it."""
+class _Romanizer(dict[int, str]):
+    """A table for `str.translate` that romanizes each character once."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = romanize(chr(code))
+        self[code] = found = _romanize(chr(code))
         return found
 
 
-ROMANIZER = Romanizer()
+_ROMANIZER = _Romanizer()
 
 
-def romanize(char: str) -> str:
-    """One character in ASCII; any sign that is no letter or digit will do for a separator."""
+def _romanize(char: str) -> str:
     if char.isascii():
         return char
-    own = _NAMES.get(char)
-    if own is not None:
-        return f"{own} "
+    name = _NAMES.get(char)
+    if name is not None:
+        return f"{name} "
     if _within(char, _SILENT):
         return ""
-    own = _LETTERS.get(char, _LETTERS.get(char.lower()))
-    if own is not None:
-        return own
+    letter = _LETTERS.get(char, _LETTERS.get(char.lower()))
+    if letter is not None:
+        return letter
     if "가" <= char <= "힣":
-        return _syllable(ord(char) - ord("가"))
+        initial, rest = divmod(ord(char) - ord("가"), len(_VOWELS) * len(_FINALS))
+        vowel, final = divmod(rest, len(_FINALS))
+        return _INITIALS[initial] + _VOWELS[vowel] + _FINALS[final]
     if _within(char, _SIGNS):
-        return UNKNOWN_LETTER
+        return "-"
     letter = normalize("NFD", char)[0]
     return letter if letter.isascii() else _from_anyascii(char)
 
 
 def _within(char: str, ranges: str) -> bool:
     return any(pair[0] <= char <= pair[1] for pair in ranges.split())
-
-
-def _syllable(index: int) -> str:
-    initial, rest = divmod(index, len(_VOWELS) * len(_FINALS))
-    vowel, final = divmod(rest, len(_FINALS))
-    return _INITIALS[initial] + _VOWELS[vowel] + _FINALS[final]
 
 
 def _from_anyascii(char: str) -> str:

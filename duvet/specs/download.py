@@ -1,4 +1,4 @@
-"""Downloads specifications, several at a time, over kept connections."""
+"""Downloads specifications in parallel over reused connections."""
 
 from __future__ import annotations
 
@@ -22,127 +22,116 @@ if TYPE_CHECKING:
     from httpx2 import Client, Response
 
 
+MAX_PARALLEL_DOWNLOADS = 8
+_PAUSE = 0.05
+"""The seconds between two progress messages about one download."""
+
+
 class DownloadClients:
-    """Fetches texts, in as many threads as ask for them."""
+    """HTTP clients shared by the threads of a run."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._lock = Lock()
         self._idle: list[Client] = []
 
-    def fetch(self, url: str, hear: SizeListener) -> bytes:
-        """The text of a URL; a Refusal where there is none."""
+    def fetch(self, url: str, listen: SizeListener) -> bytes:
+        """Return the text of a URL, or raise FetchRefusal."""
         import httpx2
 
         try:
-            client, response = self._answer(url)
+            client, response = self._request(url)
             try:
-                data = fetch_text(client, response, self.policy, hear)
+                data = fetch_text(client, response, self.policy, listen)
             except BaseException:
                 client.close()
                 raise
-        # The last three come from proxies and certificates that the environment asks for.
+        # The last three come from proxies and certificates of the environment.
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, ImportError) as error:
             raise FetchRefusal(str(error) or type(error).__name__) from error
-        self._keep(client)
+        # A download must not depend on the cookies of another.
+        client.cookies.clear()
+        with self._lock:
+            self._idle.append(client)
         return data
 
     def close(self) -> None:
-        """Hang up on all servers that nothing is fetched from."""
-        while client := self._take():
+        while client := self._take_idle():
             client.close()
 
-    def _answer(self, url: str) -> tuple[Client, Response]:
-        """The first answer of the server, and the client for the next."""
+    def _request(self, url: str) -> tuple[Client, Response]:
         import httpx2
 
-        kept = self._take()
-        if kept is not None:
+        idle = self._take_idle()
+        if idle is not None:
             try:
-                return kept, kept.send(kept.build_request("GET", url), stream=True)
-            # Servers hang up on connections that they don't need any more, which is no answer.
+                return idle, idle.send(idle.build_request("GET", url), stream=True)
+            # The server may have closed the idle connection: try a new one.
             except (httpx2.NetworkError, httpx2.RemoteProtocolError):
-                kept.close()
+                idle.close()
             except BaseException:
-                kept.close()
+                idle.close()
                 raise
-        client = self._new()
-        return client, client.send(client.build_request("GET", url), stream=True)
-
-    def _new(self) -> Client:
-        import httpx2
-
         headers = {"accept": "text/plain", "user-agent": f"duvet/{VERSION}"}
         with self._lock:
-            encryption = self._encryption
-        return httpx2.Client(headers=headers, timeout=self.policy.seconds, verify=encryption)
+            certificates = self._certificates
+        client = httpx2.Client(headers=headers, timeout=self.policy.seconds, verify=certificates)
+        return client, client.send(client.build_request("GET", url), stream=True)
 
     @cached_property
-    def _encryption(self) -> SSLContext:
-        """What certificates are checked with; to load them takes longer than anything else about a client."""
+    def _certificates(self) -> SSLContext:
+        # Loading them takes longer than the rest of a client.
         import httpx2
 
         return httpx2.create_ssl_context()
 
-    def _take(self) -> Client | None:
+    def _take_idle(self) -> Client | None:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
-    def _keep(self, client: Client) -> None:
-        # No download may depend on which others there were before.
-        client.cookies.clear()
-        with self._lock:
-            self._idle.append(client)
 
+def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
+    """Download URLs into files, and return the text or the error of each URL.
 
-MAX_PARALLEL_DOWNLOADS = 8
-"""How many downloads are under way at a time."""
-
-_PAUSE = 0.05
-"""How many seconds pass at least between two amounts that are told of one download."""
-
-
-def download_texts(wanted: Mapping[str, str], policy: Policy, progress: Progress) -> dict[str, DownloadOutcome]:
-    """Download texts into files, whole or not at all, and give back by URL what came of it.
-
-    Where several URLs lead to one file, the first one that has a text fills it, and the rest is left out.
+    A file is written completely or not at all. Of several URLs for one file, the first with a text wins.
     """
-    # Where nothing is allowed there is nothing to watch.
-    told = progress.downloads(len(wanted)) if any(_allowed(url, policy) for url in wanted) else Downloads(progress)
-    with told:
-        return _Run(wanted, policy, told).outcomes()
+    # If nothing is allowed, there is no progress to show.
+    is_any_allowed = any(_refusal(url, policy) is None for url in urls)
+    display = progress.downloads(len(urls)) if is_any_allowed else Downloads(progress)
+    with display:
+        return _DownloadRun(urls, policy, display).outcomes()
 
 
-def _allowed(url: str, policy: Policy) -> bool:
+def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
     try:
         check_allowed(url, policy)
-    except FetchRefusal:
-        return False
-    return True
+    except FetchRefusal as refusal:
+        return refusal
+    return None
 
 
-def _lanes(wanted: Mapping[str, str]) -> list[deque[str]]:
-    """The URLs in their order; those that can be in one another's way on disk are in one lane, one after another."""
-    files = set(wanted.values())
+def _lanes(urls: Mapping[str, str]) -> list[deque[str]]:
+    """The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn."""
+    files = set(urls.values())
     lanes: dict[str, deque[str]] = {}
-    for url, file in wanted.items():
+    for url, file in urls.items():
         parts = file.split("/")
         above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
         lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
     return list(lanes.values())
 
 
-class _Run:
-    """Begins downloads, each in a thread of its own, and hears of them: only here is anything told or written."""
+class _DownloadRun:
+    """Starts a thread for each download; only the calling thread shows progress and writes files."""
 
-    def __init__(self, wanted: Mapping[str, str], policy: Policy, told: Downloads) -> None:
-        self.wanted = wanted
+    def __init__(self, urls: Mapping[str, str], policy: Policy, display: Downloads) -> None:
+        self.urls = urls
         self.policy = policy
-        self.told = told
+        self.display = display
         self.clients = DownloadClients(policy)
-        self.waiting = deque(_lanes(wanted))
-        self.under_way: dict[str, tuple[float, deque[str]]] = {}
-        """When a download has to be over, and what comes after it in its lane."""
+        self.waiting = deque(_lanes(urls))
+        self.running: dict[str, tuple[float, deque[str]]] = {}
+        """The deadline of a download, and the rest of its lane."""
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()
         self.found: dict[str, DownloadOutcome] = {}
 
@@ -151,85 +140,82 @@ class _Run:
         ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the
         ##% order in which they arrive.
         try:
-            while self.waiting or self.under_way:
-                while self.waiting and len(self.under_way) < MAX_PARALLEL_DOWNLOADS:
-                    self._begin(self.waiting.popleft())
-                if self.under_way:
-                    self._hear()
+            while self.waiting or self.running:
+                while self.waiting and len(self.running) < MAX_PARALLEL_DOWNLOADS:
+                    self._start(self.waiting.popleft())
+                if self.running:
+                    self._handle_event()
         finally:
-            # What is still under way is not waited for: each thread sees that nobody listens any more.
-            self.under_way.clear()
+            # Threads that are still running see that they are no longer in `running`, and stop.
+            self.running.clear()
             self.clients.close()
         return self.found
 
-    def _begin(self, lane: deque[str]) -> None:
+    def _start(self, lane: deque[str]) -> None:
         url = lane.popleft()
-        self.told.begin(url)
-        self.under_way[url] = (monotonic() + self.policy.seconds, lane)
-        try:
-            check_allowed(url, self.policy)
-        except FetchRefusal as refusal:
-            self._settle(url, refusal)
+        self.display.begin(url)
+        self.running[url] = (monotonic() + self.policy.seconds, lane)
+        refusal = _refusal(url, self.policy)
+        if refusal is not None:
+            self._finish(url, refusal)
         else:
-            Thread(target=self._work, args=(url,), daemon=True).start()
+            Thread(target=self._fetch, args=(url,), daemon=True).start()
 
-    def _work(self, url: str) -> None:
-        told = monotonic()
+    def _fetch(self, url: str) -> None:
+        shown = monotonic()
 
-        def hear(size: int) -> None:
-            nonlocal told
-            if url not in self.under_way:
+        def listen(size: int) -> None:
+            nonlocal shown
+            if url not in self.running:
                 raise FetchRefusal("nobody waits for it")
-            if monotonic() - told > _PAUSE:
-                told = monotonic()
+            if monotonic() - shown > _PAUSE:
+                shown = monotonic()
                 self.events.put((url, size))
 
         try:
-            self.events.put((url, self.clients.fetch(url, hear)))
-        except BaseException as error:  # noqa: BLE001 - handed over
+            self.events.put((url, self.clients.fetch(url, listen)))
+        except BaseException as error:  # noqa: BLE001 - raised again by the calling thread
             self.events.put((url, error))
 
-    def _hear(self) -> None:
-        """Wait for what happens next."""
-        nearest = min(end for end, _ in self.under_way.values())
+    def _handle_event(self) -> None:
+        nearest = min(end for end, _ in self.running.values())
         try:
             url, event = self.events.get(timeout=max(0.0, nearest - monotonic()))
         except Empty:
-            self._give_up()
+            ##= man/spec/trace.md#specifications
+            ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large
+            ##% or takes too long.
+            # The timeouts of a client don't cover name resolution.
+            now = monotonic()
+            for url in [url for url, (end, _) in self.running.items() if end <= now]:
+                self._finish(url, FetchRefusal(f"it took more than {self.policy.seconds:g} seconds"))
             return
-        if url not in self.under_way:
-            return
-        if isinstance(event, int):
-            self.told.amount(url, event)
-        else:
-            self._settle(url, event)
+        if url in self.running:
+            if isinstance(event, int):
+                self.display.amount(url, event)
+            else:
+                self._finish(url, event)
 
-    def _give_up(self) -> None:
-        """What takes too long is left alone; the time-outs of a client don't hold for looking up a name."""
-        ##= man/spec/trace.md#specifications
-        ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
-        ##% takes too long.
-        now = monotonic()
-        for url in [url for url, (end, _) in self.under_way.items() if end <= now]:
-            self._settle(url, FetchRefusal(f"it took more than {self.policy.seconds:g} seconds"))
-
-    def _settle(self, url: str, event: bytes | BaseException) -> None:
-        _, lane = self.under_way.pop(url)
-        outcome = self.found[url] = self._kept(url, event)
+    def _finish(self, url: str, event: bytes | BaseException) -> None:
+        _, lane = self.running.pop(url)
+        outcome = self.found[url] = self._store(url, event)
         if isinstance(outcome, bytes):
-            self.told.amount(url, len(outcome))
-            self.told.end(url)
-            lane = deque(other for other in lane if self.wanted[other] != self.wanted[url])
+            self.display.amount(url, len(outcome))
+            self.display.end(url)
+            lane = deque(other for other in lane if self.urls[other] != self.urls[url])
         else:
-            self.told.fail(url)
+            self.display.fail(url)
         if lane:
             self.waiting.append(lane)
 
-    def _kept(self, url: str, event: bytes | BaseException) -> DownloadOutcome:
-        """The text, which is on disk now, or why it is not."""
-        path = self.wanted[url]
+    def _store(self, url: str, event: bytes | BaseException) -> DownloadOutcome:
+        path = self.urls[url]
         if isinstance(event, FetchRefusal):
-            return _failed(url, event, path)
+            ##= man/spec/trace.md#specifications
+            ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+            failure = FetchError(f"could not download {url}: {event}", hint=f"put its text into {path}")
+            failure.__cause__ = event.__cause__
+            return failure
         if isinstance(event, BaseException):
             raise event
         try:
@@ -237,11 +223,3 @@ class _Run:
         except DuvetError as error:
             return error
         return event
-
-
-def _failed(url: str, refusal: FetchRefusal, path: str) -> FetchError:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
-    error = FetchError(f"could not download {url}: {refusal}", hint=f"put its text into {path}")
-    error.__cause__ = refusal.__cause__
-    return error

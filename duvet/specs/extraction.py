@@ -35,9 +35,9 @@ from duvet.text import format_count, path_parts, quote_text
 from duvet.tree.files import Tree, is_folder
 
 _FIXED = ("/", ".", "..")
-# What leads to another folder, and what no file name should hold or can.
+# Characters that lead to another folder, or that file names can't or shouldn't contain.
 _NAMELESS = re.compile(r"[/\x00-\x1f\x7f]")
-# File systems take names of 255 bytes, and a whole paragraph is a title where a line of hyphens follows it.
+# File systems allow names of 255 bytes, and a paragraph above a line of hyphens is a title.
 _LONGEST, _KEPT = 240, 50
 
 
@@ -71,43 +71,53 @@ def _below(parts: list[str], folder: str) -> list[str]:
 
 
 class Extraction(Struct, frozen=True):
-    """What the configured specifications ask for; files by path, with the annotations that they hold."""
+    """The requirement files of the configured specifications, with the annotations in them."""
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
     folders: dict[str, str]
-    """The folder of requirement files of each specification, and how their targets begin."""
+    """By folder: the beginning of the targets in it."""
     problems: list[Problem]
     all_below: str = ""
-    """The folder in which there are no files but those of these specifications; empty where others have some there."""
+    """The folder that contains no other files; empty if it may contain others."""
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
     """Extract the requirements of every configured specification, in memory."""
-    # Without any specification, what is there was put there by other means.
+    # Without any configured specification, the files in the folder come from elsewhere.
     is_owner = config.specifications and config.finds_extracted
     extraction = Extraction({}, {}, {}, [], config.requirements_folder if is_owner else "")
     library.prefetch(_located(config))
     for index, rule in enumerate(config.specifications):
+        place, label = config.specification_place(index), "configured here"
         try:
             specification = library.load(locate_specification(rule.source, rule.format))
+        except ProblemsError as error:
+            extraction.problems.append(replace(error.problems[0], path=config.path, place=place, label=label))
+            continue
         except DuvetError as error:
-            extraction.problems.append(_unavailable(config, index, error))
+            broken = rules.find_broken_rule(error)
+            problem = broken.problem(str(error), config.path, place, label=label, hint=error.hint)
+            extraction.problems.append(problem)
             continue
         lost = _extract(config, library, specification, root, extraction)
         if lost:
-            extraction.problems.append(_clash(config, index, lost))
+            more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
+            message = f"the requirements of {lost[0]}{more} are lost: they have the same requirement files as these"
+            hint = "give the two specifications names that differ in more than their extensions"
+            problem = rules.REQUIREMENT_CLASH.problem(message, config.path, place, label=label, hint=hint)
+            extraction.problems.append(problem)
     return extraction
 
 
 def _located(config: Config) -> Iterator[Locator]:
     for rule in config.specifications:
-        # What is wrong with a name is told at its place.
+        # A bad name is reported at its place.
         with suppress(DuvetError):
             yield locate_specification(rule.source, rule.format)
 
 
-class _Asked(Struct, frozen=True):
+class _SpecificationFiles(Struct, frozen=True):
     """The requirement files of one specification, and the annotations in them."""
 
     files: dict[str, bytes]
@@ -115,42 +125,30 @@ class _Asked(Struct, frozen=True):
 
 
 def _extract(config: Config, library: Library, specification: Specification, root: str, all: Extraction) -> list[str]:
-    """Add the files of a specification; the targets of others that have the same files."""
+    """Add the files of a specification; return the targets of others that lose the same files."""
     name = format_locator(specification.locator, root)
     path = specification.path
     folder = requirements_folder(path, config.requirements_folder, config.specifications_folder)
     all.folders[folder] = f"{name}#"
+
+    def extract() -> _SpecificationFiles:
+        own = _SpecificationFiles({}, {})
+        for section, found in list_extracted_sections(specification):
+            file = requirements_file(folder, section.id)
+            target = f"{name}#{section.id}"
+            own.files[file], own.annotations[file] = make_requirement_file(file, target, section, found)
+        return own
+
     how = f"{name}\n{folder}\n{specification.locator.format.name}"
-    asked = library.memory.parse_text(
-        "requirements", _Asked, path, how, specification.data, lambda: _asked(specification, name, folder)
-    )
+    own = library.memory.parse_text("requirements", _SpecificationFiles, path, how, specification.data, extract)
     lost = [
         all.annotations[path][0].target
-        for path, (first, *_) in asked.annotations.items()
+        for path, (first, *_) in own.annotations.items()
         if path in all.annotations and all.annotations[path][0].target != first.target
     ]
-    all.files.update(asked.files)
-    all.annotations.update(asked.annotations)
+    all.files.update(own.files)
+    all.annotations.update(own.annotations)
     return lost
-
-
-def _asked(specification: Specification, name: str, folder: str) -> _Asked:
-    asked = _Asked({}, {})
-    for section, found in list_extracted_sections(specification):
-        path = requirements_file(folder, section.id)
-        asked.files[path], asked.annotations[path] = make_requirement_file(path, f"{name}#{section.id}", section, found)
-    return asked
-
-
-def _clash(config: Config, index: int, lost: list[str]) -> Problem:
-    more = f" and {format_count(len(lost) - 1, 'more section')}" if len(lost) > 1 else ""
-    return rules.REQUIREMENT_CLASH.problem(
-        f"the requirements of {lost[0]}{more} are lost: they have the same requirement files as these",
-        config.path,
-        config.specification_place(index),
-        label="configured here",
-        hint="give the two specifications names that differ in more than their extensions",
-    )
 
 
 WRITERS_BY_EXTENSION = {"toml": render_toml_file, "rs": render_rust_file}
@@ -172,23 +170,16 @@ def extract_specification(
 
 
 def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
-    """The sections that hold requirements."""
+    """The sections that contain requirements."""
     for section in specification.sections:
         found = extract_requirements(section)
         if found:
             yield section, found
 
 
-def _unavailable(config: Config, index: int, error: DuvetError) -> Problem:
-    place, label = config.specification_place(index), "configured here"
-    if isinstance(error, ProblemsError):
-        return replace(error.problems[0], path=config.path, place=place, label=label)
-    return rules.find_broken_rule(error).problem(str(error), config.path, place, label=label, hint=error.hint)
-
-
 @cache
 def _generated() -> re.Pattern[bytes]:
-    """The form of a file that an extraction wrote; compiled only where one may be stale."""
+    """The form of a file that an extraction wrote; compiled only when a file may be stale."""
     return re.compile(
         rb"""
         target[ ]=[ ]"(?P<target>[^\n]*)"\n
@@ -205,22 +196,21 @@ def _generated() -> re.Pattern[bytes]:
 
 
 def _match(data: bytes) -> re.Match[bytes] | None:
-    """The parts of a file, if an extraction can have written it."""
     return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
-    """Files that an earlier extraction wrote for sections that ask for nothing any more."""
-    wanted = set(map(normpath, extraction.files))
+    """Files that an earlier extraction wrote for sections that no longer have requirements."""
+    current = set(map(normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
             path = f"{folder}/{name}"
-            if name.endswith(".toml") and normpath(path) not in wanted and _is_generated(folder, path, target, tree):
+            if name.endswith(".toml") and normpath(path) not in current and _is_generated(folder, path, target, tree):
                 yield path
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Whether an extraction can have written the file, to the letter; what people wrote or changed is theirs."""
+    """Whether an extraction wrote exactly this file; files that people wrote or changed are theirs."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.
@@ -236,18 +226,13 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
 
 
 def make_stale_problem(path: str) -> Problem:
-    """The warning about a stale file."""
-    return rules.REQUIREMENT_STALE.problem(
-        "this file was extracted from an earlier text of the specification; its section asks for nothing any more",
-        path,
-        Place(1),
-        hint="`--prune` removes it",
-    )
+    message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
+    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint="`--prune` removes it")
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Files that were extracted from specifications that are configured no more, with the names of these."""
-    # What can't be loaded now may have been written under any name.
+    """Files extracted from specifications that are no longer configured, with the names of these."""
+    # The files of a specification that can't be loaded now may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
     todo = [extraction.all_below]
@@ -265,7 +250,7 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
 
 
 def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
-    """The specification that a file was extracted from; empty where people wrote it, changed it or put it there."""
+    """The specification that a file was extracted from; empty if people wrote, changed or moved it."""
     try:
         found = _match(library.tree.read(path))
         name = found["target"].decode().partition("#")[0] if found else ""
@@ -277,10 +262,6 @@ def _extracted_from(folder: str, path: str, out: str, library: Library) -> str:
 
 
 def make_orphaned_problem(path: str, name: str) -> Problem:
-    """The warning about a file of a specification that is configured no more."""
-    return rules.REQUIREMENT_STALE.problem(
-        f"this file was extracted from {quote_text(name)}, which is not in the configuration",
-        path,
-        Place(1),
-        hint="`--prune` removes it; a `[[specification]]` would keep it up to date",
-    )
+    message = f"this file was extracted from {quote_text(name)}, which is not in the configuration"
+    hint = "`--prune` removes it; a `[[specification]]` would keep it up to date"
+    return rules.REQUIREMENT_STALE.problem(message, path, Place(1), hint=hint)

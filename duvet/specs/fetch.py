@@ -1,4 +1,4 @@
-"""Fetches one URL: what may be fetched, and the text that a response leads to."""
+"""Fetches one URL within the limits of a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DownloadOutcome = bytes | DuvetError
 """The text, or why there is none."""
 SizeListener = Callable[[int], None]
-"""Hears how many bytes have come; what it raises ends the download."""
+"""Called with the number of bytes received; an exception that it raises ends the download."""
 
 _MOST_REDIRECTS = 10
 # Compiled where something is downloaded.
@@ -27,7 +27,7 @@ _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)
 
 
 class Policy(Struct, frozen=True):
-    """What may be downloaded: how large a text, in how many seconds, and from where."""
+    """The limits of downloads: size, time, and allowed sources."""
 
     offline: bool = False
     allow_http: bool = False
@@ -36,11 +36,11 @@ class Policy(Struct, frozen=True):
 
 
 class FetchRefusal(Exception):
-    """Why there is no text."""
+    """The reason why a URL has no text."""
 
 
 def check_allowed(url: str, policy: Policy) -> None:
-    """A Refusal where the policy is against it, whatever the server would say."""
+    """Raise FetchRefusal if the policy forbids this URL."""
     scheme = url.partition(":")[0]
     ##= man/spec/trace.md#specifications
     ##% With `--offline`, duvet MUST NOT download anything.
@@ -55,17 +55,8 @@ def check_allowed(url: str, policy: Policy) -> None:
         raise FetchRefusal("it is not https")
 
 
-def fetch_text(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
-    """The text that an answer leads to through any redirects but those that leave https."""
-    data = _followed(client, response, policy, hear)
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
-    if re.match(_HTML, data):
-        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
-    return data
-
-
-def _followed(client: Client, response: Response, policy: Policy, hear: SizeListener) -> bytes:
+def fetch_text(client: Client, response: Response, policy: Policy, listen: SizeListener) -> bytes:
+    """The text of a response after redirects, which must not leave HTTPS."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):
         following = response.next_request
@@ -78,10 +69,15 @@ def _followed(client: Client, response: Response, policy: Policy, hear: SizeList
     with closing(response):
         if response.next_request is not None:
             raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
-        return _body(response, policy.max_bytes, end, hear)
+        data = _read_body(response, policy.max_bytes, end, listen)
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    if re.match(_HTML, data):
+        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
+    return data
 
 
-def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) -> bytes:
+def _read_body(response: Response, max_bytes: int, end: float, listen: SizeListener) -> bytes:
     if not response.is_success:
         raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
     data = bytearray()
@@ -91,5 +87,5 @@ def _body(response: Response, max_bytes: int, end: float, hear: SizeListener) ->
             raise FetchRefusal(f"it is larger than {max_bytes} bytes")
         if time.monotonic() > end:
             raise FetchRefusal("it took too long")
-        hear(len(data))
+        listen(len(data))
     return bytes(data)

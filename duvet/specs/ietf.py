@@ -17,7 +17,7 @@ from duvet.text import BOM, byte_length, trim
 _WIDTH = 72
 _MOST_LINES = 6
 _SLACK = 24
-"""By how much the two margins of a centred line may differ."""
+"""The largest difference between the two margins of a centred line."""
 
 _COLUMNS = " " * 3
 _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet draft")
@@ -27,28 +27,17 @@ def find_front_title(text: str) -> str:
     """The title: the first centred block below the header, on one line; empty if there is none."""
     page = text.removeprefix(BOM).lstrip().partition("\f")[0].rstrip()
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", page.replace("\r\n", "\n"))]
-    announced = dropwhile(lambda block: not _is_announcement(block), blocks)
-    next(announced, None)
-    for block in announced:
-        if _is_title(block):
-            return " ".join(" ".join(line for line in block if not _is_draft_name(line)).split())
-        if not _may_precede_title(block[0]):
+    below = dropwhile(lambda block: not any(words in "\n".join(block).lower() for words in _ANNOUNCEMENTS), blocks)
+    next(below, None)
+    for block in below:
+        # Full lines of a paragraph are centred, too, but there are more of them, or they end with a dot.
+        if len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block)):
+            lines = (line for line in block if not line.strip().lstrip("<").startswith("draft-"))
+            return " ".join(" ".join(lines).split())
+        first = block[0]
+        if not (first.startswith(" ") or ": " in first or _COLUMNS in first):
             break
     return ""
-
-
-def _is_announcement(block: list[str]) -> bool:
-    header = "\n".join(block).lower()
-    return any(words in header for words in _ANNOUNCEMENTS)
-
-
-def _may_precede_title(line: str) -> bool:
-    return line.startswith(" ") or ": " in line or _COLUMNS in line
-
-
-def _is_title(block: list[str]) -> bool:
-    """Full lines of a paragraph are centred as well, but there are more of them, or they end with a dot."""
-    return len(block) <= _MOST_LINES and not block[-1].endswith(".") and all(map(_is_centred, block))
 
 
 def _is_centred(line: str) -> bool:
@@ -58,15 +47,11 @@ def _is_centred(line: str) -> bool:
     return abs(left - right) <= _SLACK and _COLUMNS not in stripped
 
 
-def _is_draft_name(line: str) -> bool:
-    return line.strip().lstrip("<").startswith("draft-")
-
-
 SectionNumbers = tuple[int, ...]
 
 LARGEST_NUMBER = 199
 LETTER_A = 1000
-"""Letters come after all numbers, so that one comparison serves both."""
+"""Letters follow all numbers, so that one comparison is enough for both."""
 
 _GAP = r"[^\S\x1c-\x1f]"
 """White space, without the separators that only Python counts as such."""
@@ -78,7 +63,7 @@ _WIDE = " " * 5
 
 
 class NumberedHeading(Struct, frozen=True):
-    """A numbered title and where in its line it begins."""
+    """A numbered title and its column."""
 
     id: str
     numbers: SectionNumbers
@@ -104,14 +89,12 @@ def parse_heading(line: str) -> NumberedHeading | None:
 
 
 def can_be_heading(heading: NumberedHeading, last: SectionNumbers | None, after_break: bool) -> bool:
-    """Whether the heading is one, after the last number and the line before it."""
     if after_break and "|" not in heading.title.strip("|"):
         return True
     return is_successor(heading.numbers, last) if last else heading.id.endswith(("-1", "-1.0"))
 
 
 def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
-    """Whether a document that has come to the last number can go on with this one."""
     if numbers == last:
         return False
     for before, after in zip(last, numbers, strict=False):
@@ -123,7 +106,7 @@ def is_successor(numbers: SectionNumbers, last: SectionNumbers) -> bool:
 
 
 def _numbers_of(number: str) -> SectionNumbers | None:
-    """The parts of a number: a capital or none, then integers, the first of which is not zero."""
+    """The parts of a number: an optional capital, then integers, the first of which is not zero."""
     letter = LETTER_A + ord(number[0]) - ord("A") if "A" <= number[:1] <= "Z" else 0
     rest = number[1:].removeprefix(".") if letter else number
     if letter and not rest:
@@ -138,16 +121,14 @@ def _numbers_of(number: str) -> SectionNumbers | None:
 
 
 def _is_odd(title: str) -> bool:
-    """Whether this is from a table of contents, from a table or from code."""
+    """Whether the title comes from a table of contents, a table or code."""
     if "....." in title or ". . ." in title or " . . " in title or _WIDE in title:
         return True
     return title.startswith(";") or title.endswith(("{", "[", "(", ";"))
 
 
-__all__ = ["find_front_title", "parse_ietf"]
-
-# What a line is, as one letter, so that one expression sees all lines of a file: blank, text, a page break,
-# a running head or foot, a heading.
+# The kind of a line as one letter, so that one expression matches all lines of a file: blank, text, a page break, a
+# running head or foot, a heading.
 _BLANK, _TEXT, _PAGE, _RUNNING, _HEADING = b"btprh"
 _KINDS = bytes.maketrans(b"\0\1", b"bt")
 
@@ -182,20 +163,19 @@ _NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
 
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"
-"""What the lines around a title without a number are."""
+"""The lines around a title without a number."""
 
-# The first look at a line keeps most of them from a second one.
+# Most lines need no further look.
 _TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
 _HEAD = re.compile(rb"\nRFC [1-9][0-9]*  ")
 _PAGE_NUMBER = re.compile(rb"\[Page [0-9]+\](\r?\n)?")
 
-# More than one empty line, or a page break, or running heads. A text right after a page break is a head that
-# doesn't look like one.
+# More than one empty line, or a page break, or running heads. Text right after a page break is an unusual head.
 _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a file, the bytes at which they start, and what they are."""
+    """The lines of a file, their byte offsets, and their kinds."""
 
     texts: list[str]
     starts: list[int]
@@ -203,7 +183,7 @@ class _Lines(Struct, frozen=True):
 
 
 class _Title(Struct, frozen=True):
-    """A heading, and the byte at which its title starts."""
+    """A heading, and the byte offset of its title."""
 
     id: str
     text: str
@@ -211,9 +191,13 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes) -> tuple[Section, ...]:
-    """The sections of a text in UTF-8, in its order."""
+    """The sections of a UTF-8 text in order."""
     lines = _split(data)
-    _mark_blanks(lines)
+    for index in compress(count(), map(str.isspace, lines.texts)):
+        line = lines.texts[index]
+        if not trim(line):
+            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
+            lines.texts[index] = ""
     _mark_running(data, lines)
     sections: dict[str, Section] = {}
     for section in _sections(_mark_titles(data, lines), lines):
@@ -236,16 +220,8 @@ def _split(data: bytes) -> _Lines:
     return _Lines(texts, starts, bytearray(map(bool, texts)).translate(_KINDS))
 
 
-def _mark_blanks(lines: _Lines) -> None:
-    for index in compress(count(), map(str.isspace, lines.texts)):
-        line = lines.texts[index]
-        if not trim(line):
-            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
-            lines.texts[index] = ""
-
-
 def _mark_running(data: bytes, lines: _Lines) -> None:
-    """Mark the running heads and feet: lines that begin with the number of the RFC, or with or in that of a page."""
+    """Mark running heads and feet: lines that begin with the RFC number, or have a page number."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
@@ -285,7 +261,12 @@ def _mark_titles(data: bytes, lines: _Lines) -> list[_Title]:
 
 
 def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
-    keep = _kept(lines.kinds)
+    # Text is kept, and one empty line for each gap that doesn't begin with a running head.
+    keep = bytearray(b"\1") * len(lines.kinds)
+    for gap in _IETF_GAP.finditer(lines.kinds):
+        start, end = gap.span()
+        start += lines.kinds[start] != _RUNNING
+        keep[start:end] = bytes(end - start)
     texts, starts = list(compress(lines.texts, keep)), list(compress(lines.starts, keep))
     places = [place.start() for place in re.finditer(b"h", bytes(compress(lines.kinds, keep)))]
     places.append(len(texts))
@@ -297,13 +278,3 @@ def _sections(titles: list[_Title], lines: _Lines) -> Iterator[Section]:
             first += 1
         span = (title.start, title.start + byte_length(title.text))
         yield Section(title.id, title.text, span, title.text, tuple(texts[first:end]), tuple(starts[first:end]))
-
-
-def _kept(kinds: bytearray) -> bytearray:
-    """Which lines stay: those with text, and one empty line for each gap that doesn't begin with a running head."""
-    keep = bytearray(b"\1") * len(kinds)
-    for gap in _IETF_GAP.finditer(kinds):
-        start, end = gap.span()
-        start += kinds[start] != _RUNNING
-        keep[start:end] = bytes(end - start)
-    return keep

@@ -1,4 +1,4 @@
-"""RFC 2119 keywords, and the sentences of a section that hold one."""
+"""Finds RFC 2119 keywords and the requirements that contain them."""
 
 from __future__ import annotations
 
@@ -31,17 +31,15 @@ _KEYWORD = re.compile(
 _NOT = "NOT "
 _DOT_NOT = f".{_NOT}"
 _OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
-"""What counts as part of a word besides letters, marks, digits and connectors."""
+"""Characters that belong to words besides letters, marks, digits and connectors."""
 
 
 class Keyword(Struct, frozen=True):
-    """An occurrence of a keyword."""
-
     start: int
     end: int
     level: Level
     rank: int
-    """Which of the keywords this is: in one line, all occurrences of one count before those of the next."""
+    """The index of the keyword: awslabs duvet searches each line for one keyword after the other."""
 
 
 _MEANINGS = {
@@ -50,7 +48,6 @@ _MEANINGS = {
 
 
 def find_keywords(text: str) -> Iterator[Keyword]:
-    """The keywords of a text in its order."""
     is_plain = text.isascii()
     for found in _KEYWORD.finditer(text):
         start, end = found.span()
@@ -63,7 +60,7 @@ def find_keywords(text: str) -> Iterator[Keyword]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether the keyword is a word of its own, where letters of all scripts count."""
+    """Whether the keyword is a word of its own in a text with letters of any script."""
     before, after = text[start - 1 : start], text[end : end + 1]
     return not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end)))
 
@@ -83,7 +80,7 @@ _BLANK = " \t\n"
 
 
 class SentenceOpenings:
-    """Finds where sentences begin, and looks at no part of the text once more for each of them.
+    """Finds the beginnings of sentences in linear time.
 
     A sentence begins behind the last dot on its line, or on a line before. If that dot ends no sentence, the first one
     on its line that does counts.
@@ -93,16 +90,16 @@ class SentenceOpenings:
         self.text = text
         self._dot = -1
         self._dots_to = 0
-        """The last dot, and how far the text has been searched for it."""
+        """The last dot, and the end of the text that was searched for it."""
         self._newline = -1
         self._newlines_to = 0
         self._known: dict[int, int] = {}
-        """Where sentences begin that follow dots which end none."""
+        """The beginnings of sentences after dots that end none."""
         self._ends: dict[int, int] = {}
-        """Where the first sentence of a line ends, by the beginning of the line."""
+        """The end of the first sentence of a line, by the beginning of the line."""
 
     def before(self, offset: int, floor: int) -> int:
-        """Where the sentence begins that the offset is in, not before the floor; both rise from call to call."""
+        """The beginning of the sentence at the offset, not before the floor; both rise from call to call."""
         text = self.text
         dot = text.rfind(".", max(floor, self._dots_to), offset)
         self._dots_to = offset
@@ -126,7 +123,7 @@ class SentenceOpenings:
         return max(self._newline + 1, floor)
 
     def _look_back(self, dot: int, line: int, floor: int) -> None:
-        """What is behind a dot that ends no sentence holds for all such dots on the way there."""
+        """Find the beginning for a dot that ends no sentence, and for all such dots on the way there."""
         text, known = self.text, self._known
         passed = []
         while dot not in known:
@@ -144,7 +141,7 @@ class SentenceOpenings:
             known[place] = known[dot]
 
     def _first_end(self, line: int, dot: int) -> int:
-        """Where the first sentence on a line ends that is cut off in front of a dot, or 0."""
+        """The end of the first sentence on a line if a dot cuts it off, or 0."""
         text, ends = self.text, self._ends
         if line not in ends:
             stop = text.find("\n", dot)
@@ -163,18 +160,16 @@ _PARAGRAPH = "\n\n"
 
 
 class _Sentence(Struct, frozen=True):
-    """Where a requirement begins, what it says line by line, and its keywords."""
-
     start: int
     pieces: tuple[str, ...]
     keywords: list[Keyword]
 
 
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
-    """The requirements of a section in the order of its text, each of them once."""
+    """The requirements of a section in the order of its text, without repetitions."""
     text = _text(section)
     found = []
-    for group in _equal(_sentences(text)):
+    for group in _group_equal(_sentences(text)):
         ##= man/spec/trace.md#requirements
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
@@ -185,7 +180,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
 
 
 def _text(section: Section) -> str:
-    """The lines of the section; where a list item begins or ends, sentences do, as at an empty line."""
+    """The lines of the section; sentences end where a list item begins or ends, as at an empty line."""
     if not section.breaks:
         return "\n".join(section.lines)
     breaks = [0, *sorted(section.breaks), len(section.lines)]
@@ -209,19 +204,19 @@ def _sentences(text: str) -> list[_Sentence]:
     ]
 
 
-def _equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
-    """The sentences that differ in nothing but spacing that doesn't count, together."""
+def _group_equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
+    """Group the sentences that differ only in spacing that doesn't count."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement, and wrapping MUST NOT change its id.
-    for alike in _grouped(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
+    for alike in _group(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
         if len(alike) == 1:
             yield alike
         else:
-            yield from _grouped(alike, [normalise("\n".join(each.pieces)) for each in alike])
+            yield from _group(alike, [normalise("\n".join(each.pieces)) for each in alike])
 
 
-def _grouped(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
+def _group(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
     groups: dict[str, list[_Sentence]] = {}
     for sentence, key in zip(sentences, keys, strict=True):
         groups.setdefault(key, []).append(sentence)
@@ -229,7 +224,7 @@ def _grouped(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sent
 
 
 def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
-    """What a search line by line finds first, which looks in each line for one keyword after the other."""
+    """The sentence that awslabs duvet finds first: it searches each line for one keyword after the other."""
     starts = line_starts(text)
 
     def found_at(sentence: _Sentence) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""The specifications of a run: found, read, parsed once, and given ids."""
+"""Loads the specifications of a run, parses each once, and assigns their ids."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
 
 
-def detect_format(path: str, text: str, wanted: Format = Format.AUTO) -> Format:
-    """The format of a file: what is wanted, or what its name and its first character tell."""
+def detect_format(path: str, text: str, requested: Format = Format.AUTO) -> Format:
+    """The requested format, or the format that the name and the first character of a file suggest."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
     ##% that, or else as IETF text.
-    if wanted is not Format.AUTO:
-        return wanted
+    if requested is not Format.AUTO:
+        return requested
     if _MARKDOWN_NAME.search(path) or _MARKDOWN_START.match(text):
         return Format.MARKDOWN
     return Format.IETF
@@ -40,37 +40,39 @@ _FRONT = re.compile(r"\s*(?:[^\n]*\n){0,20}?(?:Request for Comments|RFC)(?::| -)
 
 
 def find_file_stem(path: str) -> str:
-    """The name of a file without its folders and its extension."""
     return strip_extension(posixpath.basename(path))
 
 
 def name_ietf_specification(path: str, front: str) -> str:
-    """`RFC n` by the file's name or by what its first page says; a draft is called as its file is."""
+    """`RFC n` from the name of the file or its first page; a draft has the name of its file."""
     found = _RFC_FILE.fullmatch(find_file_stem(path)) or _FRONT.match(front)
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
 
 def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
-    """The specifications in their order, each with an id of its own.
-
-    Where several would have the same one, those after the first get a number.
-    """
-    ordered = sorted(specifications, key=lambda specification: locator_key(specification.locator))
-    wanted = [_plain_id(specification) for specification in ordered]
-    ids = _distinct(wanted, set())
-    return tuple(replace(specification, id=id) for specification, id in zip(ordered, ids, strict=True))
+    """Sort the specifications and give each an id of its own; later ones with the same id get a number."""
+    return assign_further_ids(specifications, ())
 
 
 def assign_further_ids(
     specifications: Iterable[Specification], known: Iterable[Specification]
 ) -> tuple[Specification, ...]:
-    """Those of the specifications that are not known yet, with ids that no known one has."""
-    taken = {one.locator: one.id for one in known}
+    """The specifications that are not among the known ones, with ids that no known one has."""
+    ids = {one.locator: one.id for one in known}
     further = sorted(
-        (one for one in specifications if one.locator not in taken), key=lambda one: locator_key(one.locator)
+        (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
     )
-    ids = _distinct([_plain_id(one) for one in further], set(taken.values()))
-    return tuple(replace(specification, id=id) for specification, id in zip(further, ids, strict=True))
+    plain = [_plain_id(one) for one in further]
+    taken = set(ids.values())
+    named = []
+    for specification, wanted in zip(further, plain, strict=True):
+        number, id = 1, wanted
+        while id in taken or (number > 1 and id in plain):
+            number += 1
+            id = f"{wanted}-{number}"
+        taken.add(id)
+        named.append(replace(specification, id=id))
+    return tuple(named)
 
 
 def _plain_id(specification: Specification) -> str:
@@ -78,29 +80,15 @@ def _plain_id(specification: Specification) -> str:
     return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
 
 
-def _distinct(wanted: list[str], taken: set[str]) -> list[str]:
-    reserved = set(wanted)
-    ids = []
-    for id in wanted:
-        number = 1
-        own = id
-        while own in taken or (number > 1 and own in reserved):
-            number += 1
-            own = f"{id}-{number}"
-        taken.add(own)
-        ids.append(own)
-    return ids
-
-
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
-"""Downloads URLs into files, and gives back the text of each that was tried, or why there is none."""
+"""Downloads URLs into files; returns the text or the error of each."""
 
-_LIBRARY_FRONT = 8192
-"""The characters that hold the first page of a text."""
+_FRONT_LENGTH = 8192
+"""The characters that contain the first page of a text."""
 
 
 class ParsedSpecification(Struct, frozen=True):
-    """What a text says of itself, wherever it was found."""
+    """The content of a text, independent of its location."""
 
     format: Format
     name: str
@@ -110,7 +98,7 @@ class ParsedSpecification(Struct, frozen=True):
 
 
 class Library:
-    """Loads specifications; what was read or parsed once is kept."""
+    """Loads specifications, and caches what it reads and parses."""
 
     def __init__(
         self, tree: Tree, folder: str, fetcher: Fetcher | None = None, cwd: str = "", memory: Cache | None = None
@@ -121,42 +109,41 @@ class Library:
         self.cwd = cwd
         self.memory = memory or Cache()
         self.failures: dict[Locator, DuvetError] = {}
-        """Why specifications could not be loaded; nothing is tried twice."""
+        """The errors of specifications that could not be loaded, which are not tried again."""
         self._loaded: dict[Locator, Specification] = {}
         self._fetched: dict[str, DownloadOutcome] = {}
         self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
-        """The specification, read and parsed; a DuvetError where that can't be done."""
+        """Return the parsed specification, or raise a DuvetError."""
         known = self._loaded.get(locator)
         if known is not None:
             return known
         if locator in self.failures:
             raise self.failures[locator]
         try:
-            loaded = self._loaded[locator] = self._load(locator)
+            path = self.path(locator)
+            loaded = self._loaded[locator] = self._make(locator, path, self._read(locator, path))
         except DuvetError as error:
             self.failures[locator] = error
             raise
         return loaded
 
     def prefetch(self, locators: Iterable[Locator]) -> None:
-        """Download at the same time whatever of these is not on disk; what came of it is told when it is loaded."""
+        """Download those of these that are missing on disk in parallel; errors are raised by `load`."""
         if self.fetcher is None:
             return
-        wanted = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
-        missing = {url: path for url, path in wanted.items() if self._is_missing(url, path)}
-        if missing:
-            found = self.fetcher(missing)
-            self._fetched.update(found)
-            for url, outcome in found.items():
-                if isinstance(outcome, bytes):
-                    self.memory.note_written(missing[url], outcome)
-                else:
-                    ##= man/spec/cache.md#freshness
-                    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
-                    ##% that changed during the run.
-                    self.memory.forgo()
+        paths = {canonical_url(one.name): self.path(one) for one in locators if one.is_url}
+        missing = {url: path for url, path in paths.items() if self._is_missing(url, path)}
+        for url, outcome in self.fetcher(missing).items() if missing else ():
+            self._fetched[url] = outcome
+            if isinstance(outcome, bytes):
+                self.memory.note_written(missing[url], outcome)
+            else:
+                ##= man/spec/cache.md#freshness
+                ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input
+                ##% that changed during the run.
+                self.memory.forgo()
 
     def _is_missing(self, url: str, path: str) -> bool:
         ##= man/spec/trace.md#specifications
@@ -165,18 +152,13 @@ class Library:
         return url not in self._fetched and not self.tree.exists(path)
 
     def path(self, locator: Locator) -> str:
-        """The file that holds the text."""
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def load_from(self, path: str, locator: Locator) -> Specification:
-        """The specification of that identity, whose text is in this file."""
-        return self._made(locator, path, self.tree.read(path))
+        """Load the specification of that identity from this file."""
+        return self._make(locator, path, self.tree.read(path))
 
-    def _load(self, locator: Locator) -> Specification:
-        path = self.path(locator)
-        return self._made(locator, path, self._read(locator, path))
-
-    def _made(self, locator: Locator, path: str, data: bytes) -> Specification:
+    def _make(self, locator: Locator, path: str, data: bytes) -> Specification:
         how = locator.format.name
         parsed = self.memory.parse_text(
             "sections", ParsedSpecification, path, how, data, lambda: self._parse(path, data, locator)
@@ -208,31 +190,28 @@ class Library:
         return self.tree.read(path)
 
     def _parse(self, path: str, data: bytes, locator: Locator) -> ParsedSpecification:
-        """One text under two names is parsed once."""
         text = decode_utf8(data, path)
         format = detect_format(path, text, locator.format)
         key = (data, format)
+        # The same text under two names is parsed once.
         if key not in self._parsed:
-            self._parsed[key] = _markdown(data) if format is Format.MARKDOWN else _ietf(data, text)
+            self._parsed[key] = _parse_markdown(data) if format is Format.MARKDOWN else _parse_ietf(data, text)
         parsed = self._parsed[key]
-        name = (
-            name_ietf_specification(path, text[:_LIBRARY_FRONT])
-            if format is Format.IETF
-            else parsed.name or find_file_stem(path)
-        )
-        return replace(parsed, name=name)
+        if format is Format.IETF:
+            return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
+        return replace(parsed, name=parsed.name or find_file_stem(path))
 
 
-def _markdown(data: bytes) -> ParsedSpecification:
-    from duvet.specs import markdown
+def _parse_markdown(data: bytes) -> ParsedSpecification:
+    from duvet.specs.markdown import parse_markdown
 
-    document = markdown.parse_markdown(data)
+    document = parse_markdown(data)
     first = document.sections[0].title if document.sections else ""
     title = document.title
     return ParsedSpecification(Format.MARKDOWN, title or first, title, document.description, document.sections)
 
 
-def _ietf(data: bytes, text: str) -> ParsedSpecification:
-    from duvet.specs import ietf
+def _parse_ietf(data: bytes, text: str) -> ParsedSpecification:
+    from duvet.specs.ietf import find_front_title, parse_ietf
 
-    return ParsedSpecification(Format.IETF, "", "", ietf.find_front_title(text[:_LIBRARY_FRONT]), ietf.parse_ietf(data))
+    return ParsedSpecification(Format.IETF, "", "", find_front_title(text[:_FRONT_LENGTH]), parse_ietf(data))

@@ -1,10 +1,10 @@
-"""URLs and paths of specifications: normalised, resolved, and split into sections."""
+"""Names of specifications (URLs and paths) and of their sections."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import accumulate
 from operator import add
@@ -20,7 +20,7 @@ from duvet.tree.files import Tree
 
 _LABEL = r"(?!xn--)[a-z0-9-]+"
 _SEGMENT = r"(?!\.{1,2}(?:/|\Z))[\w.~!$&()*+,;=:@-]*"
-# What a URL parser would only give back; all that is not sure to be normal is left to the parser.
+# URLs that are certainly normal, so that the parser is not needed.
 _NORMAL = re.compile(rf"https?://(?:{_LABEL}\.)*(?!xn--)[a-z][a-z0-9-]*(?:/{_SEGMENT})+", re.ASCII)
 _RFC = re.compile(
     r"https?://(?:www\.rfc-editor\.org/rfc|tools\.ietf\.org/rfc|datatracker\.ietf\.org/doc/html)/rfc"
@@ -31,38 +31,35 @@ _EXTENSION = re.compile(r"(?<=[^/])\.[^./]*\Z")
 
 
 def is_url(text: str) -> bool:
-    """Whether a specification is named by a URL and not by a path."""
     return "://" in text
 
 
 @lru_cache(maxsize=4096)
 def normalise_url(text: str) -> str:
-    """The URL as the WHATWG writes it, which is its identity; an error where it names no host."""
-    return text if _NORMAL.fullmatch(text) else _parsed(text)
-
-
-def _parsed(text: str) -> str:
+    """The URL in the form of the WHATWG, which is its identity; an error if it has no host."""
+    if _NORMAL.fullmatch(text):
+        return text
     from can_ada import parse
 
     try:
         url = parse(text)
-    # A TypeError is what lone surrogates give.
+    # Lone surrogates raise a TypeError.
     except (ValueError, TypeError) as error:
-        raise _bad(f"{quote_text(text)} is not a valid URL") from error
+        raise _bad_url(f"{quote_text(text)} is not a valid URL") from error
     if url.protocol == "file:":
-        raise _bad(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
-    # A host is also the name of a folder of downloads.
+        raise _bad_url(f"file URLs are not supported: {quote_text(text)}", "name the file by its path")
+    # The host is also the name of a folder of downloads.
     if url.hostname in ("", ".", ".."):
-        raise _bad(f"the URL {quote_text(text)} has no host")
+        raise _bad_url(f"the URL {quote_text(text)} has no host")
     return url.href
 
 
-def _bad(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
+def _bad_url(message: str, hint: str = "write it as https://HOST/PATH") -> ProblemsError:
     return ProblemsError((rules.TARGET_BAD_URL.problem(message, hint=hint),))
 
 
 def canonical_url(url: str) -> str:
-    """Where the text of a normalised URL is fetched: every address of an RFC leads to the RFC Editor's text."""
+    """The URL that the text of a normalised URL is fetched from: for an RFC, that of the RFC Editor's text."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
@@ -70,9 +67,9 @@ def canonical_url(url: str) -> str:
 
 
 def cache_path(url: str, folder: str) -> str:
-    """The file below the folder of downloads that holds the text of a normalised URL.
+    """The file below the folder of downloads for a normalised URL.
 
-    Port, query and fragment are left out, and whatever extension there is becomes `.txt`.
+    Port, query and fragment are left out, and any extension is replaced by `.txt`.
     """
     found = _PARTS.match(canonical_url(url))
     host, path = found.groups() if found else ("", "")
@@ -80,12 +77,12 @@ def cache_path(url: str, folder: str) -> str:
 
 
 def strip_extension(path: str) -> str:
-    """The path without the extension of its last part; a leading dot begins none."""
+    """The path without its extension; a leading dot begins none."""
     return _EXTENSION.sub("", path)
 
 
 def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
-    """The specification that a configuration or a command line names: a URL, or a path taken as it is."""
+    """The specification that a configuration or command line names: a URL, or a path as it is."""
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
@@ -96,25 +93,20 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """The specification that a target names.
 
-    A path that leads to no file is tried below the base and each folder above it. The base of a comment is the
-    working directory, that of a requirement file the file itself.
+    A path to no file is tried below the base and each folder above it. The base of a comment is the working directory,
+    that of a requirement file the file itself.
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)
     ##= man/spec/trace.md#targets-and-quotes
     ##% If a specification is not at its path, duvet MUST look for it in the folders above.
-    found = next(filter(tree.is_file, _candidates(spec, base)), None)
-    if found is None:
-        raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
-    return Locator(_tidy(found), False, format)
-
-
-def _candidates(spec: str, base: str) -> Iterator[str]:
-    yield spec
-    above = None
-    while base and base != above:
-        yield posixpath.join(base, spec)
-        base, above = posixpath.dirname(base), base
+    candidate, folder, below = spec, base, None
+    while not tree.is_file(candidate):
+        if not folder or folder == below:
+            raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
+        candidate = posixpath.join(folder, spec)
+        folder, below = posixpath.dirname(folder), folder
+    return Locator(_tidy(candidate), False, format)
 
 
 def _tidy(path: str) -> str:
@@ -127,7 +119,7 @@ def _unresolved(spec: str, hint: str) -> ProblemsError:
 
 
 def locator_key(locator: Locator) -> tuple[bool, str, Format]:
-    """A key that sorts specifications: URLs, then paths part by part, then by format."""
+    """A sort key: URLs, then paths part by part, then formats."""
     if locator.is_url:
         return (False, locator.name, locator.format)
     return (True, path_key(locator.name), locator.format)
@@ -147,7 +139,7 @@ _LIKENESS = 70
 
 
 def find_section_index(specification: Specification, wanted: str) -> int | None:
-    """Where the section of that id stands; in IETF text the prefix may be left out or be the wrong one."""
+    """The index of a section by its id; in IETF text the prefix may be missing or wrong."""
     by_id = specification.by_id
     found = by_id.get(wanted)
     if found is not None or specification.format is not Format.IETF:
@@ -158,9 +150,7 @@ def find_section_index(specification: Specification, wanted: str) -> int | None:
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
-class _Named(Protocol):
-    """A section as people call it."""
-
+class _Section(Protocol):
     @property
     def id(self) -> str: ...
 
@@ -169,14 +159,12 @@ class _Named(Protocol):
 
 
 class _Document(Protocol):
-    """A specification, or what there is to know about it without its text."""
-
     @property
-    def sections(self) -> Iterable[_Named]: ...
+    def sections(self) -> Iterable[_Section]: ...
 
 
 class SectionNames:
-    """What the sections of specifications are called by their ids and titles."""
+    """The names of sections: their ids and titles."""
 
     def __init__(self, *documents: _Document) -> None:
         sections = [section for document in documents for section in document.sections]
@@ -186,7 +174,7 @@ class SectionNames:
         self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
 
     def nearest(self, wanted: str) -> list[str]:
-        """The ids of the few sections whose id or title is most like what is wanted, the best first."""
+        """The ids of the few sections with the most similar id or title, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
@@ -199,7 +187,7 @@ class SectionNames:
 
 
 def _bare(id: str) -> str:
-    """The id without what all ids of IETF text begin with, which would make them all alike."""
+    """The id without the prefix that all ids of IETF text share."""
     return _NAMED.sub("", id.lower())
 
 

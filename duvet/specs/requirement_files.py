@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -40,7 +40,7 @@ FORMATS_BY_NAME = {"md": Format.MARKDOWN, **{name: form for form in Format for n
 
 
 def fold_quote(text: str) -> str:
-    """The text on one line, as it is looked for in its section."""
+    """The text on one line, as it is searched for in its section."""
     if "\n" not in text:
         return text.strip(WHITESPACE)
     return " ".join(filter(None, [line.strip(WHITESPACE) for line in text.split("\n")]))
@@ -50,7 +50,7 @@ _Span = tuple[int, int]
 
 
 class _Table(Struct, frozen=True):
-    """A `[[name]]`, and where the values below it stand."""
+    """A `[[name]]`, and the places of its values."""
 
     name: str
     header: _Span
@@ -58,7 +58,7 @@ class _Table(Struct, frozen=True):
 
 
 def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
-    """The annotations of a file that has nothing but plain strings and no mistake; None for any other file."""
+    """Read a file of plain strings without mistakes, much faster than TOML; None for any other file."""
     if has_control_characters(data):
         return None
     try:
@@ -71,9 +71,9 @@ def read_requirements_plain(path: str, data: bytes) -> list[Annotation] | None:
 
 @cache
 def _statement() -> re.Pattern[str]:
-    """One statement with the comments and blank lines after it; the first form is what duvet itself writes.
+    """Match a statement with the comments and blank lines after it; the first form is what duvet itself writes.
 
-    Whatever is none is matched too, so that nobody looks for the next one in all the rest of the file.
+    Any other character matches as `other`, so that the search stops at once.
     """
     literal = r"'''[^']*+(?:'{1,2}+[^']++)*+'''(?!')"
     end = r"[ \t]*+(?:\#[^\n]*+)?(?:(?:\n[ \t\n]*+(?:\#[^\n]*+)?)++|\Z)"
@@ -91,7 +91,8 @@ def _statement() -> re.Pattern[str]:
 def _tables(text: str) -> list[_Table] | None:
     values: dict[str, _Span] = {}
     tables = [_Table("", (0, 0), values)]
-    position = _blank_end(text)
+    blank = re.match(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*+", text)
+    position = blank.end() if blank else 0
     for match in _statement().finditer(text, position):
         if match["other"]:
             return None
@@ -110,69 +111,54 @@ def _tables(text: str) -> list[_Table] | None:
     return tables if position == len(text) else None
 
 
-def _blank_end(text: str) -> int:
-    match = re.match(r"[ \t\n]*+(?:#[^\n]*+[ \t\n]*+)*+", text)
-    return match.end() if match else 0
-
-
 def _annotations(path: str, text: str, tables: list[_Table]) -> list[Annotation] | None:
     top = tables[0].values
-    if not top.keys() <= {"target"} or not _agree({table.name for table in tables[1:]}):
+    names = {table.name for table in tables[1:]}
+    # Each kind of table must have one spelling.
+    is_usual = names <= REQUIREMENT_TABLES.keys() and len({REQUIREMENT_TABLES[name] for name in names}) == len(names)
+    if not top.keys() <= {"target"} or not is_usual:
         return None
-    target = _string(text, top["target"]) if top else None
     found = []
-    line = 1
-    position = 0
+    line, position = 1, 0
     for table in tables[1:]:
         start = table.header[0]
         line += text.count("\n", position, start)
         position = start
-        annotation = _annotation(path, line, text, table, target, top.get("target"))
-        if annotation is None:
+        target = table.values.get("target") or top.get("target")
+        if target is None or not _is_complete(REQUIREMENT_TABLES[table.name], tuple(table.values)):
             return None
-        found.append(annotation)
+        strings = {key: _string(text, span) for key, span in table.values.items()}
+        strings["target"] = _string(text, target)
+        if strings.get("level", "AUTO") not in LEVELS_BY_NAME or strings.get("format", "AUTO") not in FORMATS_BY_NAME:
+            return None
+        source = Source(*target, *table.header, *table.values["quote"])
+        found.append(_make_annotation(path, line, REQUIREMENT_TABLES[table.name], strings, (), source))
     return found
 
 
-def _agree(names: set[str]) -> bool:
-    """Whether all tables are known, and each kind has one spelling."""
-    return names <= REQUIREMENT_TABLES.keys() and len({REQUIREMENT_TABLES[name] for name in names}) == len(names)
-
-
-def _annotation(
-    path: str, line: int, text: str, table: _Table, target: str | None, target_span: _Span | None
-) -> Annotation | None:
-    kind = REQUIREMENT_TABLES[table.name]
-    values = table.values
-    if "target" in values:
-        target_span = values["target"]
-        target = _string(text, target_span)
-    if target is None or target_span is None or not _complete(kind, tuple(values)):
-        return None
-    level = LEVELS_BY_NAME.get(_string(text, values["level"])) if "level" in values else Level.AUTO
-    form = FORMATS_BY_NAME.get(_string(text, values["format"])) if "format" in values else Format.AUTO
-    if level is None or form is None:
-        return None
-    quote = _string(text, values["quote"])
-    source = Source(*target_span, *table.header, *values["quote"])
-    matched = fold_quote(quote)
-    if kind is Kind.SPEC:
-        return Annotation(path, line, kind, target, matched, level, form, quote, from_file=True, source=source)
-    reason, feature, issue = (
-        _string(text, values[key]) if key in values else "" for key in ("reason", "feature", _issue_key(values))
-    )
+def _make_annotation(
+    path: str, line: int, kind: Kind, strings: dict[str, str], tags: tuple[str, ...], source: Source
+) -> Annotation:
     return Annotation(
-        path, line, kind, target, matched, level, form, reason, feature, issue, from_file=True, source=source
+        path,
+        line,
+        kind,
+        strings["target"],
+        fold_quote(strings["quote"]),
+        LEVELS_BY_NAME[strings.get("level", "AUTO")],
+        FORMATS_BY_NAME[strings.get("format", "AUTO")],
+        strings["quote"] if kind is Kind.SPEC else strings.get("reason", ""),
+        strings.get("feature", ""),
+        strings.get("tracking-issue", strings.get("tracking_issue", "")),
+        tags,
+        from_file=True,
+        source=source,
     )
-
-
-def _issue_key(values: dict[str, _Span]) -> str:
-    return "tracking-issue" if "tracking-issue" in values else "tracking_issue"
 
 
 @lru_cache(maxsize=256)
-def _complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """Whether a table has all the keys that it needs, and none that it may not have or that hold a list."""
+def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
+    """Whether a table has all required keys and no unsupported ones."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
 
@@ -185,14 +171,13 @@ def _string(text: str, span: _Span) -> str:
 
 
 def read_requirement_file(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a requirement file in its order, and every problem of those that can't be read."""
+    """Return the annotations of a requirement file in order, and the problems of those that can't be read."""
     plain = read_requirements_plain(path, data)
     if plain is not None:
         return plain, []
     return read_requirements_checked(path, data)
 
 
-_Key = str | int
 _ONLY_IN_COMMENTS = ("citation", "implementation", "implication", "test")
 _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
     "level": ("annotation level", LEVELS_BY_NAME, '["AUTO", "MUST", "SHOULD", "MAY"]'),
@@ -201,28 +186,34 @@ _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
 
 
 def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
-    """The problems of the top level of a file."""
+    """Check the top level of a file."""
     spelt: dict[Kind, str] = {}
     for name, value in toml.values.items():
         if name == "target":
             yield from _type_problems(toml, ("target",), value, str, "a string")
         elif name in REQUIREMENT_TABLES:
-            yield from _array_problems(toml, name, value)
-            if spelt.setdefault(REQUIREMENT_TABLES[name], name) != name:
-                yield _repeated(
-                    toml,
-                    name,
-                    plural=f"{REQUIREMENT_TABLES[name].name.lower()}s",
-                    other=spelt[REQUIREMENT_TABLES[name]],
-                )
+            if not isinstance(value, list):
+                hint = f"write [[{name}]], in double brackets" if isinstance(value, dict) else ""
+                message = fields.describe_invalid_type(value, "a sequence")
+                yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
+            kind = REQUIREMENT_TABLES[name]
+            if spelt.setdefault(kind, name) != name:
+                message = fields.describe_duplicate_field(f"{kind.name.lower()}s")
+                hint = f"keep one of [[{spelt[kind]}]] and [[{name}]]"
+                yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
         else:
-            hint = _comment_hint(name) if name in _ONLY_IN_COMMENTS else fields.did_you_mean(name, TOP_LEVEL_KEYS)
+            hint = fields.did_you_mean(name, TOP_LEVEL_KEYS)
+            if name in _ONLY_IN_COMMENTS:
+                hint = (
+                    "a requirement file has [[spec]], [[exception]] and [[todo]]; "
+                    f"write the {name} as a comment in the source"
+                )
             message = fields.describe_unknown_field(name, TOP_LEVEL_KEYS)
             yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(name), hint=hint)
 
 
 def check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
-    """The problems of one `[[spec]]`, `[[exception]]` or `[[todo]]`."""
+    """Check a `[[spec]]`, `[[exception]]` or `[[todo]]`."""
     if not isinstance(table, dict):
         yield from _type_problems(toml, (name, index), table, dict, "a table")
         return
@@ -236,20 +227,20 @@ def check_requirement_table(toml: TomlDocument, name: str, index: int, table: An
         )
         hint = "keep one of `tracking-issue` and `tracking_issue`"
         yield rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, place, hint=hint)
-    yield from _missing(toml, (name, index), [key for key in REQUIRED_FIELDS[kind] if key not in table])
+    place = toml.value_place(name, index)
+    for key in REQUIRED_FIELDS[kind]:
+        if key not in table:
+            yield rules.REQUIREMENT_MISSING_KEY.problem(fields.describe_missing_field(key), toml.path, place)
     if "target" not in table and "target" not in toml.values:
         hint = 'write `target = "specification#section"` here, or above all tables for the whole file'
-        place = toml.value_place(name, index)
         yield rules.REQUIREMENT_MISSING_KEY.problem("missing target", toml.path, place, hint=hint)
 
 
 def _field_problems(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], value: Any) -> Iterator[Problem]:
     key = keys[2]
-    if key not in FIELDS_BY_KIND[kind]:
-        message, hint = (
-            fields.describe_unknown_field(key, FIELDS_BY_KIND[kind]),
-            fields.did_you_mean(key, FIELDS_BY_KIND[kind]),
-        )
+    known = FIELDS_BY_KIND[kind]
+    if key not in known:
+        message, hint = fields.describe_unknown_field(key, known), fields.did_you_mean(key, known)
         yield rules.REQUIREMENT_UNKNOWN_KEY.problem(message, toml.path, toml.key_place(*keys), hint=hint)
     elif key == "tags":
         yield from _type_problems(toml, keys, value, list, "a sequence")
@@ -258,47 +249,22 @@ def _field_problems(toml: TomlDocument, kind: Kind, keys: tuple[str, int, str], 
     elif not isinstance(value, str):
         yield from _type_problems(toml, keys, value, str, "a string")
     elif key in _CHOICES and value not in _CHOICES[key][1]:
-        noun, known, expected = _CHOICES[key]
-        message, hint = (
-            f"Invalid {noun} {quote_text(value)}, expected one of {expected}",
-            fields.did_you_mean(value, known),
-        )
-        place = toml.value_place(*keys)
+        noun, names, expected = _CHOICES[key]
+        message = f"Invalid {noun} {quote_text(value)}, expected one of {expected}"
+        hint, place = fields.did_you_mean(value, names), toml.value_place(*keys)
         yield rules.REQUIREMENT_BAD_VALUE.problem(message, toml.path, place, label="defined here", hint=hint)
 
 
 def _type_problems(
-    toml: TomlDocument, keys: tuple[_Key, ...], value: Any, wanted: type, noun: str
+    toml: TomlDocument, keys: tuple[str | int, ...], value: Any, type: type, noun: str
 ) -> Iterator[Problem]:
-    if not isinstance(value, wanted):
+    if not isinstance(value, type):
         message = fields.describe_invalid_type(value, noun)
         yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(*keys))
 
 
-def _array_problems(toml: TomlDocument, name: str, value: Any) -> Iterator[Problem]:
-    if not isinstance(value, list):
-        hint = f"write [[{name}]], in double brackets" if isinstance(value, dict) else ""
-        message = fields.describe_invalid_type(value, "a sequence")
-        yield rules.REQUIREMENT_WRONG_TYPE.problem(message, toml.path, toml.value_place(name), hint=hint)
-
-
-def _repeated(toml: TomlDocument, name: str, *, plural: str, other: str) -> Problem:
-    message, hint = fields.describe_duplicate_field(plural), f"keep one of [[{other}]] and [[{name}]]"
-    return rules.REQUIREMENT_REPEATED_KEY.problem(message, toml.path, toml.value_place(name), hint=hint)
-
-
-def _missing(toml: TomlDocument, keys: tuple[_Key, ...], names: Iterable[str]) -> Iterator[Problem]:
-    for name in names:
-        message = fields.describe_missing_field(name)
-        yield rules.REQUIREMENT_MISSING_KEY.problem(message, toml.path, toml.value_place(*keys))
-
-
-def _comment_hint(name: str) -> str:
-    return f"a requirement file has [[spec]], [[exception]] and [[todo]]; write the {name} as a comment in the source"
-
-
 def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a requirement file in its order, and every problem of those that can't be read."""
+    """Read any TOML, and report every problem with its place."""
     try:
         toml = parse_toml_bytes(data, path)
     except DocumentError as error:
@@ -306,49 +272,26 @@ def read_requirements_checked(path: str, data: bytes) -> tuple[list[Annotation],
             return [], [rules.REQUIREMENT_SYNTAX.problem(error.message, path, error.place)]
         hint = "save the file as UTF-8"
         return [], [rules.FILE_NOT_UTF8.problem(error.message, path, error.place, hint=hint)]
-    return _read(toml)
-
-
-def _read(toml: TomlDocument) -> tuple[list[Annotation], list[Problem]]:
     problems = list(check_requirement_file(toml))
     inheritable = isinstance(toml.values.get("target"), str)
     annotations = []
-    for name, index, table in _requirement_checked_tables(toml.values):
-        wrong = list(check_requirement_table(toml, name, index, table))
-        problems += wrong
-        if not wrong and ("target" in table or inheritable):
-            annotations.append(_requirement_checked_annotation(toml, name, index, table))
+    for name in REQUIREMENT_TABLES:
+        tables = toml.values.get(name)
+        for index, table in enumerate(tables if isinstance(tables, list) else ()):
+            own = list(check_requirement_table(toml, name, index, table))
+            problems += own
+            if not own and ("target" in table or inheritable):
+                annotations.append(_checked_annotation(toml, name, index, table))
     annotations.sort(key=lambda annotation: annotation.source.text)
     problems.sort(key=lambda problem: problem.sort_key)
     return annotations, problems
 
 
-def _requirement_checked_tables(values: dict[str, Any]) -> Iterator[tuple[str, int, Any]]:
-    for name in REQUIREMENT_TABLES:
-        tables = values.get(name)
-        if isinstance(tables, list):
-            for index, table in enumerate(tables):
-                yield name, index, table
-
-
-def _requirement_checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
-    kind = REQUIREMENT_TABLES[name]
+def _checked_annotation(toml: TomlDocument, name: str, index: int, table: dict[str, Any]) -> Annotation:
     keys = (name, index)
     strings = {key: toml.string(*keys, key) for key, value in table.items() if isinstance(value, str)}
     target_keys = (*keys, "target") if "target" in table else ("target",)
+    strings["target"] = toml.string(*target_keys)
     source = Source(*toml.value_span(*target_keys), *toml.value_span(*keys), *toml.value_span(*keys, "quote"))
-    return Annotation(
-        toml.path,
-        toml.value_place(*keys).line,
-        kind,
-        toml.string(*target_keys),
-        fold_quote(strings["quote"]),
-        LEVELS_BY_NAME[strings["level"]] if "level" in strings else Level.AUTO,
-        FORMATS_BY_NAME[strings["format"]] if "format" in strings else Format.AUTO,
-        strings["quote"] if kind is Kind.SPEC else strings.get("reason", ""),
-        strings.get("feature", ""),
-        strings.get("tracking-issue", strings.get("tracking_issue", "")),
-        tuple(sorted(set(table.get("tags", ())))),
-        from_file=True,
-        source=source,
-    )
+    line, tags = toml.value_place(*keys).line, tuple(sorted(set(table.get("tags", ()))))
+    return _make_annotation(toml.path, line, REQUIREMENT_TABLES[name], strings, tags, source)

@@ -1,4 +1,4 @@
-"""Writes requirement files and Rust comments, and edits entries in place."""
+"""Writes requirement files and Rust comments, and edits requirement files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEFORE_QUOTE = {level: f'{_HEADER}\nlevel = "{level.name}"\nquote = ' for level
 
 
 class _Parts(Struct, frozen=True):
-    """What stands above the first table of a file, and the text of each table, bare and in its quotes."""
+    """The text above the first table of a file, and the text of each table, bare and quoted."""
 
     head: str
     texts: list[str]
@@ -33,26 +33,25 @@ class _Parts(Struct, frozen=True):
 def make_requirement_file(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> tuple[bytes, list[Annotation]]:
-    """The requirement file of a section with what reading it gives; the target names that section, too."""
-    parts = _parts(target, section, found)
-    return _toml(parts, found), _annotations(path, target, parts, found)
+    """The requirement file of a section, and the annotations that reading it gives."""
+    parts = _make_parts(target, section, found)
+    return _render(parts, found), _annotate(path, target, parts, found)
 
 
 def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """The requirement file of a section."""
-    return _toml(_parts(target, section, found), found)
+    return _render(_make_parts(target, section, found), found)
 
 
 def make_requirement_annotations(
     path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
 ) -> list[Annotation]:
-    """What reading the requirement file of a section gives, without writing or parsing it."""
-    return _annotations(path, target, _parts(target, section, found), found)
+    """The annotations of the requirement file of a section, without writing or parsing it."""
+    return _annotate(path, target, _make_parts(target, section, found), found)
 
 
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
-    """The same as comments of a Rust module, each a requirement by itself."""
-    # A carriage return may not stand in a comment that documents.
+    """A Rust module with a comment for each requirement."""
+    # Rust doesn't allow a carriage return in a doc comment.
     context = "".join(f"//! {line}\n" for line in section.lines).replace("\r", "")
     title = "".join(f"//! {line}\n" for line in section.full_title.split("\n")).replace("\r", "")
     blocks = [
@@ -64,7 +63,7 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
-def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
+def _render(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
@@ -72,7 +71,7 @@ def _toml(parts: _Parts, found: Sequence[ExtractedSentence]) -> bytes:
     return (parts.head + "".join([f"{_BEFORE_QUOTE[it.level]}{quote}{_AFTER_QUOTE}" for it, quote in quotes])).encode()
 
 
-def _annotations(path: str, target: str, parts: _Parts, found: Sequence[ExtractedSentence]) -> list[Annotation]:
+def _annotate(path: str, target: str, parts: _Parts, found: Sequence[ExtractedSentence]) -> list[Annotation]:
     head = parts.head
     target_span = (len(_BEFORE_TARGET), len(_BEFORE_TARGET) + len(format_one_line_string(target)))
     line, position = head.count("\n") + 1, len(head)
@@ -88,27 +87,24 @@ def _annotations(path: str, target: str, parts: _Parts, found: Sequence[Extracte
                 path, line, kind, target, quoted, extracted.level, form, written, "", "", nothing, None, True, source
             )
         )
-        # Those of the text, of its quotes, above and below.
+        # The lines of the text, of its quotes, above and below.
         line += len(extracted.pieces) + 5
         position = end + len(_AFTER_QUOTE)
     return read
 
 
-def _parts(target: str, section: Section, found: Sequence[ExtractedSentence]) -> _Parts:
-    head = f"{_BEFORE_TARGET}{format_one_line_string(target)}\n\n{_comment(section)}\n"
+def _make_parts(target: str, section: Section, found: Sequence[ExtractedSentence]) -> _Parts:
+    title = section.full_title.replace("\n", "\n# ")
+    lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
+    comment = f"# {title}\n#\n{lines}"
+    if has_control_characters(comment.encode()):
+        comment = strip_control_characters(comment)
+    head = f"{_BEFORE_TARGET}{format_one_line_string(target)}\n\n{comment}\n"
     texts = ["\n".join(extracted.pieces) for extracted in found]
     together = "\n".join(texts)
     if "'''" in together or has_control_characters(together.encode()):
         return _Parts(head, texts, [format_multi_line_string(text) for text in texts])
     return _Parts(head, texts, [f"'''\n{text}\n'''" for text in texts])
-
-
-def _comment(section: Section) -> str:
-    """The title and the text of the section."""
-    title = section.full_title.replace("\n", "\n# ")
-    lines = "# " + "\n# ".join(section.lines) + "\n" if section.lines else ""
-    comment = f"# {title}\n#\n{lines}"
-    return strip_control_characters(comment) if has_control_characters(comment.encode()) else comment
 
 
 _LONG = ("'''", '"""')
@@ -120,7 +116,7 @@ def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Ed
 
 
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
-    """The edits that make an entry quote something else; what it makes of the file has to be looked at."""
+    """The edits that change the quote of an entry; the caller has to check the result."""
     start, end = annotation.source.quote
     if not text.startswith(_LONG, start):
         # A string of one line stays one.
@@ -131,7 +127,6 @@ def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tup
 
 
 def _lines(text: str, at: int, end: int) -> list[QuoteLine]:
-    """The lines between these characters."""
     found: list[QuoteLine] = []
     while at <= end:
         stop = text.find("\n", at, end)

@@ -43,34 +43,23 @@ from duvet.trace.records import (
 from duvet.tree.files import Tree
 
 IdsByQuote = defaultdict[str, list[int]]
-"""Ids of annotations by what they quote."""
+"""Ids of annotations by quote."""
 
 
 class TargetSection(Struct, frozen=True):
-    """A section that annotations refer to, and their ids by quote."""
+    """A section, and the ids of the annotations that cite it by quote."""
 
     specification: Specification
     section: int
     quotes: IdsByQuote
 
 
-_Key = str | tuple[str, Format, str]
-"""A target; with its format and the base of its path where these are not the usual ones."""
-
-
-class _Found(dict[_Key, IdsByQuote]):
-    """What refers to each target; a new one is looked up."""
-
-    def __init__(self, find: Callable[[_Key], IdsByQuote]) -> None:
-        self.find = find
-
-    def __missing__(self, key: _Key) -> IdsByQuote:
-        quotes = self[key] = self.find(key)
-        return quotes
+_TargetKey = str | tuple[str, Format, str]
+"""A target; with its format and the base of its path if these are not the usual ones."""
 
 
 class TargetResolver:
-    """Resolves targets, each once."""
+    """Resolves each target once."""
 
     def __init__(self, library: Library, tree: Tree, base: str) -> None:
         self.library = library
@@ -78,49 +67,52 @@ class TargetResolver:
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
         self.failures: dict[int, Failure] = {}
-        """Why annotations lead nowhere, by their ids."""
+        """The failures of annotations by id."""
         self._located: dict[tuple[str, Format], Locator] = {}
         self._unloaded: dict[Locator, Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
-        self._spots: dict[tuple[Locator, int], TargetSection] = {}
+        self._sections: dict[tuple[Locator, int], TargetSection] = {}
         self._unavailable = {locator.name for locator in library.failures}
-        self._told: set[Failure] = set()
-        self._failed: list[tuple[Failure, IdsByQuote]] = []
         self._urls: Iterator[Locator] = iter(())
-        """Of all annotations; nobody looks for them before the first one is met."""
+        """The URLs of all annotations, which the first of them downloads."""
 
-    def spots(
+    def resolve(
         self, annotations: Sequence[Annotation], places: AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
-        """The sections with what refers to them; annotations that lead nowhere become problems and `failures`."""
+        """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
         self._urls = _urls(annotations)
-        found = _Found(self._found)
+        by_key: dict[_TargetKey, IdsByQuote] = {}
+        failed: list[tuple[Failure, IdsByQuote]] = []
         for id, annotation in enumerate(annotations):
-            key: _Key = annotation.target
+            key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
                 key = (annotation.target, annotation.format, annotation.path if annotation.from_file else self.base)
-            found[key][annotation.quote].append(id)
-        failed = [(id, failure) for failure, quotes in self._failed for ids in quotes.values() for id in ids]
-        for id, failure in sorted(failed, key=itemgetter(0)):
+            quotes = by_key.get(key)
+            if quotes is None:
+                found = self._resolve(*key) if isinstance(key, tuple) else self._resolve(key, Format.AUTO, self.base)
+                if isinstance(found, TargetSection):
+                    quotes = found.quotes
+                else:
+                    quotes = defaultdict(list)
+                    failed.append((found, quotes))
+                by_key[key] = quotes
+            quotes[annotation.quote].append(id)
+        failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
+        reported: set[Failure] = set()
+        for id, failure in sorted(failures, key=itemgetter(0)):
             self.failures[id] = failure
-            problems += self._problem(failure, annotations[id], places)
-        return list(self._spots.values())
+            if not failure.is_told and not (failure.once and failure in reported):
+                reported.add(failure)
+                problems.append(failure.of(annotations[id], places))
+        return list(self._sections.values())
 
-    def _found(self, key: _Key) -> IdsByQuote:
-        spot = self._spot(*key) if isinstance(key, tuple) else self._spot(key, Format.AUTO, self.base)
-        if isinstance(spot, TargetSection):
-            return spot.quotes
-        quotes: IdsByQuote = defaultdict(list)
-        self._failed.append((spot, quotes))
-        return quotes
-
-    def _spot(self, target: str, format: Format, base: str) -> TargetSection | Failure:
-        name, hash_sign, wanted = target.partition("#")
+    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | Failure:
+        name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return self._known(Failure(rule, error.message, error.hint), name)
+            return Failure(rule, error.message, error.hint, is_told=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
@@ -130,14 +122,19 @@ class TargetResolver:
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
             return Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
-        index = find_section_index(specification, wanted)
+        index = find_section_index(specification, section)
         if index is None:
-            return self._unknown_section(specification, wanted)
-        return self._spots.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
+            if locator not in self._names:
+                self._names[locator] = SectionNames(specification)
+            near = self._names[locator].nearest(section)
+            hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
+            message = f"missing section {quote_text(section)} in {locator.name}"
+            return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
+        return self._sections.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
-        """The locator; where the name leads to a file by itself, it does so for every base."""
         locator = resolve_specification(name, format, base, self.tree)
+        # A name that leads to a file by itself does so for every base.
         if locator == locate_specification(name, format):
             self._located[name, format] = locator
         return locator
@@ -149,34 +146,14 @@ class TargetResolver:
             try:
                 self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
-                failure = Failure(rules.find_broken_rule(error), str(error), error.hint, once=True)
-                self._unloaded[locator] = self._known(failure, locator.name)
+                is_reported = locator.name in self._unavailable
+                self._unloaded[locator] = Failure(
+                    rules.find_broken_rule(error), str(error), error.hint, once=True, is_told=is_reported
+                )
         return self.specifications.get(locator)
-
-    def _known(self, failure: Failure, name: str) -> Failure:
-        """The failure, which has been told where the specification of that name is configured."""
-        if name not in self._unavailable:
-            return failure
-        return replace(failure, is_told=True)
-
-    def _unknown_section(self, specification: Specification, wanted: str) -> Failure:
-        locator = specification.locator
-        if locator not in self._names:
-            self._names[locator] = SectionNames(specification)
-        near = self._names[locator].nearest(wanted)
-        hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
-        message = f"missing section {quote_text(wanted)} in {locator.name}"
-        return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
-
-    def _problem(self, failure: Failure, annotation: Annotation, places: AnnotationPlaces) -> Iterator[Problem]:
-        if failure.is_told or (failure.once and failure in self._told):
-            return
-        self._told.add(failure)
-        yield failure.of(annotation, places)
 
 
 def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
-    """The specifications behind URLs; what is wrong with a URL is told where it is written."""
     names = (target.partition("#")[0] for target in dict.fromkeys([one.target for one in annotations]))
     for name in dict.fromkeys(names):
         if is_url(name):
@@ -185,7 +162,7 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
 
 
 class LinkedAnnotations(Struct, frozen=True):
-    """The outcome for all annotations: matches by specification, and what is wrong."""
+    """The matches of all annotations by specification, and the problems."""
 
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
@@ -193,7 +170,7 @@ class LinkedAnnotations(Struct, frozen=True):
     """The first annotation that refers to each specification."""
     problems: list[Problem]
     failures: dict[int, Failure]
-    """What there is to say of annotations, by their ids."""
+    """By annotation id."""
     references: int
 
 
@@ -205,22 +182,22 @@ def link_annotations(
     progress: Progress,
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
 ) -> LinkedAnnotations:
-    """Every annotation matched, or its problem; annotations are in their final order."""
+    """Match every annotation, or report it; annotations are in their final order."""
     targets, places = TargetResolver(library, tree, base), AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
-    spots = targets.spots(annotations, places, problems)
+    sections = targets.resolve(annotations, places, problems)
     progress.end(f"Loaded {len(targets.specifications)} specifications")
     progress.begin("Mapping sections")
-    progress.end(f"Mapped {len(spots)} sections")
+    progress.end(f"Mapped {len(sections)} sections")
     progress.begin("Matching references")
-    members = _Members(annotations)
+    codes = _AnnotationCodes(annotations)
     matches: dict[Locator, list[Match]] = {}
     first: dict[Locator, int] = {}
-    for spot in spots:
-        locator = spot.specification.locator
-        first.setdefault(locator, next(iter(spot.quotes.values()))[0])
-        found, failures = _looked_up(spot, members, matcher_of(spot.specification.sections[spot.section]))
+    for target in sections:
+        locator = target.specification.locator
+        first.setdefault(locator, next(iter(target.quotes.values()))[0])
+        found, failures = _match_quotes(target, codes, matcher_of(target.specification.sections[target.section]))
         matches.setdefault(locator, []).extend(found)
         for failure, ids in failures:
             targets.failures.update(dict.fromkeys(ids, failure))
@@ -230,21 +207,26 @@ def link_annotations(
     return LinkedAnnotations(matches, targets.specifications, first, problems, targets.failures, references)
 
 
-def _looked_up(
-    spot: TargetSection, members: _Members, matcher: QuoteMatcher
+def _match_quotes(
+    target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher
 ) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
-    """The matches of the quotes, and what there is to say of some of them with who quotes them."""
+    """The matches of the quotes, and the failures with the annotations that have them."""
     matches: list[Match] = []
     failures: list[tuple[Failure, list[int]]] = []
-    for quote, ids in spot.quotes.items():
+    for quote, ids in target.quotes.items():
         found = matcher.find(quote)
         if found is None:
             ##= man/spec/trace.md#targets-and-quotes
             ##% duvet MUST report a quote that its section does not contain.
-            failures.append((_not_found(spot), ids))
+            section = target.specification.sections[target.section]
+            message = f'could not find text in section "{section.id}" of {target.specification.locator.name}'
+            hint, label = "quote nothing to refer to its title", "section is empty"
+            if any(section.lines):
+                hint, label = "quote the section's words as they stand there; only spacing may differ", "text here"
+            failures.append((Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
             continue
         pieces, fit = found
-        matches.append(members.match(spot.section, pieces, fit, ids))
+        matches.append(codes.match(target.section, pieces, fit, ids))
         if fit is Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
     return matches, failures
@@ -259,21 +241,10 @@ _ONE_EDIT = Failure(
 )
 
 
-def _not_found(spot: TargetSection) -> Failure:
-    section = spot.specification.sections[spot.section]
-    message = f'could not find text in section "{section.id}" of {spot.specification.locator.name}'
-    if any(section.lines):
-        hint = "quote the section's words as they stand there; only spacing may differ"
-        return Failure(rules.QUOTE_NOT_FOUND, message, hint, "text here", is_of_quote=True)
-    return Failure(
-        rules.QUOTE_NOT_FOUND, message, "quote nothing to refer to its title", "section is empty", is_of_quote=True
-    )
+class _AnnotationCodes:
+    """The kinds and levels of all annotations, in one block of bytes.
 
-
-class _Members:
-    """What all annotations say by their kinds and levels.
-
-    These stand side by side here: the annotations of one quote lie far apart in memory, and each of them costs a wait.
+    The annotations of one quote are far apart in memory, and reading each of them is slow.
     """
 
     def __init__(self, annotations: tuple[Annotation, ...]) -> None:
@@ -281,19 +252,16 @@ class _Members:
         kinds, levels = bytes([one.kind for one in annotations]), bytes([one.level for one in annotations])
         both = int.from_bytes(levels, "big") << _LEVEL_SHIFT | int.from_bytes(kinds, "big")
         self.codes = both.to_bytes(len(annotations), "big")
-        """By annotation its kind, and its level in the higher bits."""
+        """By annotation: its kind, and its level in the higher bits."""
 
     def match(self, section: int, pieces: tuple[Piece, ...], fit: Fit, ids: list[int]) -> Match:
-        """The match of these annotations."""
         codes = self.codes
-        flags, level, stating = _meaning(bytes([codes[id] for id in ids]))
-        if flags & EXCEPTION and self._is_excused(ids):
-            flags |= EXCUSED
+        flags, level, stating = _summarize_codes(bytes([codes[id] for id in ids]))
+        if flags & EXCEPTION:
+            members = (self.annotations[id] for id in ids)
+            if any(one.kind is Kind.EXCEPTION and one.reason.strip() for one in members):
+                flags |= EXCUSED
         return Match(section, pieces, fit, tuple(ids), flags, level, tuple([ids[place] for place in stating]))
-
-    def _is_excused(self, ids: list[int]) -> bool:
-        members = (self.annotations[id] for id in ids)
-        return any(one.kind is Kind.EXCEPTION and one.reason.strip() for one in members)
 
 
 _LEVEL_SHIFT = 3
@@ -301,7 +269,7 @@ _KIND = (1 << _LEVEL_SHIFT) - 1
 
 
 @lru_cache(maxsize=256)
-def _meaning(codes: bytes) -> tuple[int, Level, list[int]]:
+def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
     """The flags and the level of annotations with these codes, and which of them state a requirement."""
     flags = 0
     for code in set(codes):
@@ -318,48 +286,38 @@ def build_trace(
     before: Iterable[Problem],
     progress: Progress,
 ) -> Trace:
-    """Resolve, match and cover. What is wrong stands in the trace beside what was found before."""
+    """Resolve, match and cover; problems are added to those found before."""
     linked = link_annotations(annotations, library, tree, base, progress)
     progress.begin("Sorting references")
-    coverages = _coverages(linked)
+    locators = sorted(linked.matches, key=locator_key)
+    named = assign_ids(linked.specifications[locator] for locator in locators)
+    coverages = tuple(
+        cover_specification(specification, linked.matches[locator])
+        for locator, specification in zip(locators, named, strict=True)
+    )
     match_of: list[Match | None] = [None] * len(annotations)
     for coverage in coverages:
         for match in coverage.matches:
             for id in match.ids:
                 match_of[id] = match
     progress.end(f"Sorted {linked.references} references")
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet SHOULD warn about two spellings of one specification.
+    spellings = [
+        make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
+        for specification, first in find_second_spellings(coverages, base)
+    ]
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
-    found = {*before, *linked.problems, *_two_spellings(annotations, coverages, linked, base)}
+    found = {*before, *linked.problems, *spellings}
     return add_problems(Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
 
 
 def add_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
-    """The trace with these problems, too."""
     return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
 
 
-def _coverages(linked: LinkedAnnotations) -> tuple[Coverage, ...]:
-    locators = sorted(linked.matches, key=locator_key)
-    named = assign_ids(linked.specifications[locator] for locator in locators)
-    return tuple(
-        cover_specification(specification, linked.matches[locator])
-        for locator, specification in zip(locators, named, strict=True)
-    )
-
-
-def _two_spellings(
-    annotations: tuple[Annotation, ...], coverages: tuple[Coverage, ...], linked: LinkedAnnotations, base: str
-) -> Iterator[Problem]:
-    """One text under two names is two specifications in every report, which is hardly ever meant."""
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet SHOULD warn about two spellings of one specification.
-    for specification, first in find_second_spellings(coverages, base):
-        yield make_two_spellings_problem(specification, first, annotations[linked.first[specification.locator]])
-
-
 def make_two_spellings_problem(specification: Specification, first: Specification, annotation: Annotation) -> Problem:
-    """The problem of an annotation that names a specification otherwise than is done first."""
     name = first.locator.name
     return rules.TARGET_TWO_SPELLINGS.problem(
         f"{_described(specification)} and {_described(first)} are one text, but count as two specifications",
@@ -370,7 +328,7 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
 
 
 def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
-    """Each specification whose text has a shorter name, with the one of that name."""
+    """Each specification whose text has a shorter name, with the specification of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):
         first = known.setdefault(normpath(join(base, specification.path)), specification)
@@ -379,5 +337,5 @@ def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[
 
 
 def _described(specification: Specification) -> str:
-    wanted = specification.locator.format
-    return specification.locator.name + (f" (as {wanted.name.lower()})" if wanted else "")
+    format = specification.locator.format
+    return specification.locator.name + (f" (as {format.name.lower()})" if format else "")

@@ -1,4 +1,4 @@
-"""The trace as flat cards that refer to one another by index, quick to store and to load."""
+"""The trace as flat cards that refer to one another by index, which are quick to store and to load."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TypeVar
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.model import Annotation, Format, Kind, Level, Problem, Specification
+from duvet.model import Format, Kind, Level, Problem, Specification
 from duvet.specs.library import Library, assign_further_ids
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
-from duvet.trace.records import Coverage, NotApplicable, Requirement, State, Status, Trace
+from duvet.trace.records import NotApplicable, Requirement, State, Status, Trace
 
 _Key = TypeVar("_Key")
 
 SHORT_ID_DIGITS = 12
-"""So many digits of an id are shown."""
+"""The digits of an id that are shown."""
 
 
 class SectionCard(Struct, frozen=True, array_like=True):
@@ -37,9 +37,9 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     """The canonical URL, or the path in the project."""
     description: str
     locator: str
-    """What targets call it."""
+    """The name in targets."""
     path: str
-    """The file that holds the text."""
+    """The file that contains the text."""
     sections: tuple[SectionCard, ...]
 
     @cached_property
@@ -49,12 +49,12 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titled(self) -> dict[str, str]:
-        """The ids of the sections by their titles, whose case is folded; the first one of a title."""
+        """The ids of the sections by their case-folded titles; the first section with a title wins."""
         return {section.title.casefold(): section.id for section in reversed(self.sections)}
 
     @cached_property
     def names(self) -> Mapping[str, int]:
-        """What it is called, as it is written and each in its one spelling, and how far from its id that is."""
+        """All names, as written and normalised, ranked by their distance from the id."""
         # Most commands ask for no name.
         from duvet.trace.names import normalise_name
 
@@ -64,7 +64,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @property
     def cited_as(self) -> str:
-        """The URL that targets name, though its text may be fetched from another, or the path in the project."""
+        """The URL that targets name, though the text may be fetched from another, or the path in the project."""
         return self.locator if is_url(self.locator) else self.url
 
     @property
@@ -72,11 +72,10 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return f"/specifications/{self.id}"
 
     def section_path(self, id: str) -> str:
-        """Where a section of it stands among all resources."""
+        """The resource path of a section."""
         return f"{self.full_path}/sections/{id}"
 
     def requirement_path(self, section: str, id: str) -> str:
-        """The same for a requirement of a section."""
         return f"{self.section_path(section)}/requirements/{id[:SHORT_ID_DIGITS]}"
 
 
@@ -89,12 +88,12 @@ class RequirementCard(Struct, frozen=True, array_like=True):
     level: Level
     state: State
     line: int
-    """Where it begins in the file of its specification."""
+    """The line of the specification's file on which it begins."""
     citations: tuple[int, ...]
 
     @property
     def id(self) -> str:
-        """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
+        """The hex BLAKE3 of the text, which wrapping does not change."""
         return make_text_id(self.text)
 
     @property
@@ -114,15 +113,15 @@ class CitationCard(Struct, frozen=True, array_like=True):
     feature: str
     tracking_issue: str
     specification: int
-    """-1 where it leads nowhere."""
+    """-1 if it leads nowhere."""
     section: str
     requirements: tuple[int, ...]
     span: tuple[int, int]
     """Its characters in the file; in a requirement file those of the head of its table."""
     blob_link: str | None = None
-    """Where its source can be read, if elsewhere than the others."""
+    """The web address of its source, if it differs from that of the others."""
     remark: str = ""
-    """Why it leads nowhere, or what else there is to say of it."""
+    """The message of its failure or warning."""
 
     @property
     def id(self) -> str:
@@ -130,7 +129,6 @@ class CitationCard(Struct, frozen=True, array_like=True):
 
     @property
     def is_valid(self) -> bool:
-        """Whether it leads to a text."""
         return self.specification >= 0
 
 
@@ -146,16 +144,16 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     issue_link: str | None = None
     """Where issues can be read."""
     excuses: dict[int, NotApplicable] = {}
-    """Why requirements are not applicable, by their index."""
+    """By the index of a requirement that is not applicable."""
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the requirements in their order."""
+        """The ids of the requirements in order."""
         return tuple([card.id for card in self.requirements])
 
     @cached_property
     def stated(self) -> dict[tuple[int, str], tuple[int, ...]]:
-        """The requirements of each section that has any, by the index of its specification and by its id."""
+        """The requirements of each section, by the index of its specification and its id."""
         return _grouped((card.specification, card.section) for card in self.requirements)
 
     @cached_property
@@ -167,57 +165,57 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return self.specifications[card.specification]
 
     def target_of(self, card: RequirementCard) -> str:
-        """What a citation of it has to name."""
+        """The target of a citation of it."""
         return f"{self.specification_of(card).locator}#{card.section}"
 
     def full_path_of(self, card: RequirementCard) -> str:
-        """Where it stands among all resources."""
+        """The resource path of a requirement."""
         return self.specification_of(card).requirement_path(card.section, card.id)
 
 
 def _grouped(keys: Iterable[_Key]) -> dict[_Key, tuple[int, ...]]:
-    """Where each key occurs among them."""
+    """The indexes at which each key occurs."""
     found: dict[_Key, list[int]] = {}
     for index, key in enumerate(keys):
         found.setdefault(key, []).append(index)
     return {key: tuple(indexes) for key, indexes in found.items()}
 
 
-_Spot = tuple[int, str]
-"""The index of a specification, and the id of a section in it."""
-
-_NOWHERE: _Spot = (-1, "")
-
-
 def build_catalogue(
     trace: Trace, requirements: Iterable[Requirement], configured: Iterable[Specification]
 ) -> Catalogue:
-    """The catalogue of a trace with its requirements; configured specifications are in it though nothing is cited."""
+    """The catalogue of a trace; configured specifications are included even if nothing cites them."""
     cited = [coverage.specification for coverage in trace.coverages]
     others = list_unreferenced_specifications(configured, cited)
-    citing = {id: number for number, id in enumerate(_citing(trace.annotations))}
-    places = {specification.id: index for index, specification in enumerate(cited)}
-    numbered = [*_requirement_cards(requirements, places, citing)]
-    return Catalogue(
-        tuple(map(make_specification_card, (*cited, *others))),
-        tuple(numbered),
-        tuple(_citation_cards(trace, citing, numbered)),
-        trace.problems,
-    )
+    stating = (id for id, annotation in enumerate(trace.annotations) if annotation.kind is not Kind.SPEC)
+    numbers = {id: number for number, id in enumerate(stating)}
+    indexes = {specification.id: index for index, specification in enumerate(cited)}
+    lines = LineNumbers()
+    cards = [
+        RequirementCard(
+            indexes[one.specification.id],
+            one.section.id,
+            one.text,
+            one.level,
+            one.state,
+            lines.of(one.specification.data, one.matches[0].pieces[0].start),
+            tuple([numbers[id] for id in one.related if id in numbers]),
+        )
+        for one in requirements
+    ]
+    citations = tuple(_citation_cards(trace, numbers, cards))
+    specifications = tuple(map(make_specification_card, (*cited, *others)))
+    return Catalogue(specifications, tuple(cards), citations, trace.problems)
 
 
 def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
-    """The configured specifications that nothing refers to, with ids of their own."""
+    """The configured specifications that nothing cites, with ids of their own."""
     # A format that is configured is no other specification than the same one found out.
     known = {(one.locator.name, one.format) for one in cited}
     others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
     return assign_further_ids(others.values(), cited)
-
-
-def _citing(annotations: tuple[Annotation, ...]) -> Iterator[int]:
-    return (id for id, annotation in enumerate(annotations) if annotation.kind is not Kind.SPEC)
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:
@@ -225,31 +223,19 @@ def make_specification_card(one: Specification) -> SpecificationCard:
     return SpecificationCard(one.id, one.name, one.url, one.description, one.locator.name, one.path, sections)
 
 
-def _requirement_cards(
-    requirements: Iterable[Requirement], places: dict[str, int], citing: dict[int, int]
-) -> Iterator[RequirementCard]:
-    lines = LineNumbers()
-    for one in requirements:
-        yield RequirementCard(
-            places[one.specification.id],
-            one.section.id,
-            one.text,
-            one.level,
-            one.state,
-            lines.of(one.specification.data, one.matches[0].pieces[0].start),
-            tuple([citing[id] for id in one.related if id in citing]),
-        )
-
-
-def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
-    spots = _spots(trace.coverages)
-    related: list[list[int]] = [[] for _ in citing]
+def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[RequirementCard]) -> Iterator[CitationCard]:
+    targets: dict[int, tuple[int, str]] = {}
+    for index, coverage in enumerate(trace.coverages):
+        for match in coverage.matches:
+            target = (index, coverage.specification.sections[match.section].id)
+            targets.update(dict.fromkeys(match.ids, target))
+    related: list[list[int]] = [[] for _ in numbers]
     for index, card in enumerate(cards):
         for number in card.citations:
             related[number].append(index)
-    for id, number in citing.items():
+    for id, number in numbers.items():
         one = trace.annotations[id]
-        specification, section = spots.get(id, _NOWHERE)
+        specification, section = targets.get(id, (-1, ""))
         yield CitationCard(
             one.path,
             one.line,
@@ -268,18 +254,8 @@ def _citation_cards(trace: Trace, citing: dict[int, int], cards: list[Requiremen
         )
 
 
-def _spots(coverages: tuple[Coverage, ...]) -> dict[int, _Spot]:
-    """Where each annotation leads."""
-    found: dict[int, _Spot] = {}
-    for index, coverage in enumerate(coverages):
-        for match in coverage.matches:
-            spot = (index, coverage.specification.sections[match.section].id)
-            found.update(dict.fromkeys(match.ids, spot))
-    return found
-
-
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
-    """The specification of a card, with its text."""
+    """Load the specification of a card with its text."""
     for format in Format:
         found = library.load_from(card.path, locate_specification(card.locator, format))
         # One name may be read in several formats, and the file may be another one by now.

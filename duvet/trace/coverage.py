@@ -1,4 +1,4 @@
-"""Computes coverage, the one computation that every report, gate and tool reads."""
+"""Computes coverage and totals; every report, gate and tool reads these results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
 
 _Placed = tuple[int, int, int]
-"""Where a piece begins and ends, and the number of its match."""
-
-_NO_LEVEL = Level.AUTO
+"""The start and the end of a piece, and the index of its match."""
 
 
 def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
-    """The segments of each line that is referred to, and what each requirement has got so far."""
+    """Cut each cited line into segments, and count what covers each requirement."""
     ordered = tuple(matches)
     placed: dict[int, defaultdict[int, list[_Placed]]] = {}
     for number, match in enumerate(ordered):
@@ -38,22 +36,20 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
 
 
 class _Cuts:
-    """Cuts lines, and keeps the segments that each match is cut into."""
+    """Cuts lines into segments, and collects the segments of each match."""
 
     def __init__(self, matches: Sequence[Match]) -> None:
         self.matches = matches
         self.parts: list[list[Segment]] = [[] for _ in matches]
 
     def lines(self, section: Section, placed: dict[int, list[_Placed]]) -> SegmentsByLine:
-        """The segments of the lines of a section."""
         cut: SegmentsByLine = {}
-        texts, starts = section.lines, section.starts
         for line, found in sorted(placed.items()):
             if line == TITLE_LINE:
                 start, end = section.heading
             else:
-                start = starts[line]
-                end = start + byte_length(texts[line])
+                start = section.starts[line]
+                end = start + byte_length(section.lines[line])
             cut[line] = self._around(start, end, *found[0]) if len(found) == 1 else self._among(start, end, found)
         return cut
 
@@ -61,18 +57,18 @@ class _Cuts:
         """The segments of a line with one piece; an empty piece only cuts."""
         found: list[Segment] = []
         if start < low:
-            found.append(Segment(start, low, (), 0, _NO_LEVEL))
+            found.append(Segment(start, low, (), 0, Level.AUTO))
         if low < high:
             match = self.matches[number]
             segment = Segment(low, high, match.ids, match.flags, match.level)
             found.append(segment)
             self.parts[number].append(segment)
         if high < end:
-            found.append(Segment(high, end, (), 0, _NO_LEVEL))
+            found.append(Segment(high, end, (), 0, Level.AUTO))
         return tuple(found)
 
     def _among(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
-        """The segments of a line with several pieces, from its beginning to its end."""
+        """The segments of a line with several pieces."""
         points = {start, end}
         for low, high, _ in placed:
             points.add(low)
@@ -91,14 +87,12 @@ class _Cuts:
         return tuple(found)
 
     def tallies(self) -> dict[int, Tally]:
-        """What each requirement has got, by the ids of those who state it."""
+        """The tallies of requirements by the ids of the annotations that state them."""
         stating = {id for match in self.matches for id in match.stating}
         tallies: dict[int, Tally] = {}
         for match, segments in zip(self.matches, self.parts, strict=True):
             if match.stating:
-                tally = _tally(match, segments, stating)
-                for id in match.stating:
-                    tallies[id] = tally
+                tallies.update(dict.fromkeys(match.stating, _tally(match, segments, stating)))
         return tallies
 
 
@@ -106,7 +100,7 @@ def _segment(low: int, high: int, matches: list[Match]) -> Segment:
     ##= man/spec/trace.md#coverage
     ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     if not matches:
-        return Segment(low, high, (), 0, _NO_LEVEL)
+        return Segment(low, high, (), 0, Level.AUTO)
     if len(matches) == 1:
         match = matches[0]
         return Segment(low, high, match.ids, match.flags, match.level)
@@ -131,7 +125,6 @@ def _tally(match: Match, segments: list[Segment], stating: set[int]) -> Tally:
 
 
 def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) -> list[str]:
-    """The text of each segment of a line."""
     text, origin = section.lines[line], section.starts[line]
     if text.isascii():
         return [text[one.start - origin : one.end - origin] for one in segments]
@@ -139,14 +132,12 @@ def segment_texts(section: Section, line: int, segments: tuple[Segment, ...]) ->
 
 
 _LEFT = {Status.NOT_STARTED: "not cited", Status.IN_PROGRESS: "in progress", Status.NEEDS_TESTS: "without tests"}
-
-
 _STATES = {status: tuple(state.value for state in State if state.status is status) for status in Status}
-"""The states that make each status."""
+"""The states of each status."""
 
 
 class Total(Struct, frozen=True):
-    """The requirements of one specification and level, by state; None stands for all of them."""
+    """The number of requirements of one specification and level by state; None stands for all of them."""
 
     specification: Specification | None
     level: Level | None
@@ -174,7 +165,7 @@ class Total(Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        """Without what is excepted or not applicable, which is settled but not done."""
+        """Without excepted and not applicable requirements, which are settled but not done."""
         ##= man/spec/trace.md#coverage
         ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with
         ##% a reason, but an exception MUST NOT count towards the percentage done.
@@ -182,12 +173,12 @@ class Total(Struct, frozen=True):
 
     @property
     def percent(self) -> int | None:
-        """Rounded down, so that 100 means all of them; None where nothing is applicable."""
+        """Rounded down, so that 100 means all of them; None if no requirement is applicable."""
         return 100 * self.done // self.applicable if self.applicable else None
 
     @property
     def words(self) -> str:
-        """`3 of 7 applicable requirements done (42 %), 1 excepted`, and what is not applicable where anything is."""
+        """`3 of 7 applicable requirements done (42 %), 1 excepted`, and the number that is not applicable, if any."""
         if not self.requirements:
             return "no requirements"
         share = "" if self.percent is None else f" ({self.percent} %)"
@@ -198,7 +189,7 @@ class Total(Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """`4 requirements not cited, 1 in progress`; nothing where all are done."""
+        """`4 requirements not cited, 1 in progress`; empty if all are done."""
         counts = [(self.with_status(status), words) for status, words in _LEFT.items()]
         found = [(count, words) for count, words in counts if count]
         return ", ".join(
@@ -207,19 +198,17 @@ class Total(Struct, frozen=True):
         )
 
     def with_status(self, status: Status) -> int:
-        """How many have that status; an exception with a reason has the status `done`, as has what is not applicable."""
+        """The number with that status; excepted and not applicable requirements have the status `done`."""
         return sum([self.counts[state] for state in _STATES[status]])
 
 
 class RunVerdict(Struct, frozen=True):
-    """Whether a run succeeded, and why not."""
-
     passed: bool
     words: str
 
 
 class CountedRequirement(Protocol):
-    """What can be counted: a requirement, or the card of one."""
+    """A requirement, or its card."""
 
     @property
     def level(self) -> Level:
@@ -234,7 +223,7 @@ _Table = dict[Level, list[int]]
 
 
 def compute_totals(requirements: Iterable[Requirement]) -> tuple[Total, ...]:
-    """For each specification, and last for all of them: the levels that occur, strongest first, and their sum."""
+    """By specification, and last for all of them: the levels that occur, strongest first, and their sum."""
     tables: dict[str, _Table] = {}
     specifications: dict[str, Specification] = {}
     overall: _Table = {}
@@ -253,7 +242,7 @@ def compute_level_totals(found: Iterable[CountedRequirement]) -> tuple[Total, ..
 
 
 def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
-    """The totals in groups, one for each specification and the last for all of them; the sum ends its group."""
+    """The totals in groups: one for each specification, and last for all; the sum ends its group."""
     groups: dict[str, list[Total]] = {}
     for total in found:
         groups.setdefault(total.specification.id if total.specification else "", []).append(total)
@@ -261,7 +250,7 @@ def group_totals(found: Iterable[Total]) -> list[tuple[Total, ...]]:
 
 
 def judge_run(total: Total, problems: Iterable[Problem]) -> RunVerdict:
-    """The outcome in words: every problem that is an error fails the run, those of the gates too."""
+    """The verdict: every error fails the run, including those of gates."""
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if not errors:
         return RunVerdict(True, f"PASS: {total.words}")

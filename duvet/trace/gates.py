@@ -1,9 +1,9 @@
-"""Gates of CI mode, their targets, and requirements that are not applicable."""
+"""Gates of CI mode, and requirements that are not applicable."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -37,7 +37,6 @@ from duvet.trace.records import (
     SettledRequirements,
     State,
     Status,
-    Tally,
     Trace,
 )
 from duvet.tree.cache import Cache
@@ -51,45 +50,40 @@ _NEEDS_NO_TEST = TEST | EXCUSED | IMPLICATION
 def check_gates(
     trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
-    """What keeps the gate shut. As upstream has it, a line counts as covered when any part of it is.
+    """The problems of a gate. As in awslabs duvet, a line is covered if any part of it is.
 
-    Nothing is asked of what only the annotations in `freed` speak of.
+    Quotes of annotations in `freed` alone are ignored.
     """
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
     ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for coverage in trace.coverages:
         matches = [match for match in coverage.matches if not freed.issuperset(match.ids)]
-        significant = _lines(matches, ~0)
         cited = _lines(matches, _IMPLEMENTED)
         if citations:
-            found += _offenders(
-                trace,
-                coverage,
-                matches,
-                significant - cited,
-                rules.GATE_NOT_CITED,
-                "Specification requirements missing citation.",
-            )
+            lines, message = _lines(matches, ~0) - cited, "Specification requirements missing citation."
+            problems += _offenders(trace, coverage, matches, lines, rules.GATE_NOT_CITED, message)
         if tests:
-            missing = cited - _lines(matches, _TESTED)
-            found += _offenders(trace, coverage, matches, missing, rules.GATE_NOT_TESTED, "Citation missing test.")
-    return tuple(found)
+            lines, message = cited - _lines(matches, _TESTED), "Citation missing test."
+            problems += _offenders(trace, coverage, matches, lines, rules.GATE_NOT_TESTED, message)
+    return tuple(problems)
 
 
-SectionLine = tuple[int, int]
-"""A section and a line in it."""
-
-
-def _lines(matches: Iterable[Match], flags: int) -> set[SectionLine]:
+def _lines(matches: Iterable[Match], flags: int) -> set[tuple[int, int]]:
+    """The sections and lines that these kinds cover."""
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
 def _offenders(
-    trace: Trace, coverage: Coverage, matches: Iterable[Match], lines: set[SectionLine], rule: rules.Rule, message: str
+    trace: Trace,
+    coverage: Coverage,
+    matches: Iterable[Match],
+    lines: set[tuple[int, int]],
+    rule: rules.Rule,
+    message: str,
 ) -> Iterator[Problem]:
-    """One problem for each quote that touches such a line, at the first one."""
+    """One problem for each quote on such a line, at the first one."""
     numbers = LineNumbers()
     for match in matches:
         first = next((piece for piece in match.pieces if (match.section, piece.line) in lines), None)
@@ -106,7 +100,7 @@ def _offenders(
 
 
 def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int]:
-    """The annotations that speak of nothing but what is not applicable."""
+    """The annotations that refer only to requirements that are not applicable."""
     freed: set[int] = set()
     owed: set[int] = set()
     for one in requirements:
@@ -115,35 +109,35 @@ def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int
 
 
 def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
-    """A problem for each requirement that has no code, or not for all of it."""
+    """A problem for each requirement without code for all of it."""
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking = (one for one in requirements if one.status <= Status.IN_PROGRESS)
-    return _named(lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}")
+    return _make_problems(
+        lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}"
+    )
 
 
 def find_untested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
-    """A problem for each requirement that has no test, or not for all of it, and does without none."""
+    """A problem for each requirement that needs tests for all of it."""
     tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
-    lacking = (one for one in requirements if one.status < Status.DONE and not _is_tested(one, tallies))
-    return _named(lacking, rules.GATE_NOT_TESTED, _not_tested)
+
+    def describe(one: Requirement) -> str:
+        if one.state is State.MISSING_IMPLEMENTATION:
+            return "a part of this requirement is not tested"
+        return f"this requirement is not tested: {one.state.words}"
+
+    def is_tested(one: Requirement) -> bool:
+        # The state is that of the least covered part: others may be implemented, and not tested.
+        parts = (flags for match in one.matches for flags in tallies[match.stating[0]].bytes_by_flags)
+        return one.state is State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
+
+    lacking = (one for one in requirements if one.status < Status.DONE and not is_tested(one))
+    return _make_problems(lacking, rules.GATE_NOT_TESTED, describe)
 
 
-def _not_tested(one: Requirement) -> str:
-    if one.state is State.MISSING_IMPLEMENTATION:
-        return "a part of this requirement is not tested"
-    return f"this requirement is not tested: {one.state.words}"
-
-
-def _is_tested(one: Requirement, tallies: Mapping[int, Tally]) -> bool:
-    """Whether a test refers to each part of it, though no implementation does."""
-    # The state is that of its least covered part: others may be implemented, and not tested.
-    parts = (flags for match in one.matches for flags in tallies[match.stating[0]].bytes_by_flags)
-    return one.state is State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
-
-
-def _named(
+def _make_problems(
     requirements: Iterable[Requirement], rule: rules.Rule, message: Callable[[Requirement], str]
 ) -> Iterator[Problem]:
     lines = LineNumbers()
@@ -174,50 +168,46 @@ class RequirementsByTarget:
         self.tree = tree
         self.base = base
         self.unavailable = frozenset(map(canonical_url, unavailable))
-        """What specifications are called that could not be loaded."""
+        """The names of specifications that could not be loaded."""
         self._names = Catalogue(tuple(map(make_specification_card, specifications)), (), (), ())
         self._found: dict[str, list[int]] = {}
-        """The specifications of the names that have been asked for."""
-        self._stated: defaultdict[_Spot, list[int]] = defaultdict(list)
+        """The specifications by the names that were looked up."""
+        self._stated: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        """The requirements by the ids of a specification and a section."""
         for index, one in enumerate(requirements):
             self._stated[one.specification.id, one.section.id].append(index)
 
     def of(self, target: str, *, below: bool = True) -> list[int]:
-        """The indexes of the requirements of a specification, or of a section and of those below it.
+        """The indexes of the requirements of a specification, or of a section and those below it.
 
-        NotFoundError, with the nearest names, where there is no such specification or section.
+        An unknown specification or section raises NotFoundError with the nearest names.
         """
         name, hash_sign, section = target.partition("#")
-        cards = [self._names.specifications[index] for index in self._named(name)]
+        cards = [self._names.specifications[index] for index in self._find_cards(name)]
         if not hash_sign:
             ##= man/spec/gates.md#not-applicable
             ##% An entry MUST apply to all requirements of its specification, to those of its section with the
             ##% subsections of IETF text, or to the one that it quotes.
-            return self._at((card.id, part.id) for card in cards for part in card.sections)
-        spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
-        if not spots:
-            raise make_section_error(cards, section)
-        return self._at(spots)
-
-    def _at(self, spots: Iterable[_Spot]) -> list[int]:
+            spots = {(card.id, part.id) for card in cards for part in card.sections}
+        else:
+            spots = {(card.id, id) for card in cards for id in find_sections(card, section, below=below)}
+            if not spots:
+                raise make_section_error(cards, section)
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """Whether it names a specification that could not be loaded, which is told elsewhere."""
+        """Whether its specification could not be loaded, which is reported elsewhere."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
 
-    def _named(self, name: str) -> list[int]:
-        """The specifications of that name, however it is spelled."""
-        known = self._found.get(name)
-        if known is not None:
-            return known
-        found = find_specifications(self._names, name) or find_specifications(self._names, self._elsewhere(name))
-        self._found[name] = found or require_specification(self._names, name)
+    def _find_cards(self, name: str) -> list[int]:
+        if name not in self._found:
+            found = find_specifications(self._names, name) or find_specifications(self._names, self._elsewhere(name))
+            self._found[name] = found or require_specification(self._names, name)
         return self._found[name]
 
     def _elsewhere(self, name: str) -> str:
-        """What the specification is called that an annotation means by that name."""
+        """The name of the specification to which an annotation resolves this name."""
         try:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
@@ -231,7 +221,7 @@ def group_by_target(
     library: Library,
     base: str,
 ) -> RequirementsByTarget:
-    """The requirements of a trace; of a specification that nothing refers to there are none."""
+    """The requirements of a trace; specifications that nothing cites have none."""
     cited = [coverage.specification for coverage in trace.coverages]
     unavailable = [locator.name for locator in library.failures]
     return RequirementsByTarget(
@@ -239,24 +229,28 @@ def group_by_target(
     )
 
 
-_Spot = tuple[str, str]
-"""The ids of a specification and of a section in it."""
-
-
 def resolve_not_applicable(
     config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
 ) -> SettledRequirements:
-    """What becomes of the requirements; where there is no today, no day is over."""
+    """Mark the requirements that are not applicable; without a date for today, no entry expires."""
     problems: list[Problem] = []
     entries: list[NotApplicable] = []
     freed: dict[int, int] = {}
     for index, rule in enumerate(config.not_applicable):
-        meant = _Entry(config, index, rule, scopes, problems).requirements()
-        has_expired = rule.expiry is not None and _is_over(rule.expiry, today, memory)
+        found = _Entry(config, index, rule, scopes, problems).requirements()
+        has_expired = False
+        if rule.expiry is not None:
+            ##= man/spec/gates.md#not-applicable
+            ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the
+            ##% entry and require its requirements again.
+            has_expired = today is not None and rule.expiry < today
+            memory.note_day(rule.expiry.isoformat(), has_expired)
         if has_expired:
-            problems.append(_expired(config, index, rule))
+            message = f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again"
+            place, hint = config.not_applicable_place(index, "expiry"), "give it a later date, or remove it"
+            problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
-            freed.update((one, index) for one in meant if one not in freed)
+            freed.update((one, index) for one in found if one not in freed)
         entries.append(
             NotApplicable(
                 target=rule.target,
@@ -264,41 +258,22 @@ def resolve_not_applicable(
                 reason=rule.reason,
                 owner=rule.owner,
                 expiry=rule.expiry,
-                requirements=len(meant),
+                requirements=len(found),
                 has_expired=has_expired,
             )
         )
-    return SettledRequirements(tuple(_freed(scopes, freed)), tuple(entries), tuple(problems), freed)
-
-
-def _is_over(day: date, today: date | None, memory: Cache) -> bool:
-    ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
-    ##% and require its requirements again.
-    is_over = today is not None and day < today
-    memory.note_day(day.isoformat(), is_over)
-    return is_over
-
-
-def _freed(scopes: RequirementsByTarget, freed: Container[int]) -> Iterator[Requirement]:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.
-    for index, one in enumerate(scopes.requirements):
-        yield replace(one, state=State.NOT_APPLICABLE) if index in freed else one
-
-
-def _expired(config: Config, index: int, rule: NotApplicableRule) -> Problem:
-    return rules.NOT_APPLICABLE_EXPIRED.problem(
-        f"this expired on {rule.expiry}, and the requirements of {rule.target} are owed again",
-        config.path,
-        config.not_applicable_place(index, "expiry"),
-        hint="give it a later date, or remove it",
-    )
+    settled = [
+        replace(one, state=State.NOT_APPLICABLE) if index in freed else one
+        for index, one in enumerate(scopes.requirements)
+    ]
+    return SettledRequirements(tuple(settled), tuple(entries), tuple(problems), freed)
 
 
 class _Entry(NamedTuple):
-    """An entry of the configuration, and where to tell what is wrong with it."""
+    """An entry of the configuration."""
 
     config: Config
     number: int
@@ -307,38 +282,39 @@ class _Entry(NamedTuple):
     problems: list[Problem]
 
     def requirements(self) -> list[int]:
-        """The indexes of the requirements that are meant; none where something is wrong."""
+        """The indexes of its requirements; none if the entry has a problem."""
         target = self.rule.target
         try:
             found = self.scopes.of(target, below=not self.rule.quote)
         except NotFoundError as error:
             if not self.scopes.is_unavailable(target):
-                self._wrong(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
+                self._report(rules.NOT_APPLICABLE_UNKNOWN, "target", error.message, error.hint)
             return []
         if not found:
-            stating = [_target(one) for one in self.scopes.requirements]
+            stating = [f"{one.specification.locator.name}#{one.section.id}" for one in self.scopes.requirements]
             hint = suggest_nearest(target, stating) or "name a section that has one, or remove the entry"
-            self._wrong(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirement", hint)
-        return self._saying(found) if found and self.rule.quote else found
+            self._report(rules.NOT_APPLICABLE_NOTHING, "target", f"{target} has no requirement", hint)
+        return self._select_quoted(found) if found and self.rule.quote else found
 
-    def _saying(self, found: list[int]) -> list[int]:
-        """The requirement that the quote is, or is a part of."""
-        wanted = _plain(self.rule.quote)
-        texts = {index: self.scopes.requirements[index].text for index in found}
-        equal = [index for index, text in texts.items() if _plain(text) == wanted]
-        meant = equal or [index for index, text in texts.items() if wanted in _plain(text)]
-        if len(meant) == 1:
-            return meant
-        if meant:
-            message = f"{format_count(len(meant), 'requirement')} of {self.rule.target} say this"
+    def _select_quoted(self, indexes: list[int]) -> list[int]:
+        """The requirement that equals or contains the quote."""
+        quote = _without_spacing(self.rule.quote)
+        texts = {index: self.scopes.requirements[index].text for index in indexes}
+        equal = [index for index, text in texts.items() if _without_spacing(text) == quote]
+        found = equal or [index for index, text in texts.items() if quote in _without_spacing(text)]
+        if len(found) == 1:
+            return found
+        if found:
+            message = f"{format_count(len(found), 'requirement')} of {self.rule.target} say this"
             hint = "quote the whole of one sentence"
         else:
             message = f"no requirement of {self.rule.target} says this"
-            hint = suggest_nearest(quote_text(self.rule.quote), map(quote_text, texts.values())) or _NO_SENTENCE
-        self._wrong(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
+            near = suggest_nearest(quote_text(self.rule.quote), map(quote_text, texts.values()))
+            hint = near or "quote a sentence of it that is a requirement, or remove the entry"
+        self._report(rules.NOT_APPLICABLE_NOTHING, "quote", message, hint)
         return []
 
-    def _wrong(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
+    def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
         ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
         ##% similar.
@@ -346,13 +322,5 @@ class _Entry(NamedTuple):
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 
 
-_NO_SENTENCE = "quote a sentence of it that is a requirement, or remove the entry"
-
-
-def _target(requirement: Requirement) -> str:
-    return f"{requirement.specification.locator.name}#{requirement.section.id}"
-
-
-def _plain(text: str) -> str:
-    """The text on one line, without the spacing that does not count."""
+def _without_spacing(text: str) -> str:
     return normalise(" ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Lines in files that hold annotations, and the code around them."""
+"""Lines of files: annotations and the code around them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,20 @@ _LONG = ("'''", '"""')
 
 
 class SourceText(Struct, frozen=True):
-    """The text of a file, line by line."""
-
     lines: tuple[str, ...]
     starts: tuple[int, ...]
 
     def is_blank(self, number: int) -> bool:
-        """Whether nothing stands on a line; there is nothing before the first one and after the last one."""
+        """Whether the line is blank or outside the file."""
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """Whether there is more on a line than signs, such as those that begin and end comments."""
+        """Whether the line has letters or digits, and not only comment signs."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 
 def split_source_text(written: str) -> SourceText:
-    """The lines of what is written; an end of the last one begins no further one."""
+    """The lines of a text; a final line end begins no further line."""
     lines = written.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -41,11 +39,9 @@ def split_source_text(written: str) -> SourceText:
 
 
 class WrittenAnnotation(Protocol):
-    """An annotation where it is written."""
-
     @property
     def line(self) -> int:
-        """Its first one."""
+        """Its first line."""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -53,12 +49,11 @@ class WrittenAnnotation(Protocol):
 
 
 def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
-    """The last line of an annotation."""
     _, end = one.span
     last = one.line
     if text.is_blank(last) or not text.lines[last - 1].startswith("[["):
         return max(last, find_line_index(text.starts, end - 1) + 1 if end else 0)
-    # An entry of a requirement file goes on until the next table, be there blank lines in its texts.
+    # An entry of a requirement file ends at a blank line or the next table, except inside a string.
     is_within = False
     while last < len(text.lines) and (is_within or not (text.is_blank(last + 1) or text.lines[last].startswith("["))):
         is_within ^= sum(map(text.lines[last].count, _LONG)) % 2 == 1
@@ -67,7 +62,7 @@ def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
 
 
 class Snippet(Struct, frozen=True):
-    """An annotation as it is written, and where."""
+    """The text of an annotation, and the lines around it."""
 
     comment: str
     last: int
@@ -77,19 +72,15 @@ class Snippet(Struct, frozen=True):
 
 
 def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snippet:
-    """The annotation with so many lines before and after it."""
+    """The annotation with this many lines before and after it."""
     last = find_last_line(text, one)
     start = max(one.line - around, 1)
-    return Snippet(_lines(text, one.line, last), last, start, text.lines[start - 1 : last + around])
+    return Snippet(read_comment(text, one), last, start, text.lines[start - 1 : last + around])
 
 
 def read_comment(text: SourceText, one: WrittenAnnotation) -> str:
     """The lines of the annotation without their indentation."""
-    return _lines(text, one.line, find_last_line(text, one))
-
-
-def _lines(text: SourceText, first: int, last: int) -> str:
-    return "\n".join(trim(line) for line in text.lines[first - 1 : last])
+    return "\n".join(trim(line) for line in text.lines[one.line - 1 : find_last_line(text, one)])
 
 
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d{1,9})(?::\d+)?:?\Z", re.DOTALL)
@@ -97,18 +88,15 @@ _NEAR = 3
 
 
 class ProjectFiles(Struct, frozen=True):
-    """The files of a project, for those who know what they hold by a place in them."""
-
     tree: Tree
     root: str
     """The folder that paths start at."""
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
         return self.tree.is_file(path)
 
     def text(self, path: str) -> SourceText:
-        """The text of a file, whatever it holds; nothing where it can't be read."""
+        """The text of a file; empty if it can't be read."""
         try:
             return split_source_text(self.tree.read(path).decode(errors="replace"))
         except DuvetError:
@@ -116,14 +104,12 @@ class ProjectFiles(Struct, frozen=True):
 
 
 class FileLine(Struct, frozen=True):
-    """A line of a file."""
-
     path: str
     line: int
 
 
 class AnnotationLines(Struct, frozen=True):
-    """The lines of an annotation, and its number in the catalogue."""
+    """The lines of an annotation, and its index in the catalogue."""
 
     number: int
     first: int
@@ -131,13 +117,13 @@ class AnnotationLines(Struct, frozen=True):
 
 
 def parse_file_line(reference: str) -> FileLine | None:
-    """The place that is written `file:line` or `file:line:column`, the path as it is written."""
+    """Parse `file:line` or `file:line:column`."""
     found = _PLACE.match(reference)
     return FileLine(found["path"], int(found["line"])) if found else None
 
 
 def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
-    """How the project may call a file: as it is written, as it would be elsewhere, and below its own folder."""
+    """The names that the project may use for a file: as written, with other separators, and relative to its root."""
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     plain = [posixpath.normpath(one) for one in (path, path.replace("\\", "/"))]
@@ -146,18 +132,17 @@ def list_possible_paths(path: str, root: str = "") -> tuple[str, ...]:
 
 
 def list_citation_spellings(id: str) -> list[str]:
-    """How the project may call a citation: as it is written, and with the separators of other systems."""
+    """The same for the `file:line` of a citation."""
     place = parse_file_line(id)
     return [id, *(f"{path}:{place.line}" for path in list_possible_paths(place.path))] if place else [id]
 
 
 def find_annotations_in_file(catalogue: Catalogue, paths: Sequence[str]) -> tuple[int, ...]:
-    """The numbers of all annotations in a file."""
     return tuple(sorted({number for path in paths for number in catalogue.cited_in.get(path, ())}))
 
 
 def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: SourceText) -> list[AnnotationLines]:
-    """The lines of the annotations of a file in its order."""
+    """The lines of these annotations of a file in order."""
     cards = [(number, catalogue.citations[number]) for number in numbers]
     return sorted(
         (AnnotationLines(number, card.line, find_last_line(text, card)) for number, card in cards),
@@ -166,10 +151,10 @@ def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: So
 
 
 def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText, line: int) -> tuple[int, ...]:
-    """The numbers of the annotations whose own line that is, or else of those right above the code on it.
+    """The annotations on a line, or else those right above the code on it.
 
-    Code belongs to the annotations above it as far as the next blank line or the next annotation. Annotations with
-    no code between them belong to the same code.
+    Code belongs to the annotations above it up to the next blank line or annotation. Annotations with no code between
+    them belong to the same code.
     """
     ##= man/spec/show.md#references
     ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
@@ -191,5 +176,4 @@ def find_covering_annotations(found: Sequence[AnnotationLines], text: SourceText
 
 
 def find_nearest_lines(lines: Iterable[int], line: int) -> list[int]:
-    """The few of these lines that are nearest to one, in order."""
     return sorted(sorted(set(lines), key=lambda one: abs(one - line))[:_NEAR])

@@ -25,11 +25,10 @@ class SectionView(Struct, frozen=True):
     lines: list[int]
     """The index of each of these lines in the section."""
     offsets: list[int]
-    """Where each line begins in the view, and where a further one would."""
+    """The start of each line in the view, and the start of the line after the last."""
 
 
 def make_section_view(section: Section) -> SectionView:
-    """The view of a section."""
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
     ##% wrong byte, which SHOULD cause a warning.
@@ -42,7 +41,7 @@ def make_section_view(section: Section) -> SectionView:
 
 
 def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
-    """A stretch of the view cut where lines meet, as bytes of the file."""
+    """The pieces of a stretch of the view, as bytes of the file."""
     found: list[Piece] = []
     offsets, lines = view.offsets, view.lines
     texts, starts = view.section.lines, view.section.starts
@@ -67,47 +66,45 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
 
 
 class CharacterMap:
-    """The places of a text; only characters of several bytes are looked at one by one."""
+    """Maps characters to UTF-8 bytes; only characters of several bytes are looked at one by one."""
 
     def __init__(self, text: str) -> None:
         self._wide: list[int] = []
-        """The places of characters of several bytes."""
         self._more: list[int] = [0]
-        """By how many bytes the first of these exceed one byte each."""
+        """The bytes by which the first n of these exceed one byte each."""
         if not text.isascii():
             wide = [(found.start(), len(found[0].encode()) - 1) for found in re.finditer(r"[^\x00-\x7f]", text)]
             self._wide = [place for place, _ in wide]
             self._more = list(accumulate([more for _, more in wide], initial=0))
         self._bytes = [place + more for place, more in zip(self._wide, self._more, strict=False)]
-        """Where in UTF-8 they begin."""
+        """The UTF-8 offsets of these."""
 
     def byte(self, character: int) -> int:
-        """Where the character begins in UTF-8."""
         return character + self._more[bisect_left(self._wide, character)]
 
     def at(self, byte: int) -> int:
-        """The character that the byte belongs to."""
+        """The character that contains the byte."""
         count = bisect_right(self._bytes, byte)
         # What all bytes of the last wide one exceed one byte by is taken off its first bytes, too.
         return max(byte - self._more[count], self._wide[count - 1]) if count else byte
 
 
 class SearchText:
-    """A text as it is: each search reads it from the beginning."""
+    """Searches a text from its beginning."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.work = 0
-        """What the searches have cost, where one is the time that it takes to read a kilobyte."""
+        """The cost of the searches, in the time that it takes to read a kilobyte."""
 
     def find(self, part: bytes) -> int:
-        """Where the part stands first, or -1."""
+        """The first offset of the part, or -1."""
         at = self.data.find(part)
         self.work += (at if at >= 0 else len(self.data)) >> 10
         return at
 
     def places(self, part: bytes) -> Iterable[int]:
-        """Every place where the part stands, in order."""
+        """Every offset of the part in order."""
         self.work += len(self.data) >> 10
         at = self.data.find(part)
         while at >= 0:
@@ -116,15 +113,15 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """Where to cut a quote of two bytes or more, so that few places hold one of its parts."""
+        """Where to cut a quote of two or more bytes, so that one of its parts has few places."""
         return len(quote) // 2
 
 
 def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
     """The first stretch of the text that becomes the quote by one insertion, deletion or substitution.
 
-    The text must not hold the quote itself. Among stretches that end in one place the longest counts; one that
-    begins no later than the stretch before it takes its place.
+    The text must not contain the quote. Of stretches with the same end the longest counts; a stretch that begins no
+    later than the one before replaces it. rapidfuzz's alignment finds other stretches than awslabs duvet.
     """
     best: tuple[int, int] | None = None
     for end, _ in groupby(_possible_ends(quote, text)):
@@ -138,7 +135,7 @@ def find_one_edit(quote: bytes, text: SearchText) -> tuple[int, int] | None:
 
 
 def _possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
-    """In order; with one edit, at least one part of the quote stands in the text as it is, however it is cut in two."""
+    """Possible ends in order: after one edit, at least one of two parts of the quote is unchanged."""
     size = len(quote)
     if size < 2:
         return iter(range(3))
@@ -178,7 +175,7 @@ def _within_one_edit(one: bytes, other: bytes) -> bool:
 
 
 def _common_front(one: bytes, other: bytes) -> int:
-    """How many bytes are alike at the front, found by halves: comparing slices is far faster than a loop."""
+    """The length of the common prefix, by bisection: comparing slices is far faster than a loop."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -200,48 +197,43 @@ class NearQuoteFinder:
         self._characters, self._normal_characters = CharacterMap(self._words), CharacterMap(normal)
         self._normal = SearchText(normal.encode())
         self.exact = SearchText(view.data)
-        """The view, to look for what stands in it to the letter."""
+        """Searches the view as it is."""
         self._is_ordered = False
 
     def find(self, quote: str) -> FoundQuote | None:
-        """Where the quote stands."""
-        wanted = normalise(quote).encode()
+        normal = normalise(quote).encode()
         if not self._is_ordered and self.exact.work + self._normal.work > len(self._normal.data):
-            self._order()
-        start = self._normal.find(wanted)
-        fit = Fit.NORMALISED
-        end = start + len(wanted)
+            # Searches have taken as long as sorting the words does, which makes further searches short.
+            self._is_ordered = True
+            data = self._normal.data
+            self._normal = OrderedText(data)
+            self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
+        start, fit = self._normal.find(normal), Fit.NORMALISED
+        end = start + len(normal)
         if start < 0:
-            near = find_one_edit(wanted, self._normal)
+            near = find_one_edit(normal, self._normal)
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
         found = cut_view(self.view, *self._in_view(start, end))
-        # One edit can turn a character into white space, which is nothing to quote.
+        # One edit can turn a character into white space, of which no piece is left.
         return (found, fit) if found else None
 
-    def _order(self) -> None:
-        """Once searches have taken as long as it takes to put words in order, no other is to take that long again."""
-        self._is_ordered = True
-        data = self._normal.data
-        self._normal = OrderedText(data)
-        self.exact = self._normal if self.view.data == data else OrderedText(self.view.data)
-
     def _in_view(self, start: int, end: int) -> tuple[int, int]:
-        """The bytes of the view that these bytes of the normalised view come from; a character counts whole."""
+        """The bytes of the view for these bytes of the normalised view, in whole characters."""
         low = self._original(self._normal_characters.at(start))
         high = self._original(self._normal_characters.at(end - 1)) + 1
         first = self._characters.byte(low)
         return first, first + byte_length(self._words[low:high].rstrip(WHITESPACE))
 
     def _original(self, offset: int) -> int:
-        """Where in the view a character of the normalised view stands."""
+        """The character of the view for a character of the normalised view."""
         at = bisect_right(self._offsets, offset) - 1
         return self._originals[at] + offset - self._offsets[at]
 
 
 class QuoteMatcher:
-    """Finds quotes in one section; the views are made once, when they are first needed."""
+    """Finds quotes in one section; its views are made when first needed."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -249,7 +241,7 @@ class QuoteMatcher:
         self._near: NearQuoteFinder | None = None
 
     def find(self, quote: str) -> FoundQuote | None:
-        """Where the quote stands; an empty one refers to the title."""
+        """Return the pieces and the fit of a quote; an empty quote refers to the title."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% An annotation without a quote MUST refer to the title of its section.
         if not quote:
@@ -271,14 +263,11 @@ _FIRST, _MOST = 24, 256
 
 
 class OrderRange(NamedTuple):
-    """Neighbours in the order, and how far they are behind the beginning of what is looked for."""
+    """A range of sorted places, and their distance from the beginning of the search text."""
 
     first: int
     size: int
     shift: int
-
-
-UNKNOWN_RANGE = OrderRange(0, sys.maxsize, 0)
 
 
 class WordOrder:
@@ -296,17 +285,17 @@ class WordOrder:
         return lambda place: data[place + start : place + end]
 
     def range(self, part: bytes) -> OrderRange:
-        """Where the first word that begins in the part can be; of a part without one nothing is known."""
+        """The range for the first word that begins in the part; unknown if none does."""
         shift = part.find(b" ") + 1
         wanted = part[shift : shift + _MOST]
         if not shift or not wanted:
-            return UNKNOWN_RANGE
+            return OrderRange(0, sys.maxsize, 0)
         key = self._bytes(0, len(wanted))
         low = bisect_left(self._places, wanted, key=key)
         return OrderRange(low, bisect_right(self._places, wanted, low, key=key) - low, shift)
 
     def starts(self, range: OrderRange) -> list[int]:
-        """Where what is looked for would begin."""
+        """The possible places of the part."""
         return [place - range.shift for place in self._places[range.first : range.first + range.size]]
 
 
@@ -314,7 +303,7 @@ _FEW, _MANY = 8, 500
 
 
 class OrderedText(SearchText):
-    """A text with its words in order: that takes as long as a thousand searches, and makes each of them short."""
+    """A text with sorted words: sorting takes as long as a thousand searches, and makes each of them short."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -326,7 +315,7 @@ class OrderedText(SearchText):
     def places(self, part: bytes) -> Iterable[int]:
         ahead, behind = self._ahead.range(part), self._behind.range(part[::-1])
         if min(ahead.size, behind.size) > _MANY:
-            # Whoever looks for such a part mostly wants no more than the first of its places.
+            # Of such a part, mostly only the first place is needed.
             return super().places(part)
         if ahead.size <= behind.size:
             starts = self._ahead.starts(ahead)

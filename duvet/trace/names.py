@@ -1,4 +1,4 @@
-"""Names of specifications and sections, however a user spells them."""
+"""Finds specifications and sections by any spelling of their names."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
 _NUMBERED = ("section-", "appendix-")
 _NEVER = 9
-"""Further from its id than any name of a specification."""
+"""Greater than the rank of any name."""
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
-    """The indexes of the specifications of that id, name, URL or path; of a URL elsewhere, those of its last part."""
+    """The indexes of the specifications with that id, name, URL or path; for another URL, by its last part."""
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     written, wanted = name.strip(), normalise_name(name)
@@ -44,12 +44,12 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """What the specifications are called, each name with the id that is meant."""
+    """All names of specifications with their ids."""
     return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
 
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
-    """The id of the section of that id, number or title."""
+    """The id of the section with that id, number or title."""
     wanted = name.removeprefix("#")
     bare = _PREFIX.sub("", wanted, count=1)
     for id in (wanted, f"section-{bare}", f"appendix-{bare}"):
@@ -59,7 +59,7 @@ def find_section(card: SpecificationCard, name: str) -> str | None:
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
-    """The same, and the ids of the sections below it where they are numbered."""
+    """The same, and the ids of the sections below it if they are numbered."""
     section = find_section(card, name)
     if section is None:
         return
@@ -73,12 +73,12 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
 
 
 class NoSectionError(NotFoundError):
-    """A section is not there, and none is called like it; a list of all of them helps."""
+    """A section does not exist, and no section has a similar name; a list of all sections helps."""
 
     def __init__(self, message: str, specification: str) -> None:
         super().__init__(message, hint=f"`duvet show {specification or 'SPEC'}` lists the sections")
         self.specification = specification
-        """The id of the one that was looked into; nothing where these were several."""
+        """The id of the specification; empty for several."""
 
 
 def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoundError:
@@ -94,9 +94,9 @@ def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoun
 
 
 def suggest_nearest(wanted: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """A question that names what is most like the wanted one; nothing where nothing is.
+    """A question with the most similar names, or an empty text.
 
-    In a mapping stands how each of the known is called in full.
+    The values of a mapping are the names to show.
     """
     from rapidfuzz import fuzz, process
 
@@ -116,14 +116,13 @@ def list_known_ids(catalogue: Catalogue) -> str:
 
 
 def normalise_name(name: str) -> str:
-    """One spelling: that of a URL without its scheme and its extension, that of a path without a leading `./`."""
+    """A URL without scheme and extension, or a path without a leading `./`, in lower case."""
     folded = name.strip().removeprefix("./").casefold()
     web = _WEB.match(folded)
     return _EXTENSION.sub("", folded[web.end() :], count=1) if web else folded
 
 
 RESOURCE_SCHEME = "duvet://"
-"""What makes a URI of a path."""
 
 _RESOURCE = re.compile(
     r"(?:duvet://)?/specifications(?:/(?P<specification>[^/]+)"
@@ -135,18 +134,18 @@ _RESOURCE = re.compile(
 
 
 class ResourcePath(Struct, frozen=True):
-    """What a path names; what it leaves out is None."""
+    """The parts of a resource path; missing ones are None."""
 
     specification: str | None = None
     section: str | None = None
     id: str | None = None
     citation: str | None = None
     is_collection: bool = False
-    """Whether not the last of these is meant, but all that stands right below it."""
+    """Whether it names everything below the last part."""
 
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:
-    """What this path, or URI, names; None where it is none of a resource."""
+    """Parse a resource path or URI; None for other text."""
     found = _RESOURCE.match(path)
     if found is None:
         return None
@@ -170,7 +169,7 @@ _FILE = "file://"
 
 
 def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """The indexes of the specifications that are called so, in any spelling, whatever part of them is named."""
+    """The indexes of the specifications with any spelling of this name, also as part of a longer path."""
     for name in _spellings(text.strip(), root):
         found = find_specifications(catalogue, name)
         if found:
@@ -179,14 +178,14 @@ def match_specifications(catalogue: Catalogue, text: str, root: str = "") -> lis
 
 
 def match_whole_specifications(catalogue: Catalogue, text: str, root: str = "") -> list[int]:
-    """The same for a text that may name something else: a part of a specification is no name of it."""
+    """The same for a text that may name something else: the name of a part doesn't count."""
     found = find_specifications(catalogue, text)
     is_part = "#" in text or parse_resource(text.strip()) is not None
     return found or ([] if is_part else match_specifications(catalogue, text, root))
 
 
 def require_specification(catalogue: Catalogue, name: str, root: str = "") -> list[int]:
-    """The indexes of the specifications that are meant; NotFoundError with the nearest ids where none is."""
+    """The indexes of the specifications of that name; NotFoundError with the nearest ids if there are none."""
     ##= man/spec/queries.md#filters
     ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
     found = match_specifications(catalogue, name, root)
@@ -197,7 +196,7 @@ def require_specification(catalogue: Catalogue, name: str, root: str = "") -> li
 
 
 def _spellings(text: str, root: str) -> Iterator[str]:
-    """What the project may call it, the likeliest first."""
+    """The names that the project may use, the likeliest first."""
     resource = parse_resource(text)
     if resource and resource.specification:
         yield resource.specification

@@ -17,21 +17,21 @@ from duvet.tree.files import Tree
 
 
 class AnnotationPlaces:
-    """Reads a file again, once, when something in it has to be pointed at."""
+    """Finds places in source files, each of which is read once."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._texts: dict[str, str] = {}
 
     def of(self, annotation: Annotation, span: tuple[int, int]) -> Place:
-        """The place of a span of the annotation; its first line where the span is empty."""
+        """The place of a span of the annotation; its first line if the span is empty."""
         text = self.text(annotation.path)
         if span == (0, 0) or span[1] > len(text):
             return Place(annotation.line)
         return find_place(text, *span)
 
     def text(self, path: str) -> str:
-        """The text of a file as it was when it was first asked for; nothing where it can't be read."""
+        """The text of a file when it was first read; empty if it can't be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self.tree.read(path).decode(errors="replace")
@@ -41,21 +41,20 @@ class AnnotationPlaces:
 
 
 class Failure(Struct, frozen=True):
-    """What is to say of an annotation, wherever it stands."""
+    """A problem of an annotation, independent of its place."""
 
     rule: Rule
     message: str
     hint: str = ""
     label: str = "referenced here"
     is_of_quote: bool = False
-    """Whether the quote is wrong, and not the target."""
+    """Whether the problem is the quote, and not the target."""
     once: bool = False
-    """Whether one report is enough for all annotations that fail so."""
+    """Whether to report it once for all annotations with this failure."""
     is_told: bool = False
-    """Whether it is reported elsewhere already, in the configuration."""
+    """Whether a problem of the configuration reports it already."""
 
     def of(self, annotation: Annotation, places: AnnotationPlaces) -> Problem:
-        """The problem of an annotation."""
         source = annotation.source
         place = places.of(annotation, source.quote if self.is_of_quote else source.target)
         return self.rule.problem(self.message, annotation.path, place, label=self.label, hint=self.hint)
@@ -63,7 +62,7 @@ class Failure(Struct, frozen=True):
 
 # What covers a piece of text, as bits; the first six are those of awslabs duvet's JSON.
 TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit in range(7))
-"""EXCUSED is an exception that says why."""
+"""EXCUSED is an exception with a reason."""
 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
 """By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
@@ -73,7 +72,7 @@ TITLE_LINE = -1
 
 
 class Fit(Rank):
-    """How a quote was found."""
+    """How a quote was found, best first."""
 
     EXACT = 0
     NORMALISED = 1
@@ -82,7 +81,7 @@ class Fit(Rank):
 
 
 class Piece(Struct, frozen=True):
-    """The part of a quote that stands on one line: the line's index in its section, and bytes of the file."""
+    """The part of a quote on one line: the line's index in its section, and bytes of the file."""
 
     line: int
     start: int
@@ -90,11 +89,11 @@ class Piece(Struct, frozen=True):
 
 
 FoundQuote = tuple[tuple[Piece, ...], Fit]
-"""Where a quote stands, and how it was found."""
+"""The pieces of a quote and its fit."""
 
 
 class Match(Struct, frozen=True):
-    """Where a quote stands, and every annotation that says so."""
+    """The pieces of a quote, and every annotation with this quote."""
 
     section: int
     pieces: tuple[Piece, ...]
@@ -103,7 +102,7 @@ class Match(Struct, frozen=True):
     flags: int
     level: Level
     stating: tuple[int, ...] = ()
-    """Those of the annotations that state a requirement."""
+    """The annotations that state a requirement."""
 
 
 class Segment(Struct, frozen=True):
@@ -117,13 +116,13 @@ class Segment(Struct, frozen=True):
 
 
 class Tally(Struct, frozen=True):
-    """The bytes of a quoted requirement by what covers them, and the annotations that do."""
+    """The number of bytes of a requirement by the flags that cover them, and the annotations that do."""
 
     bytes_by_flags: dict[int, int]
     related: tuple[int, ...]
 
     def covered(self, flags: int) -> int:
-        """How many bytes any of these kinds cover."""
+        """The number of bytes that any of these kinds cover."""
         return sum(count for found, count in self.bytes_by_flags.items() if found & flags)
 
     @property
@@ -132,7 +131,7 @@ class Tally(Struct, frozen=True):
 
 
 SegmentsByLine = dict[int, tuple[Segment, ...]]
-"""The lines of a section that something refers to, each cut into segments from end to end."""
+"""The cited lines of a section, each cut into segments from end to end."""
 
 
 class Coverage(Struct, frozen=True):
@@ -146,16 +145,16 @@ class Coverage(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """Annotations resolved against specifications, with all that is wrong with them."""
+    """Annotations resolved against specifications, and all problems."""
 
     annotations: tuple[Annotation, ...]
     match_of: tuple[Match | None, ...]
-    """By annotation id; None where the annotation refers to nothing."""
+    """By annotation id; None for an annotation that refers to nothing."""
     coverages: tuple[Coverage, ...]
-    """One for each specification that an annotation refers to, in the order of reports."""
+    """One for each cited specification, in the order of reports."""
     problems: tuple[Problem, ...]
     failures: dict[int, Failure] = {}
-    """By annotation id: why it refers to nothing, or what else there is to say of it."""
+    """By annotation id."""
 
 
 class Status(Rank):
@@ -186,7 +185,6 @@ class State(Rank):
 
     @property
     def meaning(self) -> str:
-        """A sentence that says why."""
         return _MEANING_OF[self]
 
 
@@ -196,10 +194,7 @@ _STATUS_OF = {
     State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
     State.PARTIAL: Status.IN_PROGRESS,
     State.MISSING_TEST: Status.NEEDS_TESTS,
-    State.EXCEPTION: Status.DONE,
-    State.IMPLIED: Status.DONE,
-    State.COMPLETE: Status.DONE,
-    State.NOT_APPLICABLE: Status.DONE,
+    **dict.fromkeys((State.EXCEPTION, State.IMPLIED, State.COMPLETE, State.NOT_APPLICABLE), Status.DONE),
 }
 _MEANING_OF = {
     State.UNCITED: "Nothing refers to it.",
@@ -232,7 +227,7 @@ class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Requirement(Struct, frozen=True):
-    """A normative sentence of a section, with all that refers to it."""
+    """A normative sentence of a section, and the annotations that refer to it."""
 
     specification: Specification
     section: Section
@@ -247,7 +242,7 @@ class Requirement(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The hex BLAKE3 of its text, so that it outlives a new wrapping."""
+        """The hex BLAKE3 of the text, which wrapping does not change."""
         return make_text_id(self.text)
 
     @property
@@ -256,22 +251,22 @@ class Requirement(Struct, frozen=True):
 
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
-    """The requirements of a specification in its order."""
+    """The requirements of a specification in order."""
     ##= man/spec/trace.md#requirements
     ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]
-    found = [_requirement(coverage, statements, annotations) for statements in _equal(stating)]
-    return tuple(sorted(found, key=_place))
+    found = [_make_requirement(coverage, statements, annotations) for statements in _group_equal(stating)]
+    return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
 
 _Statement = tuple[Match, str]
-"""Where a requirement is stated, and its text on one line."""
+"""The match of a stated requirement, and its text on one line."""
 
 
-def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
-    """The statements whose texts differ in nothing but spacing that doesn't count, together."""
+def _group_equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
+    """Group the statements whose texts differ only in spacing that doesn't count."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement, and wrapping MUST NOT change its id.
@@ -289,12 +284,9 @@ def _equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
         yield from normal.values()
 
 
-def _place(requirement: Requirement) -> tuple[int, int, str]:
-    first = requirement.matches[0]
-    return (first.section, first.pieces[0].start, requirement.text)
-
-
-def _requirement(coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]) -> Requirement:
+def _make_requirement(
+    coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]
+) -> Requirement:
     matches = tuple([match for match, _ in statements])
     tallies = [coverage.tallies[match.stating[0]] for match in matches]
     ids, related = matches[0].stating, tallies[0].related
@@ -315,11 +307,11 @@ def _requirement(coverage: Coverage, statements: list[_Statement], annotations: 
 
 def compute_state(tally: Tally) -> State:
     """The state of a requirement: that of its least covered byte."""
-    return _least(frozenset(tally.bytes_by_flags))
+    return _compute_least_state(frozenset(tally.bytes_by_flags))
 
 
 @cache
-def _least(found: frozenset[int]) -> State:
+def _compute_least_state(found: frozenset[int]) -> State:
     ##= man/spec/trace.md#coverage
     ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
     ##% reason, but an exception MUST NOT count towards the percentage done.
@@ -351,13 +343,13 @@ def _state_of_bytes(flags: int) -> State:
 
 
 class SettledRequirements(Struct, frozen=True):
-    """The requirements, some of which may not be applicable; the entries that say so, and what is wrong with them."""
+    """The requirements after the not-applicable entries of the configuration, and the problems of these."""
 
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
     problems: tuple[Problem, ...] = ()
     freed: Mapping[int, int] = {}
-    """By the index of a requirement that is not applicable: that of the entry that says so."""
+    """The index of the entry by the index of a requirement that is not applicable."""
 
     @property
     def excuses(self) -> dict[int, NotApplicable]:
@@ -366,7 +358,7 @@ class SettledRequirements(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A trace with its requirements and what links them to the web."""
+    """A trace with its requirements and links to the web."""
 
     trace: Trace
     requirements: tuple[Requirement, ...]

@@ -154,7 +154,7 @@ class NearestFinder:
         text = answer.quote or (own.text if own else answer.target)
         if text is None:
             found = spot.near.anywhere(annotation.quote)
-            text = found.stretch.text if found else ""
+            text = found[1].text if found else ""
         return NearestMatch(text, answer.hint)
 
     def _section(self, annotation: Annotation) -> NearestMatch:

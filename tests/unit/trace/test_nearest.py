@@ -60,22 +60,22 @@ def test_whether_a_section_holds_a_quote() -> None:
 def test_the_best_section() -> None:
     one = near()
     found = one.anywhere("The water MUST boil before the leaves get put into the pot.")
-    assert found is not None and one.section_id(found.section) == "brewing"
-    assert found.stretch.text == "The water MUST boil before the leaves are put into the pot."
-    assert found.stretch.is_clear
+    assert found is not None and one.section_id(found[0]) == "brewing"
+    assert found[1].text == "The water MUST boil before the leaves are put into the pot."
+    assert found[1].is_clear
     assert one.anywhere("Nobody has ever seen anything of that kind.") is None
     assert near("").anywhere("The water MUST boil.") is None
 
 
 def test_one_text_in_two_sections_is_one_answer() -> None:
     found = near().anywhere("Everybody SHOULD wait until the guest has poured the last cup of tea.")
-    assert found is not None and found.stretch.is_clear
+    assert found is not None and found[1].is_clear
 
 
 def test_two_texts_are_two_answers() -> None:
     frames = "".join(f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB")
     found = near(f"# Frames\n\n{frames}").anywhere("A frame of type F MUST be ignored by servers.")
-    assert found is not None and not found.stretch.is_clear
+    assert found is not None and not found[1].is_clear
 
 
 def test_rare_words_tell_where_to_look() -> None:
